@@ -1,0 +1,1 @@
+"""Input formats: one module or package per format; bytes in, event columns out."""

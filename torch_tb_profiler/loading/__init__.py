@@ -1,0 +1,1 @@
+"""Opening: joins discovery, import, build and cache; background jobs and their progress."""

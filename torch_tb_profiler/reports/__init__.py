@@ -1,0 +1,1 @@
+"""Output formats of views: json, csv, markdown, terminal."""

@@ -1,0 +1,1 @@
+"""The WSGI application: routes, static files, headers."""

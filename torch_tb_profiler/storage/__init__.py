@@ -1,0 +1,1 @@
+"""Bytes: filesystems, finding runs, workers and spans, decompression, the cache folder."""

@@ -1,0 +1,1 @@
+"""The trace model: event columns, nesting, links, steps, and the tables views read."""

@@ -1,0 +1,193 @@
+"""Event columns: what every importer hands to the trace builder.
+
+One struct of numpy arrays per kind of thing, in file order, no Python object per
+event. Text is dictionary coded: a ``*_code`` column holds indices into
+:attr:`EventColumns.strings`, -1 meaning absent. Times are int64 nanoseconds since
+:attr:`EventColumns.base_ns`. Absent integers are :data:`ABSENT`, absent floats NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.quality import QualityReport
+
+ABSENT = np.iinfo(np.int64).min
+"""Marks an integer the file does not give (0 and -1 are values)."""
+
+Int8 = npt.NDArray[np.int8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+SLICE_COLUMNS: dict[str, type[np.generic]] = {
+    "category": np.int8,  # trace.categories.Category
+    "raw_category_code": np.int32,  # the category as the file writes it
+    "name_code": np.int32,
+    "track": np.int32,  # index into EventColumns.tracks
+    "start_ns": np.int64,
+    "dur_ns": np.int64,
+    "correlation": np.int64,
+    "external_id": np.int64,
+}
+"""One row per slice (ph X, or a B/E pair), file order."""
+
+DEVICE_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,  # row in the slice columns
+    "device": np.int64,
+    "stream": np.int64,
+    "grid_code": np.int32,  # text of the list, "[32, 2, 1]"
+    "block_code": np.int32,
+    "registers_per_thread": np.int64,
+    "shared_memory_bytes": np.int64,
+    "blocks_per_sm": np.float64,
+    "warps_per_sm": np.float64,
+    "est_achieved_occupancy_pct": np.float64,
+    "graph_node": np.int64,
+    "bytes": np.int64,
+    "occupancy_limit_code": np.int32,  # text of the limiting factors, torch >= 2.12
+}
+"""One row per slice that has at least one of these arguments (kernels, copies, sets)."""
+
+OPERATOR_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,
+    "input_shape_code": np.int32,  # text of the list, "[[2, 8, 5], [], []]"
+    "input_type_code": np.int32,  # text of the list, "['float', 'Scalar']"
+    "concrete_inputs_code": np.int32,
+    "call_stack_code": np.int32,  # frames joined by ";", innermost first
+    "sequence_number": np.int64,
+    "forward_thread": np.int64,
+    "record_function_id": np.int64,
+}
+"""One row per host slice that has at least one of these arguments."""
+
+PYTHON_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,
+    "python_id": np.int64,
+    "python_parent_id": np.int64,
+    "module_id": np.int64,
+}
+"""One row per python frame."""
+
+COLLECTIVE_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,
+    "collective_code": np.int32,  # "allreduce", "_allgather_base"
+    "dtype_code": np.int32,
+    "in_nelems": np.int64,
+    "out_nelems": np.int64,
+    "group_size": np.int64,
+    "group_code": np.int32,  # Process Group Name, or ID as text
+    "group_description_code": np.int32,
+    "group_ranks_code": np.int32,
+    "sequence": np.int64,
+    "src_rank": np.int64,
+    "dst_rank": np.int64,
+    "is_async": np.int8,  # 1, 0, or -1 when absent
+}
+"""One row per slice (host or kernel) that carries collective metadata."""
+
+MEMORY_COLUMNS: dict[str, type[np.generic]] = {
+    "track": np.int32,
+    "time_ns": np.int64,
+    "device_type": np.int64,  # c10::DeviceType
+    "device": np.int64,
+    "address": np.int64,  # uint64 kept as its two's complement; ABSENT before torch 1.10
+    "bytes": np.int64,  # negative: release
+    "total_allocated_bytes": np.int64,
+    "total_reserved_bytes": np.int64,
+    "is_oom": np.int8,  # 1 for [OutOfMemory]
+}
+"""One row per memory instant, file order."""
+
+FLOW_COLUMNS: dict[str, type[np.generic]] = {
+    "raw_category_code": np.int32,
+    "flow_id_code": np.int32,  # id as text: ids may be strings or beyond 2**63
+    "is_start": np.int8,
+    "track": np.int32,
+    "time_ns": np.int64,
+}
+"""One row per flow end of forward-backward flows (launch flows follow from correlation)."""
+
+COUNTER_COLUMNS: dict[str, type[np.generic]] = {
+    "track": np.int32,
+    "name_code": np.int32,
+    "series_code": np.int32,
+    "time_ns": np.int64,
+    "value": np.float64,
+}
+"""One row per value of a counter event."""
+
+INSTANT_COLUMNS: dict[str, type[np.generic]] = {
+    "track": np.int32,
+    "name_code": np.int32,
+    "time_ns": np.int64,
+}
+"""One row per instant that is no memory event."""
+
+TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
+    "slices": SLICE_COLUMNS,
+    "device": DEVICE_COLUMNS,
+    "operator": OPERATOR_COLUMNS,
+    "python": PYTHON_COLUMNS,
+    "collective": COLLECTIVE_COLUMNS,
+    "memory": MEMORY_COLUMNS,
+    "flows": FLOW_COLUMNS,
+    "counters": COUNTER_COLUMNS,
+    "instants": INSTANT_COLUMNS,
+}
+
+Table = dict[str, npt.NDArray[Any]]
+"""Equal-length arrays by column name, with the dtypes of :data:`TABLE_COLUMNS`."""
+
+
+@dataclass(slots=True)
+class Track:
+    """One row of a trace: a host thread or a device stream. ``pid``/``tid`` are kept as text,
+    because formats write numbers, strings, negatives and nothing."""
+
+    pid: str
+    tid: str
+    process_name: str | None = None
+    process_label: str | None = None
+    thread_name: str | None = None
+    process_sort_index: int | None = None
+    thread_sort_index: int | None = None
+
+
+@dataclass(slots=True)
+class EventColumns:
+    """Everything an importer read from one file.
+
+    Attributes:
+        format: Name of the input format, ``"kineto"``.
+        tables: Table name of :data:`TABLE_COLUMNS` → columns; every table is present, maybe empty.
+        strings: The dictionary behind every ``*_code`` column.
+        tracks: The tracks, indexed by the ``track`` columns; unused declared ones are left out.
+        base_ns: Epoch nanoseconds of time 0, or 0 when the format gives no epoch.
+        time_unit_ns: Resolution of the file's time stamps: 1000 for whole-µs files, else 1.
+        header: Top-level keys of the file other than the events, decoded (``deviceProperties``,
+            ``distributedInfo``, ``with_stack`` …).
+        quality: What was repaired or left out while reading.
+    """
+
+    format: str
+    tables: dict[str, Table]
+    strings: list[str]
+    tracks: list[Track]
+    base_ns: int
+    time_unit_ns: int
+    header: dict[str, Any] = field(default_factory=dict)
+    quality: QualityReport = field(default_factory=QualityReport)
+
+
+def empty_table(name: str) -> Table:
+    """A table of :data:`TABLE_COLUMNS` with no rows.
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    return {column: np.empty(0, dtype) for column, dtype in TABLE_COLUMNS[name].items()}

@@ -1,0 +1,193 @@
+"""The trace: tables of one recording, ready for views.
+
+A :class:`Trace` is immutable. Tables are polars DataFrames; a row's ``id`` is its position.
+Text stays dictionary coded (``*_code`` → :attr:`Trace.strings`), so views group by integers
+and turn only the rows they show into text. Absent values are polars nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.trace.quality import QualityReport
+
+T = TypeVar("T")
+
+SLICES = {
+    "id": pl.Int64,  # = row number; rows are ordered by (track, start_ns, longer first)
+    "track": pl.Int32,
+    "category": pl.Int8,  # Category
+    "raw_category_code": pl.Int32,
+    "name_code": pl.Int32,
+    "start_ns": pl.Int64,
+    "dur_ns": pl.Int64,
+    "parent": pl.Int64,  # enclosing node; launches: the owning node; null for roots and device work
+    "depth": pl.Int32,  # 0 = root of its tree; null for what has no tree
+    "frame": pl.Int64,  # host nodes and runtime: innermost python frame around the start; else null
+    "lane": pl.Int32,  # 0, or > 0 for a slice that overlaps its neighbours without nesting
+    "absorbed_into": pl.Int64,  # same-named operator with this as only child; or null
+    "step": pl.Int32,  # row of `steps`: host slices by start, device work by its launch; or null
+    "self_ns": pl.Int64,  # host nodes: dur - children - own launches, never negative; else null
+    "device_self_ns": pl.Int64,  # nodes: device work of their own launches; else null
+    "device_total_ns": pl.Int64,  # device_self_ns + children's device_total_ns
+    "correlation": pl.Int64,
+    "external_id": pl.Int64,
+}
+
+DEVICE_WORK = {
+    "slice": pl.Int64,
+    "category": pl.Int8,
+    "name_code": pl.Int32,
+    "start_ns": pl.Int64,
+    "dur_ns": pl.Int64,
+    "device": pl.Int64,
+    "stream": pl.Int64,
+    "launch": pl.Int64,  # slice id of the host call, null for orphans
+    "owner": pl.Int64,  # slice id of the node that made the call (after absorption), null if none
+    "orphan_reason": pl.String,  # null, or "no_launch" | "no_operator"
+    "launch_delay_ns": pl.Int64,  # start - start of its launch, clamped at 0
+    "grid_code": pl.Int32,
+    "block_code": pl.Int32,
+    "registers_per_thread": pl.Int64,
+    "shared_memory_bytes": pl.Int64,
+    "blocks_per_sm": pl.Float64,
+    "warps_per_sm": pl.Float64,
+    "est_achieved_occupancy_pct": pl.Float64,
+    "graph_node": pl.Int64,
+    "bytes": pl.Int64,
+    "occupancy_limit_code": pl.Int32,
+}
+"""One row per kernel, copy and set, in order of slice id."""
+
+OPERATORS = {
+    "slice": pl.Int64,
+    "input_shape_code": pl.Int32,
+    "input_type_code": pl.Int32,
+    "concrete_inputs_code": pl.Int32,
+    "call_stack_code": pl.Int32,
+    "sequence_number": pl.Int64,
+    "forward_thread": pl.Int64,
+    "record_function_id": pl.Int64,
+    "forward": pl.Int64,  # backward nodes: slice id of the forward operator, null if unknown
+}
+"""One row per host slice with operator arguments, in order of slice id."""
+
+STEPS = {
+    "name": pl.String,  # the step's number as text; "0" when the trace has no ProfilerStep
+    "slice": pl.Int64,  # its ProfilerStep slice, null when made up
+    "host_start_ns": pl.Int64,
+    "host_end_ns": pl.Int64,
+    "start_ns": pl.Int64,  # after stretching by device work (peer-behaviour §2.9)
+    "end_ns": pl.Int64,
+    "device_events": pl.Int64,
+    "kept": pl.Boolean,  # false for the tail that is left out of averages
+}
+"""One row per step, in time order."""
+
+DEVICES = {
+    "device": pl.Int64,
+    "name": pl.String,
+    "memory_bytes": pl.Int64,
+    "compute_major": pl.Int64,
+    "compute_minor": pl.Int64,
+    "sm_count": pl.Int64,
+    "max_threads_per_sm": pl.Int64,
+    "used": pl.Boolean,  # ran device work in this trace
+}
+"""One row per device that is declared or used, by device id."""
+
+TRACKS = {
+    "track": pl.Int32,
+    "pid": pl.String,
+    "tid": pl.String,
+    "process_name": pl.String,
+    "process_label": pl.String,
+    "thread_name": pl.String,
+    "is_device": pl.Boolean,
+    "device": pl.Int64,
+    "stream": pl.Int64,
+    "sort_index": pl.Int64,
+}
+
+TABLES: dict[str, dict[str, Any]] = {
+    "slices": SLICES,
+    "device_work": DEVICE_WORK,
+    "operators": OPERATORS,
+    "steps": STEPS,
+    "devices": DEVICES,
+    "tracks": TRACKS,
+}
+"""Schemas of the tables made by the builder. ``python``, ``collectives``, ``memory``, ``flows``,
+``counters`` and ``instants`` have the columns of :mod:`torch_tb_profiler.trace.columns`, with
+``slice``/``track`` pointing into this trace and absent integers as nulls; ``memory`` is ordered
+by time and has ``owner`` (slice id of the innermost node around it on its thread, null if none)
+and ``frame`` (the innermost python frame around it) beside."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceMeta:
+    """What the file says about itself.
+
+    Attributes:
+        format: Input format, ``"kineto"``.
+        base_ns: Epoch nanoseconds of time 0; 0 when unknown.
+        time_unit_ns: 1000 for files with whole µs, else 1.
+        start_ns: Smallest start of all slices; 0 when there are none.
+        end_ns: Largest end of all slices.
+        span_start_ns: Start of the recording as declared by the profiler, null if it does not say.
+        span_end_ns: End of the recording likewise.
+        header: The decoded top-level keys. May hold secrets: never served whole.
+    """
+
+    format: str
+    base_ns: int
+    time_unit_ns: int
+    start_ns: int
+    end_ns: int
+    span_start_ns: int | None
+    span_end_ns: int | None
+    header: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """One parsed recording. See the module docstring for the rules of its tables."""
+
+    meta: TraceMeta
+    strings: npt.NDArray[np.object_]
+    slices: pl.DataFrame
+    device_work: pl.DataFrame
+    operators: pl.DataFrame
+    python: pl.DataFrame
+    collectives: pl.DataFrame
+    memory: pl.DataFrame
+    flows: pl.DataFrame
+    counters: pl.DataFrame
+    instants: pl.DataFrame
+    steps: pl.DataFrame
+    devices: pl.DataFrame
+    tracks: pl.DataFrame
+    quality: QualityReport
+    _derived: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def derived(self, key: str, make: Callable[[], T]) -> T:
+        """``make()``, computed once per trace and kept under ``key``; for what several views share.
+
+        Two threads may both compute it; the result is the same and one is kept.
+        """
+        if key not in self._derived:
+            self._derived.setdefault(key, make())
+        value: T = self._derived[key]
+        return value
+
+    def text(self, code: int | None) -> str | None:
+        """The string behind a dictionary code; None for an absent one."""
+        if code is None or code < 0:
+            return None
+        return str(self.strings[code])

@@ -1,0 +1,88 @@
+"""The quality report: what was repaired, clamped, left out or cannot be known, with counts.
+
+Every part of the pipeline that meets something odd adds to it, so that no event
+disappears without a word. Codes and their texts stand here once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ISSUE_TEXTS: dict[str, str] = {
+    "truncated": "The file ends in the middle; everything before the cut was read.",
+    "gzip_truncated": "The gzip stream ends in the middle; what could be unpacked was read.",
+    "gzip_corrupt": "The gzip stream is damaged; what stands before the damage was read.",
+    "trailing_data": "Text after the end of the first JSON document was ignored.",
+    "trailing_comma": "A comma too many was skipped.",
+    "bad_encoding": "Bytes that are not valid UTF-8 were replaced by U+FFFD.",
+    "utf16": "The file is UTF-16 (a PowerShell redirection, say); it was converted.",
+    "control_characters": "Raw control characters inside strings were accepted.",
+    "quote_repaired": "Unescaped double quotes inside strings were repaired.",
+    "ambiguous_name": "A quote in a name made valid JSON with a wrong name; the name was restored.",
+    "backslash_repaired": "Lone backslashes were taken literally.",
+    "empty_value": "Keys without a value were read as null.",
+    "not_a_number": "NaN, inf or N/A in place of a number was read as null.",
+    "event_dropped": "Events that could not be repaired were left out.",
+    "empty_event": "Empty events ({}) were skipped.",
+    "event_without_time": "Events without a usable time stamp were left out.",
+    "missing_name": "Events without a name are shown as '(unnamed)'.",
+    "missing_category": "Slices without a category were classified by their track and arguments.",
+    "missing_duration": "Slices without a duration count as 0 long.",
+    "negative_duration": "Negative durations were set to 0.",
+    "huge_duration": "Slices that would end after the recording were clipped to its end.",
+    "string_time": "Time stamps written as strings were read as decimals.",
+    "unknown_category": "Slices of a category this version does not know.",
+    "unknown_phase": "Events of a phase this version does not read were left out.",
+    "unmatched_begin": "B events without an E were closed at the end of their track.",
+    "unmatched_end": "E events without a B were left out.",
+    "overlapping_slices": "Slices overlap without nesting; each is kept on a lane of its own.",
+    "kernel_without_launch": "Device events whose launch is not in the file.",
+    "launch_without_kernel": "Launches whose device event is not in the file.",
+    "launch_without_operator": "Launches outside every operator and range of their thread.",
+    "kernel_before_launch": "Device events start before their launch (clock skew); delay is 0.",
+    "external_id_untrusted": "External ids repeat correlation ids; launches were linked by time.",
+    "duplicate_correlation": "Host calls share a correlation id; the first that can launch counts.",
+    "device_without_properties": "Devices that ran work but are missing from deviceProperties.",
+    "step_duplicate": "Several ProfilerStep ranges carry the same number.",
+    "step_left_out": "Last steps left out of averages because their device work is incomplete.",
+    "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
+}
+"""Issue code → sentence. The count stands beside it in the report."""
+
+
+@dataclass(slots=True)
+class QualityReport:
+    """Counts of what was odd in a trace, by issue code.
+
+    ``counts`` maps a code of :data:`ISSUE_TEXTS` to how many events it concerns;
+    ``examples`` keeps the first few concrete cases as text (file offset, name) for people.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    MAX_EXAMPLES = 3
+
+    def add(self, code: str, count: int = 1, example: str | None = None) -> None:
+        """Count ``count`` more cases of ``code``; 0 adds nothing.
+
+        Raises:
+            KeyError: ``code`` is not in :data:`ISSUE_TEXTS`.
+        """
+        if code not in ISSUE_TEXTS:
+            raise KeyError(code)
+        if count <= 0:
+            return
+        self.counts[code] = self.counts.get(code, 0) + count
+        if example is not None:
+            kept = self.examples.setdefault(code, [])
+            if len(kept) < self.MAX_EXAMPLES:
+                kept.append(example[:200])
+
+    def merge(self, other: QualityReport) -> None:
+        """Add everything ``other`` counted."""
+        for code, count in other.counts.items():
+            self.add(code, count)
+        for code, texts in other.examples.items():
+            kept = self.examples.setdefault(code, [])
+            kept.extend(texts[: max(0, self.MAX_EXAMPLES - len(kept))])

@@ -1,0 +1,171 @@
+"""What a view is made of: tables with declared columns, series, facts and notes.
+
+A column is declared once, here in Python; the JSON, the CSV header, the Markdown, the
+TypeScript types, the tooltips of the pages and ``docs/metrics.md`` are made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+ColumnType = Literal["string", "integer", "number", "boolean"]
+Unit = Literal["us", "ns", "bytes", "pct", "count", "ratio", "gb_per_s", "flops"]
+Severity = Literal["info", "warning"]
+NoteKind = Literal["advice", "quality"]
+Scalar = str | int | float | bool | None
+
+POLARS_TYPES: dict[str, type[pl.DataType]] = {
+    "string": pl.String,
+    "integer": pl.Int64,
+    "number": pl.Float64,
+    "boolean": pl.Boolean,
+}
+"""Column type → dtype its values have in a table's frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        key: Stable name; its unit stands in it (``_us``, ``_ns``, ``_bytes``, ``_pct``).
+        title: Header for people, without the unit.
+        type: Type of the values; every value may also be null.
+        unit: Unit of the values, or None.
+        help: What it means and how it is counted, in one or two sentences.
+        estimated: True when the number is an estimate; pages mark it ``est.``.
+    """
+
+    key: str
+    title: str
+    type: ColumnType
+    unit: Unit | None
+    help: str
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """The declaration of one table.
+
+    Attributes:
+        name: Stable name, key in ``View.tables``.
+        title: Heading for people.
+        help: What one row is.
+        columns: Its columns, in order; keys are unique.
+        sort: Default order in the grammar of the ``sort`` parameter, ``"-device_self_us,name"``.
+        tree: ``(id column, parent column)`` when rows make a tree, else None.
+    """
+
+    name: str
+    title: str
+    help: str
+    columns: tuple[Column, ...]
+    sort: str = ""
+    tree: tuple[str, str] | None = None
+
+    def polars_schema(self) -> dict[str, type[pl.DataType]]:
+        """Column key → polars dtype, in order."""
+        return {column.key: POLARS_TYPES[column.type] for column in self.columns}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A filled table.
+
+    Attributes:
+        spec: Its declaration.
+        frame: One polars column per declared column, same order and dtypes.
+        null_reasons: Column key → why its nulls are null. A column whose nulls have no reason
+            simply does not apply to those rows.
+        row_count: Rows after ``filter``, before ``offset`` and ``limit``; None means all are here.
+    """
+
+    spec: TableSpec
+    frame: pl.DataFrame
+    null_reasons: dict[str, str] = field(default_factory=dict)
+    row_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One number with its meaning, such as the utilization of GPU 0.
+
+    Attributes:
+        key: Stable name with the unit in it.
+        title: For people.
+        value: The value; None when it cannot be known.
+        unit: As in :class:`Column`.
+        scope: What it is about (``"GPU 0"``, ``"worker0"``), or None for the whole trace.
+        help: What it means and how it is counted.
+        reason: Why ``value`` is None, else None.
+    """
+
+    key: str
+    title: str
+    value: Scalar
+    unit: Unit | None
+    scope: str | None
+    help: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence that belongs to the numbers: advice, or a limit of their quality.
+
+    Attributes:
+        kind: ``advice`` or ``quality``.
+        code: Stable name of the detector or of the quality issue.
+        severity: ``warning`` when numbers or speed suffer, else ``info``.
+        text: Plain text (never markup); may quote text of the trace.
+        evidence: JSON-ready values behind it: counts, measured value, threshold, gain, rows.
+    """
+
+    kind: NoteKind
+    code: str
+    severity: Severity
+    text: str
+    evidence: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One named line of a series; ``x`` and ``y`` have equal length, null ``y`` breaks the line."""
+
+    name: str
+    x: list[float]
+    y: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Data of one chart.
+
+    Attributes:
+        title: Heading for people.
+        kind: How it is drawn by default; ``stair`` holds each value until the next.
+        x_title, x_unit, y_title, y_unit: Axes.
+        lines: What is drawn.
+    """
+
+    title: str
+    kind: Literal["line", "stair", "bar", "stacked_bar"]
+    x_title: str
+    x_unit: Unit | None
+    y_title: str
+    y_unit: Unit | None
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The answer of a view function. ``tables`` and ``series`` are keyed by their stable names."""
+
+    tables: dict[str, Table] = field(default_factory=dict)
+    series: dict[str, Series] = field(default_factory=dict)
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[Note, ...] = ()

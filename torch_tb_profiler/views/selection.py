@@ -1,0 +1,111 @@
+"""Which part of a trace a view looks at, and how that becomes masks over its tables.
+
+Host slices are in a selection by their start; device work by the step of its launch
+(or its own start when a time range is given). Views that speak of time itself
+(overview) cut intervals at the edges instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+
+
+class SelectionError(ValueError):
+    """A selection that cannot be understood or names steps the trace does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What part of a trace to look at.
+
+    Attributes:
+        steps: None for all, else the text of the parameter: step names, ranges with both ends
+            included, comma separated: ``"5"``, ``"5:8"``, ``"5:"``, ``"3,5:8"``.
+        start_ns: Start of a time range (trace time), None for open.
+        end_ns: End of the time range, not included, None for open.
+        group_by: How rows are grouped; None means the view's default.
+    """
+
+    steps: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    group_by: str | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """True when no part of the trace is left out."""
+        return self.steps is None and self.start_ns is None and self.end_ns is None
+
+
+def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.steps`` of the steps in the selection (by name; ``kept`` is not looked at).
+
+    Raises:
+        SelectionError: the text is malformed, or no step of that name exists.
+    """
+    names: list[str] = trace.steps["name"].to_list()
+    if selection.steps is None:
+        return np.ones(len(names), np.bool_)
+    mask = np.zeros(len(names), np.bool_)
+    numbers = [int(name) if name.lstrip("-").isdigit() else None for name in names]
+    for part in selection.steps.split(","):
+        low, colon, high = part.strip().partition(":")
+        if not colon:
+            hits = [name == low for name in names]
+        else:
+            try:
+                first = int(low) if low else None
+                last = int(high) if high else None
+            except ValueError:
+                raise SelectionError(f"steps: {part!r} is no range like 5:8") from None
+            hits = [
+                n is not None and (first is None or n >= first) and (last is None or n <= last)
+                for n in numbers
+            ]
+        if not any(hits):
+            have = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+            raise SelectionError(f"steps: no step {part!r} in this trace; it has {have or 'none'}")
+        mask |= np.array(hits, np.bool_)
+    return mask
+
+
+def _in_selection(
+    trace: Trace, selection: Selection, steps: pl.Series, starts: pl.Series
+) -> npt.NDArray[np.bool_]:
+    mask = np.ones(len(starts), np.bool_)
+    if selection.steps is not None:
+        chosen = np.flatnonzero(selected_steps(trace, selection))
+        mask &= np.isin(steps.fill_null(-1).to_numpy(), chosen)
+    start = starts.to_numpy()
+    if selection.start_ns is not None:
+        mask &= start >= selection.start_ns
+    if selection.end_ns is not None:
+        mask &= start < selection.end_ns
+    return mask
+
+
+def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.slices`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    slices = trace.slices
+    return _in_selection(trace, selection, slices["step"], slices["start_ns"])
+
+
+def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.device_work`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    work = trace.device_work
+    steps = trace.slices["step"].gather(work["slice"])
+    return _in_selection(trace, selection, steps, work["start_ns"])
