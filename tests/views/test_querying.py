@@ -1,0 +1,187 @@
+"""The generic table parameters, against worked cases and a plain-Python reference.
+
+Cases: default order, sort keys and directions, nulls last, ties; every operator on every type;
+free text; escapes; nulls and negation; offset, limit, row_count; each error.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.views.querying import QueryError, in_default_order, query
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+SPEC = TableSpec(
+    "things",
+    "Things",
+    "One row per thing.",
+    (
+        Column("name", "Name", "string", None, "Its name."),
+        Column("place", "Place", "string", None, "Where."),
+        Column("calls", "Calls", "integer", "count", "How often."),
+        Column("total_us", "Total", "number", "us", "How long."),
+        Column("tensor_core_used", "Tensor Cores", "boolean", None, "Whether."),
+    ),
+    sort="-total_us,name",
+)
+ROWS = [
+    ("Gemm", "a;b", 10, 1.5, True),
+    ("volta_gemm<float>", None, 3, None, None),
+    ("conv", "C:\\dir", 7, 20.0, False),
+    ("copy = x", "gemm house", None, 1.5, False),
+]
+
+
+def table(rows: list[tuple[object, ...]] = ROWS) -> Table:
+    return Table(SPEC, pl.DataFrame(rows, schema=SPEC.polars_schema(), orient="row"))
+
+
+def names(**parameters: object) -> list[str]:
+    return query(table(), **parameters).frame["name"].to_list()  # type: ignore[arg-type]
+
+
+def test_nothing_asked_keeps_rows_and_counts_them() -> None:
+    answer = query(table())
+    assert answer.frame.rows() == ROWS
+    assert answer.row_count == 4
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("calls", ["volta_gemm<float>", "conv", "Gemm", "copy = x"]),
+        ("-calls", ["Gemm", "conv", "volta_gemm<float>", "copy = x"]),
+        ("name", ["conv", "copy = x", "Gemm", "volta_gemm<float>"]),
+        ("-total_us, name", ["conv", "copy = x", "Gemm", "volta_gemm<float>"]),
+        ("-total_us,-name", ["conv", "Gemm", "copy = x", "volta_gemm<float>"]),
+        ("total_us", ["Gemm", "copy = x", "conv", "volta_gemm<float>"]),
+        ("tensor_core_used", ["conv", "copy = x", "Gemm", "volta_gemm<float>"]),
+    ],
+)
+def test_sort(sort: str, expected: list[str]) -> None:
+    assert names(sort=sort) == expected
+
+
+def test_default_order_is_the_declared_one() -> None:
+    assert in_default_order(table()).frame["name"].to_list() == names(sort=SPEC.sort)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name~GEMM", ["Gemm", "volta_gemm<float>"]),
+        ("name!~gemm", ["conv", "copy = x"]),
+        ("gemm", ["Gemm", "volta_gemm<float>", "copy = x"]),
+        ("name=gemm", ["Gemm"]),
+        ("name!=gemm", ["volta_gemm<float>", "conv", "copy = x"]),
+        ("name>=copy = x", ["Gemm", "volta_gemm<float>", "copy = x"]),
+        ("calls>=7", ["Gemm", "conv"]),
+        ("calls>7", ["Gemm"]),
+        ("calls<=7", ["volta_gemm<float>", "conv"]),
+        ("calls<7", ["volta_gemm<float>"]),
+        ("calls=7.0", ["conv"]),
+        ("calls!=7", ["Gemm", "volta_gemm<float>", "copy = x"]),
+        ("calls<99999999999999999999", ["Gemm", "volta_gemm<float>", "conv"]),
+        ("total_us=1.5", ["Gemm", "copy = x"]),
+        ("total_us>1e0;total_us<2", ["Gemm", "copy = x"]),
+        ("tensor_core_used=yes", ["Gemm"]),
+        ("tensor_core_used=No", ["conv", "copy = x"]),
+        ("tensor_core_used!=yes", ["volta_gemm<float>", "conv", "copy = x"]),
+        ("tensor_core_used=-", ["volta_gemm<float>"]),
+        ("place=-", ["volta_gemm<float>"]),
+        ("place!=-", ["Gemm", "conv", "copy = x"]),
+        ("place!~gemm", ["Gemm", "volta_gemm<float>", "conv"]),
+        (r"place~a\;b", ["Gemm"]),
+        (r"place~c:\dir", ["conv"]),
+        (r"place~c:\\dir", ["conv"]),
+        (r"gemm\<float>", ["volta_gemm<float>"]),
+        (r"copy \= x", ["copy = x"]),
+        ("name~<float>", ["volta_gemm<float>"]),
+        (" name ~ gemm ; calls >= 4 ", ["Gemm"]),
+        (";; ;", ["Gemm", "volta_gemm<float>", "conv", "copy = x"]),
+        ("name~.*", []),
+        ("name~", ["Gemm", "volta_gemm<float>", "conv", "copy = x"]),
+    ],
+)
+def test_filter(text: str, expected: list[str]) -> None:
+    assert names(filter=text) == expected
+
+
+def test_paging_comes_after_filter_and_sort() -> None:
+    answer = query(table(), filter="calls!=-", sort="calls", offset=1, limit=1)
+    assert answer.frame["name"].to_list() == ["conv"]
+    assert answer.row_count == 3
+    assert query(table(), offset=9).frame.height == 0
+    assert query(table(), limit=0).row_count == 4
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"sort": "cals"}, ["sort", "cals", "calls, total_us"]),
+        ({"sort": "name,"}, ["sort", "empty key"]),
+        ({"filter": "cals>1"}, ["filter", "cals", "calls, total_us", "backslash"]),
+        ({"filter": "calls~1"}, ["filter", "calls holds no text"]),
+        ({"filter": "calls>many"}, ["filter", "calls is a number", "many"]),
+        ({"filter": "calls>nan"}, ["filter", "calls is a number"]),
+        ({"filter": "tensor_core_used=maybe"}, ["filter", "tensor_core_used=yes"]),
+        ({"filter": "tensor_core_used>yes"}, ["filter", "tensor_core_used=yes"]),
+        ({"offset": -1}, ["offset", "-1"]),
+        ({"limit": -5}, ["limit", "-5"]),
+    ],
+)
+def test_errors_name_the_parameter_and_the_cause(
+    parameters: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        query(table(), **parameters)  # type: ignore[arg-type]
+    assert caught.value.parameter == words[0]
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_free_text_needs_a_text_column() -> None:
+    spec = TableSpec("n", "N", "", (SPEC.columns[2],))
+    with pytest.raises(QueryError, match="no column here holds text"):
+        query(Table(spec, pl.DataFrame({"calls": [1]})), filter="x")
+
+
+cells = st.none() | st.integers(-3, 3)
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=12), st.integers(-3, 3), st.sampled_from("=<>"))
+def test_a_clause_and_plain_python_agree(
+    rows: list[tuple[int | None, int | None]], bound: int, operator: str
+) -> None:
+    filled = table([("x", None, a, b, None) for a, b in rows])
+    holds = {
+        "=": lambda v: v == bound,
+        "<": lambda v: v < bound,
+        ">": lambda v: v > bound,
+    }[operator]
+    expected = [a for a, _ in rows if a is not None and holds(a)]
+    kept = query(filled, filter=f"calls{operator}{bound}").frame["calls"].to_list()
+    assert kept == expected
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=12), st.booleans(), st.booleans())
+def test_sorting_and_plain_python_agree(
+    rows: list[tuple[int | None, int | None]], down_calls: bool, down_total: bool
+) -> None:
+    def key(cell: float | None, down: bool) -> tuple[bool, float]:
+        return (cell is None, 0 if cell is None else -cell if down else cell)
+
+    sort = f"{'-' if down_calls else ''}calls,{'-' if down_total else ''}total_us"
+    answer = query(table([("x", None, a, b, None) for a, b in rows]), sort=sort).frame
+    expected = sorted(rows, key=lambda row: (key(row[0], down_calls), key(row[1], down_total)))
+    assert answer.select("calls", "total_us").rows() == expected
+
+
+@given(st.text(alphabet='abAB;\\~!=<>" *.', max_size=6), st.text(alphabet="abAB;\\=<", max_size=8))
+def test_escaped_text_is_found_where_it_stands(needle: str, name: str) -> None:
+    escaped = "".join("\\" + c if c in ";\\~!=<>" else c for c in needle)
+    found = query(table([(name, None, 1, 1.0, None)]), filter=f"name~{escaped}").frame.height
+    assert found == (needle.strip().lower() in name.lower())

@@ -1,0 +1,199 @@
+"""Sort, filter and page any table of any view: the generic parameters of ``/view`` and ``report``.
+
+Grammar (``docs/architecture.md``, "Sort and filter grammar")::
+
+    sort=-device_self_us,name            keys, "-" for descending; nulls last
+    filter=name~gemm;calls>=10;conv      clauses joined by ";", all must hold
+
+A clause is ``key operator value`` or a text that any string column must contain. A backslash
+takes ``;``, ``\\`` and the operator characters literally; elsewhere it is itself. Text comparison
+ignores case. Null satisfies ``!=`` and ``!~`` (it is neither equal nor containing) and ``=-``,
+and no other clause, so a clause and its negation part the rows in two.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import reduce
+
+import polars as pl
+
+from torch_tb_profiler.views.schema import Column, Table
+
+_CLAUSE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(!~|!=|>=|<=|~|=|>|<)(.*)", re.DOTALL)
+_CLAUSES = re.compile(r"((?:\\.|[^;])*)(?:;|$)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([;\\~!=<>])")
+_NULL = "-"
+_BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
+_OPPOSITE = {"!=": "=", "!~": "~"}
+
+
+class QueryError(ValueError):
+    """A ``sort``, ``filter``, ``offset`` or ``limit`` that cannot be understood.
+
+    Attributes:
+        parameter: Which of the four.
+    """
+
+    def __init__(self, parameter: str, text: str) -> None:
+        super().__init__(f"{parameter}: {text}")
+        self.parameter = parameter
+
+
+def query(
+    table: Table,
+    *,
+    sort: str | None = None,
+    filter: str | None = None,
+    offset: int = 0,
+    limit: int | None = None,
+) -> Table:
+    """The rows of ``table`` that satisfy ``filter``, ordered by ``sort``, from ``offset`` on.
+
+    Args:
+        table: A filled table; its order breaks ties.
+        sort: Sort keys; None or empty keeps the order.
+        filter: Clauses; None or empty keeps every row.
+        offset: Rows to skip, after filtering and sorting.
+        limit: Rows to keep at most; None for all.
+
+    Raises:
+        QueryError: a parameter is malformed or names no column of the table.
+    """
+    if offset < 0:
+        raise QueryError("offset", f"{offset} is negative; rows count from 0")
+    if limit is not None and limit < 0:
+        raise QueryError("limit", f"{limit} is negative")
+    frame = table.frame
+    if filter:
+        frame = frame.filter(_filter_expression(table, filter))
+    if sort:
+        frame = _sorted(table, frame, sort)
+    return replace(table, frame=frame.slice(offset, limit), row_count=frame.height)
+
+
+def in_default_order(table: Table) -> Table:
+    """``table`` ordered as its declaration says (:attr:`TableSpec.sort`)."""
+    if not table.spec.sort:
+        return table
+    return replace(table, frame=_sorted(table, table.frame, table.spec.sort))
+
+
+def _columns(table: Table) -> dict[str, Column]:
+    return {column.key: column for column in table.spec.columns}
+
+
+def _column(table: Table, key: str, parameter: str) -> Column:
+    columns = _columns(table)
+    if key not in columns:
+        raise QueryError(
+            parameter,
+            f"table {table.spec.name!r} has no column {key[:80]!r}; it has {', '.join(columns)}",
+        )
+    return columns[key]
+
+
+def _sorted(table: Table, frame: pl.DataFrame, sort: str) -> pl.DataFrame:
+    keys: list[pl.Expr] = []
+    descending: list[bool] = []
+    for part in sort.split(","):
+        text = part.strip()
+        key = text.removeprefix("-").strip()
+        if not key:
+            raise QueryError("sort", f"{sort[:80]!r} has an empty key; write it like -calls,name")
+        column = _column(table, key, "sort")
+        is_text = column.type == "string"
+        keys.append(pl.col(key).str.to_lowercase() if is_text else pl.col(key))
+        descending.append(text.startswith("-"))
+    return frame.sort(keys, descending=descending, nulls_last=True, maintain_order=True)
+
+
+def _filter_expression(table: Table, text: str) -> pl.Expr:
+    clauses = [clause for clause in _CLAUSES.findall(text) if clause.strip()]
+    expressions = [_clause_expression(table, clause) for clause in clauses]
+    return reduce(lambda a, b: a & b, expressions, pl.lit(True))
+
+
+def _clause_expression(table: Table, clause: str) -> pl.Expr:
+    match = _CLAUSE.fullmatch(clause)
+    if match is None:
+        return _anywhere(table, _ESCAPED.sub(r"\1", clause).strip())
+    key, operator, escaped_value = match.groups()
+    value = _ESCAPED.sub(r"\1", escaped_value).strip()
+    if key not in _columns(table):
+        raise QueryError(
+            "filter",
+            f"table {table.spec.name!r} has no column {key[:80]!r}; it has "
+            f"{', '.join(_columns(table))}. To search for {operator!r} as text, "
+            "put a backslash before it",
+        )
+    column = _columns(table)[key]
+    if value == _NULL and operator in ("=", "!="):
+        is_null = pl.col(key).is_null()
+        return is_null if operator == "=" else ~is_null
+    positive = _OPPOSITE.get(operator)
+    expression = _comparison(column, positive or operator, value).fill_null(False)
+    return ~expression if positive else expression
+
+
+def _anywhere(table: Table, text: str) -> pl.Expr:
+    keys = [column.key for column in table.spec.columns if column.type == "string"]
+    if not keys:
+        raise QueryError("filter", f"{text[:80]!r} has no key, and no column here holds text")
+    return pl.any_horizontal(_contains(key, text).fill_null(False) for key in keys)
+
+
+def _contains(key: str, text: str) -> pl.Expr:
+    return pl.col(key).str.to_lowercase().str.contains(_lower(text), literal=True)
+
+
+def _lower(text: str) -> pl.Expr:
+    return pl.lit(text, dtype=pl.String).str.to_lowercase()
+
+
+def _comparison(column: Column, operator: str, value: str) -> pl.Expr:
+    """``column operator value`` for the operators that need no negation."""
+    if operator == "~":
+        if column.type != "string":
+            raise QueryError(
+                "filter", f"{column.key} holds no text; compare it with = != > >= < or <="
+            )
+        return _contains(column.key, value)
+    if column.type == "string":
+        return _compared(pl.col(column.key).str.to_lowercase(), operator, _lower(value))
+    if column.type == "boolean":
+        if operator != "=" or value.lower() not in _BOOLEANS:
+            raise QueryError("filter", f"{column.key} is yes or no; write {column.key}=yes")
+        return pl.col(column.key) == _BOOLEANS[value.lower()]
+    return _compared(pl.col(column.key), operator, pl.lit(_number(column, value)))
+
+
+def _number(column: Column, value: str) -> int | float:
+    try:
+        whole = int(value)
+    except ValueError:
+        pass
+    else:
+        # Beyond int64 only the comparison with a float has an answer.
+        return whole if abs(whole) < 2**63 else float(whole)
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise QueryError("filter", f"{column.key} is a number, {value[:80]!r} is none")
+    return number
+
+
+def _compared(left: pl.Expr, operator: str, right: pl.Expr) -> pl.Expr:
+    if operator == "=":
+        return left == right
+    if operator == ">":
+        return left > right
+    if operator == ">=":
+        return left >= right
+    if operator == "<":
+        return left < right
+    return left <= right
