@@ -1,1 +1,1 @@
-"""Output formats of views: json, csv, markdown, terminal."""
+"""A filled view as bytes or text: JSON, CSV, Markdown, a terminal's table."""

@@ -1,0 +1,174 @@
+"""The JSON answer: its shape to the letter, what JSON cannot write, speed on a big table."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import Any
+
+import polars as pl
+
+from torch_tb_profiler.reports import json as json_report
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.registry import ViewSpec
+from torch_tb_profiler.views.schema import (
+    Column,
+    Fact,
+    Line,
+    Note,
+    Series,
+    Table,
+    TableSpec,
+    View,
+)
+from torch_tb_profiler.views.selection import Selection
+
+NAME = Column("name", "Name", "string", None, "Which one.")
+SELF = Column("self_us", "Self", "number", "us", "How long.", estimated=True)
+TREE = TableSpec("nodes", "Nodes", "A row is a node.", (NAME, SELF), "-self_us", ("name", "name"))
+
+
+def _never(_trace: Trace, _selection: Selection) -> View:
+    raise AssertionError
+
+
+SPEC = ViewSpec("demo", "Demo", "What?", "trace", (TREE,), _never, ("name", "name+shape"))
+
+
+def _table(names: list[str | None], numbers: list[float | None]) -> Table:
+    frame = pl.DataFrame({"name": names, "self_us": numbers}, TREE.polars_schema())
+    return Table(TREE, frame, {"self_us": "not measured"}, row_count=7)
+
+
+def _answer(view: View, selection: Selection | None = None) -> dict[str, Any]:
+    trace_ref = {"run": "r", "worker": "w", "span": "s"}
+    payload = json_report.payload(SPEC, view, trace_ref, selection or Selection())
+    answer: dict[str, Any] = json.loads(json_report.dumps(payload))
+    return answer
+
+
+def test_the_whole_shape() -> None:
+    view = View(
+        tables={"nodes": _table(["a", None], [1.5, None])},
+        series={
+            "curve": Series(
+                "Curve", "stair", "Time", "us", "Size", "bytes", (Line("GPU 0", [0.5], [None]),)
+            )
+        },
+        facts=(Fact("gpu_utilization_pct", "GPU utilization", 12.5, "pct", "GPU 0", "Busy."),),
+        notes=(Note("quality", "truncated", "warning", "Cut.", {"count": 1}),),
+    )
+    assert _answer(view, Selection("3,5:8", 1500, None, "name+shape")) == {
+        "schema_version": 1,
+        "view": "demo",
+        "title": "Demo",
+        "group_bys": ["name", "name+shape"],
+        "trace": {"run": "r", "worker": "w", "span": "s"},
+        "selection": {
+            "steps": "3,5:8",
+            "start_us": 1.5,
+            "end_us": None,
+            "group_by": "name+shape",
+        },
+        "tables": {
+            "nodes": {
+                "title": "Nodes",
+                "help": "A row is a node.",
+                "columns": [
+                    {
+                        "key": "name",
+                        "title": "Name",
+                        "type": "string",
+                        "unit": None,
+                        "help": "Which one.",
+                        "estimated": False,
+                    },
+                    {
+                        "key": "self_us",
+                        "title": "Self",
+                        "type": "number",
+                        "unit": "us",
+                        "help": "How long.",
+                        "estimated": True,
+                    },
+                ],
+                "rows": [["a", 1.5], [None, None]],
+                "row_count": 7,
+                "null_reasons": {"self_us": "not measured"},
+                "sort": "-self_us",
+                "tree": {"id": "name", "parent": "name"},
+            }
+        },
+        "series": {
+            "curve": {
+                "title": "Curve",
+                "kind": "stair",
+                "x_title": "Time",
+                "x_unit": "us",
+                "y_title": "Size",
+                "y_unit": "bytes",
+                "lines": [{"name": "GPU 0", "x": [0.5], "y": [None]}],
+            }
+        },
+        "facts": [
+            {
+                "key": "gpu_utilization_pct",
+                "title": "GPU utilization",
+                "value": 12.5,
+                "unit": "pct",
+                "scope": "GPU 0",
+                "help": "Busy.",
+                "reason": None,
+            }
+        ],
+        "notes": [
+            {
+                "kind": "quality",
+                "code": "truncated",
+                "severity": "warning",
+                "text": "Cut.",
+                "evidence": {"count": 1},
+            }
+        ],
+    }
+
+
+def test_the_default_group_by_is_named() -> None:
+    assert _answer(View())["selection"] == {
+        "steps": None,
+        "start_us": None,
+        "end_us": None,
+        "group_by": "name",
+    }
+
+
+def test_nan_and_infinities_are_null_in_the_payload_and_in_the_text() -> None:
+    view = View(tables={"nodes": _table(["a", "b", "c"], [math.nan, math.inf, -math.inf])})
+    payload = json_report.payload(SPEC, view, {}, Selection())
+    assert [row[1] for row in payload["tables"]["nodes"]["rows"]] == [None, None, None]
+    note = Note("advice", "x", "info", "t", {"gain_us": math.nan})
+    assert b"NaN" not in json_report.dumps(
+        json_report.payload(SPEC, View(notes=(note,)), {}, Selection())
+    )
+
+
+def test_a_file_name_that_is_no_utf8_can_be_written() -> None:
+    payload = json_report.payload(SPEC, View(), {"run": "a\udcff"}, Selection())
+    assert json.loads(json_report.dumps(payload))["trace"] == {"run": "a?"}
+
+
+def test_hostile_text_survives_as_text() -> None:
+    name = '<img onerror=alert(1)>"\x1b[31m\u202e\n\\'
+    view = View(tables={"nodes": _table([name], [1.0])})
+    tables = _answer(view)["tables"]
+    assert tables == {"nodes": {**tables["nodes"], "rows": [[name, 1.0]]}}
+
+
+def test_fifty_thousand_rows_take_well_under_a_second() -> None:
+    count = 50_000
+    view = View(tables={"nodes": _table([f"op{i}" for i in range(count)], [0.5] * count)})
+    start = time.perf_counter()
+    text = json_report.dumps(json_report.payload(SPEC, view, {}, Selection()))
+    assert time.perf_counter() - start < 0.8
+    assert text.count(b"op49999") == 1
