@@ -1,0 +1,169 @@
+"""Cases: runs, workers and spans of peer-behaviour §1 with its faults mended (§13.2-13, §13.3-8):
+numeric order of stamps, .json beside .json.gz, links in circles and out of the logdir,
+unreadable folders, undecodable names, one listing call for a remote logdir, directly named files.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from torch_tb_profiler.storage.discovery import discover, no_traces, single_file
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.locations import Location, open_location
+
+
+def place(folder: Path, *names: str) -> Location:
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    return open_location(str(folder))
+
+
+def spans(location: Location) -> list[tuple[str, str, str, str]]:
+    return [
+        (file.run, file.worker, file.span, file.location.name) for file in discover(location).files
+    ]
+
+
+def test_each_folder_with_traces_is_a_run(tmp_path: Path) -> None:
+    logdir = place(
+        tmp_path / "logs", "top.pt.trace.json", "a/w.pt.trace.json", "a/b/c/w.pt.trace.json.gz"
+    )
+    (tmp_path / "logs" / "empty").mkdir()
+    (tmp_path / "logs" / "a" / "events.out.tfevents.1").write_text("x")
+    assert spans(logdir) == [
+        ("a", "w", "default", "w.pt.trace.json"),
+        ("a/b/c", "w", "default", "w.pt.trace.json.gz"),
+        ("logs", "top", "default", "top.pt.trace.json"),
+    ]
+
+
+def test_the_logdirs_own_run_keeps_apart_from_a_folder_of_its_name(tmp_path: Path) -> None:
+    logdir = place(tmp_path / "x", "w.pt.trace.json", "x/w.pt.trace.json")
+    assert [file[0] for file in spans(logdir)] == [".", "x"]
+
+
+def test_spans_are_numbered_in_order_of_time(tmp_path: Path) -> None:
+    stamps = ["1000", "999", "20", "3"]
+    logdir = place(tmp_path, *(f"w.{s}.pt.trace.json" for s in stamps), "w.pt.trace.json")
+    assert [(span, name) for _, _, span, name in spans(logdir)] == [
+        ("default", "w.pt.trace.json"),
+        ("1", "w.3.pt.trace.json"),
+        ("2", "w.20.pt.trace.json"),
+        ("3", "w.999.pt.trace.json"),
+        ("4", "w.1000.pt.trace.json"),
+    ]
+
+
+def test_json_and_gzip_of_one_stamp_are_two_spans(tmp_path: Path) -> None:
+    names = ["w.5.pt.trace.json", "w.5.pt.trace.json.gz", "w.6.pt.trace.json.gz"]
+    logdir = place(tmp_path, *names, "v.pt.trace.json", "v.pt.trace.json.gz")
+    assert [(worker, span) for _, worker, span, _ in spans(logdir)] == [
+        ("v", "default"),
+        ("v", "default-gz"),
+        ("w", "1"),
+        ("w", "1-gz"),
+        ("w", "2"),
+    ]
+
+
+def test_links_in_circles_end_and_links_out_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    place(outside, "secret.pt.trace.json")
+    logdir = place(tmp_path / "logs", "a/w.pt.trace.json")
+    for link, target in [
+        ("a/up", tmp_path / "logs"),
+        ("a/self", tmp_path / "logs" / "a"),
+        ("away", outside),
+        ("a/stolen.pt.trace.json", outside / "secret.pt.trace.json"),
+        ("a/passwd.pt.trace.json", Path("/etc/passwd")),
+        ("a/dangling.pt.trace.json", tmp_path / "logs" / "nowhere"),
+        ("a/alias.pt.trace.json", tmp_path / "logs" / "a" / "w.pt.trace.json"),
+    ]:
+        (tmp_path / "logs" / link).symlink_to(target)
+    found = discover(logdir)
+    assert [(file.run, file.worker) for file in found.files] == [("a", "alias"), ("a", "w")]
+    told = " ".join(found.left_out)
+    for name in ("away", "stolen.pt.trace.json", "passwd.pt.trace.json", "dangling"):
+        assert name in told
+
+
+def test_a_logdir_that_is_itself_a_link_is_walked(tmp_path: Path) -> None:
+    place(tmp_path / "real", "w.pt.trace.json")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert len(discover(open_location(str(tmp_path / "link"))).files) == 1
+
+
+def test_special_files_are_no_traces(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.pt.trace.json")
+    (tmp_path / "folder.pt.trace.json").mkdir()
+    assert discover(open_location(str(tmp_path))).files == []
+
+
+def test_names_that_are_not_utf8_become_valid_text(tmp_path: Path) -> None:
+    raw = os.fsencode(tmp_path) + b"/w\xff.pt.trace.json"
+    Path(os.fsdecode(raw)).write_text("{}")
+    (file,) = discover(open_location(str(tmp_path))).files
+    assert file.worker == "w�"
+    assert os.path.exists(file.location.path)
+
+
+def test_a_logdir_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="does not exist") as caught:
+        discover(open_location(str(tmp_path / "nowhere")))
+    assert caught.value.code == "not_found"
+
+
+def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> None:
+    logdir = place(tmp_path, "step5.json")
+    error = no_traces(logdir, discover(logdir))
+    assert "holds no trace" in error.message
+    assert error.hint is not None
+    assert "*.pt.trace.json" in error.hint
+    assert "step5.json" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "worker", "span"),
+    [
+        ("exp/w.12.pt.trace.json", "exp", "w", "1"),
+        ("exp/profile.json.gz", "exp", "profile", "default"),
+    ],
+)
+def test_a_directly_named_file(tmp_path: Path, name: str, run: str, worker: str, span: str) -> None:
+    place(tmp_path, name)
+    file = single_file(open_location(str(tmp_path / name)))
+    assert (file.run, file.worker, file.span) == (run, worker, span)
+    assert file.state.size_bytes == 2
+
+
+def test_a_remote_logdir_costs_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = fsspec.filesystem("memory")
+    for name in ("a/w.2.pt.trace.json", "a/w.10.pt.trace.json.gz", "b/c/v.pt.trace.json", "x.txt"):
+        memory.pipe(f"/discovery/{name}", b"{}")
+    calls: list[str] = []
+    find = type(memory).find
+
+    def counted(self: Any, path: str, **options: Any) -> Any:
+        calls.append(path)
+        return find(self, path, **options)
+
+    monkeypatch.setattr(type(memory), "find", counted)
+    assert spans(open_location("memory://discovery")) == [
+        ("a", "w", "1", "w.2.pt.trace.json"),
+        ("a", "w", "2", "w.10.pt.trace.json.gz"),
+        ("b/c", "v", "default", "v.pt.trace.json"),
+    ]
+    assert len(calls) == 1
+
+
+def test_a_remote_logdir_that_does_not_exist() -> None:
+    with pytest.raises(StorageError) as caught:
+        discover(open_location("memory://no-such-folder"))
+    assert caught.value.code == "not_found"

@@ -1,0 +1,226 @@
+"""Finding traces: a folder tree becomes runs, workers and spans.
+
+Follows peer-behaviour §1: each folder that holds trace files is a run; a file's name gives
+worker and stamp; a worker's stamps in order are its spans 1, 2, 3 …; a file without stamp is
+the span ``default``. Mended: stamps order as numbers; ``.json`` and ``.json.gz`` of one stamp
+are two spans (``1`` and ``1-gz``); one unreadable folder does not hide the others.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from torch_tb_profiler.storage.errors import StorageError, from_os_error, remote_errors
+from torch_tb_profiler.storage.locations import (
+    FileState,
+    Location,
+    file_state,
+    is_inside,
+    local_state,
+    remote_state,
+    valid_text,
+)
+from torch_tb_profiler.storage.names import (
+    TraceName,
+    natural_key,
+    parse_trace_name,
+    worker_of_any_name,
+)
+
+DEFAULT_SPAN = "default"
+MAX_LEFT_OUT = 20
+"""Sentences kept about what was left out; more would hide the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFile:
+    """One trace file in its place: run name, worker name, span name, and its state when found."""
+
+    run: str
+    worker: str
+    span: str
+    location: Location
+    state: FileState
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What a logdir holds.
+
+    Attributes:
+        files: Every trace file, by run, worker and time.
+        left_out: Sentences about what was seen and not read (links out, no permission).
+        other_json: Names of the first few ``*.json`` files whose names are not those of traces;
+            looked for only on this machine.
+    """
+
+    files: list[SpanFile] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    other_json: list[str] = field(default_factory=list)
+
+    def leave_out(self, sentence: str) -> None:
+        """Remember one more thing that was left out."""
+        if len(self.left_out) < MAX_LEFT_OUT:
+            self.left_out.append(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    folder: str  # relative to the logdir, "/" between parts, "" for the logdir itself
+    location: Location
+    state: FileState
+
+
+def discover(place: Location) -> Discovery:
+    """All traces of a logdir, or the one file that ``place`` is.
+
+    Local folders are walked once each and no folder link is followed: a link into the logdir
+    leads to what is listed anyway, and one out of it is out of bounds. Remote ones cost one
+    recursive listing.
+
+    Raises:
+        StorageError: ``place`` does not exist or cannot be listed at all.
+    """
+    result = Discovery()
+    found = _local_files(place, result) if place.filesystem is None else _remote_files(place)
+    by_run: dict[str, list[_Found]] = {}
+    for item in found:
+        by_run.setdefault(item.folder, []).append(item)
+    if "" in by_run:
+        own_name = "." if place.name in by_run else place.name or "."
+        by_run[own_name] = by_run.pop("")
+    for run in sorted(by_run, key=natural_key):
+        result.files.extend(_spans_of_run(run, by_run[run]))
+    return result
+
+
+def single_file(location: Location) -> SpanFile:
+    """The span that a directly named file is, whatever its name.
+
+    Raises:
+        StorageError: it is missing, unreadable or no regular file.
+    """
+    name = worker_of_any_name(location.name)
+    folder = location.path.replace("\\", "/").rstrip("/").rpartition("/")[0]
+    run = valid_text(folder.rpartition("/")[2]) or "."
+    span = DEFAULT_SPAN if name.stamp is None else "1"
+    return SpanFile(run, name.worker, span, location, file_state(location))
+
+
+def is_folder(place: Location) -> bool:
+    """True when ``place`` is a folder (or a prefix) that can be listed.
+
+    Raises:
+        StorageError: the remote store cannot be reached.
+    """
+    if place.filesystem is None:
+        return os.path.isdir(place.path)
+    with remote_errors(place.url):
+        return bool(place.filesystem.isdir(place.path))
+
+
+def _local_files(place: Location, result: Discovery) -> Iterator[_Found]:
+    root = os.path.realpath(place.path)
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(os.path.join(root, folder) if folder else root) as entries:
+                listed = list(entries)
+        except OSError as error:
+            told = from_os_error(error, place.url if not folder else f"{place.url}/{folder}")
+            if not folder:
+                raise told from error
+            result.leave_out(told.message)
+            continue
+        for entry in listed:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{folder}/{entry.name}" if folder else entry.name)
+            else:
+                yield from _local_file(entry, folder, root, result)
+
+
+def _local_file(
+    entry: os.DirEntry[str], folder: str, root: str, result: Discovery
+) -> Iterator[_Found]:
+    shown = valid_text(f"{folder}/{entry.name}" if folder else entry.name)
+    if entry.is_symlink() and not is_inside(entry.path, root):
+        if parse_trace_name(entry.name) is not None or os.path.isdir(entry.path):
+            result.leave_out(f"{shown} is a link that leads out of the logdir; not followed.")
+        return
+    if parse_trace_name(entry.name) is None:
+        is_json = entry.name.endswith((".json", ".json.gz"))
+        if is_json and len(result.other_json) < MAX_LEFT_OUT:
+            result.other_json.append(shown)
+        return
+    try:
+        status = entry.stat()
+    except OSError as error:
+        result.leave_out(from_os_error(error, shown).message)
+        return
+    if stat.S_ISREG(status.st_mode):
+        location = Location(url=valid_text(entry.path), path=entry.path, root=root)
+        yield _Found(valid_text(folder).replace(os.sep, "/"), location, local_state(status))
+
+
+def _remote_files(place: Location) -> Iterator[_Found]:
+    filesystem = place.filesystem
+    with remote_errors(place.url):
+        filesystem.invalidate_cache(place.path)
+        listing = filesystem.find(place.path, detail=True)
+        if not listing and not filesystem.exists(place.path):
+            raise FileNotFoundError(place.path)
+    prefix = place.path.rstrip("/")
+    for path, info in listing.items():
+        folder, _, name = path.removeprefix(prefix).strip("/").rpartition("/")
+        if parse_trace_name(name) is None:
+            continue
+        location = Location(filesystem.unstrip_protocol(path), path, filesystem)
+        yield _Found(folder, location, remote_state(info))
+
+
+def _spans_of_run(run: str, found: Iterable[_Found]) -> list[SpanFile]:
+    workers: dict[str, dict[str | None, list[_Found]]] = {}
+    for item in found:
+        name = parse_trace_name(item.location.name) or TraceName(item.location.name, None)
+        workers.setdefault(name.worker, {}).setdefault(name.stamp, []).append(item)
+    spans: list[SpanFile] = []
+    for worker in sorted(workers, key=natural_key):
+        by_stamp = workers[worker]
+        stamped = sorted((s for s in by_stamp if s is not None), key=natural_key)
+        numbered = [(str(n), by_stamp[stamp]) for n, stamp in enumerate(stamped, 1)]
+        if None in by_stamp:
+            numbered.insert(0, (DEFAULT_SPAN, by_stamp[None]))
+        for span, items in numbered:
+            spans.extend(
+                SpanFile(run, worker, name, item.location, item.state)
+                for name, item in _told_apart(span, items)
+            )
+    return spans
+
+
+def _told_apart(span: str, items: list[_Found]) -> Iterator[tuple[str, _Found]]:
+    """Names for files of one worker and stamp: the plain one keeps the number."""
+    taken: set[str] = set()
+    for item in sorted(items, key=lambda item: item.location.path):
+        name = span
+        if name in taken:
+            name = f"{span}-gz" if item.location.path.endswith(".gz") else f"{span}-2"
+        while name in taken:
+            name += "+"
+        taken.add(name)
+        yield name, item
+
+
+def no_traces(place: Location, discovery: Discovery) -> StorageError:
+    """What to tell of a folder that holds no trace."""
+    hint = "Looked for *.pt.trace.json and *.pt.trace.json.gz in it and all folders below."
+    if discovery.other_json:
+        names = ", ".join(discovery.other_json[:3])
+        hint += f" Other JSON files ({names}) open when named directly."
+    if discovery.left_out:
+        hint += " " + " ".join(discovery.left_out[:3])
+    return StorageError("no_traces", f"{place.url} holds no trace.", hint)

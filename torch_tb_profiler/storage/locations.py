@@ -1,0 +1,169 @@
+"""Places: a local path or any URL that fsspec knows, and how their bytes are read."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch_tb_profiler.storage.errors import StorageError, from_os_error, remote_errors
+
+CHUNK_BYTES = 4 << 20
+"""Bytes read at once: large enough that calls cost nothing, small beside any trace's columns."""
+
+_URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
+"""A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` stay paths."""
+
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "blob", "abfs": "blob"}
+"""Protocol → extra of this package that can read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One file or folder.
+
+    Attributes:
+        url: As the user knows it; for messages and cache keys.
+        path: The path in its filesystem.
+        filesystem: An fsspec filesystem, or None for this machine's own files.
+        root: Real path of the folder that a local file must not lead out of, or None.
+    """
+
+    url: str
+    path: str
+    filesystem: Any = field(default=None, repr=False, compare=False)
+    root: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path, as valid text."""
+        return valid_text(re.split(r"[/\\]", self.path.rstrip("/\\"))[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a file is at one moment. ``version`` changes whenever the content may have changed."""
+
+    size_bytes: int
+    version: str
+
+
+def valid_text(name: str) -> str:
+    """A file name as text that can be encoded; undecodable bytes become U+FFFD."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def is_url(text: str) -> bool:
+    """True for ``s3://bucket/x``; false for paths, those of Windows included."""
+    return _URL.match(text) is not None
+
+
+def open_location(url: str) -> Location:
+    """The place that ``url`` names. Nothing is read; a local path gets ``~`` and ``$VAR`` expanded.
+
+    Raises:
+        StorageError: ``missing_package`` when the protocol needs a package that is not installed,
+            ``unreadable`` when fsspec does not know the protocol or refuses the URL.
+    """
+    if url.startswith("file://"):
+        url = url.removeprefix("file://")
+    if not is_url(url):
+        path = os.path.abspath(os.path.expandvars(os.path.expanduser(url)))
+        return Location(url=valid_text(path), path=path)
+    return _open_remote(url)
+
+
+def _open_remote(url: str) -> Location:
+    fsspec = importlib.import_module("fsspec")  # a tenth of a second local files need not pay
+    protocol = url.split("://", 1)[0].lower()
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        extra = _EXTRAS.get(protocol)
+        hint = f"pip install 'torch-tb-profiler[{extra}]'" if extra else f"{error}"
+        raise StorageError(
+            "missing_package", f"Reading {protocol}:// needs a package that is missing.", hint
+        ) from error
+    except ValueError as error:
+        raise StorageError(
+            "unreadable", f"{url} cannot be opened: {error}.", "Known are paths and fsspec URLs."
+        ) from error
+    return Location(url=url, path=path, filesystem=filesystem)
+
+
+def file_state(location: Location) -> FileState:
+    """Size and version of a file, from one ``stat`` or one remote ``info`` call.
+
+    Raises:
+        StorageError: it is missing, not a regular file, or leads out of its root.
+    """
+    if location.filesystem is None:
+        try:
+            return _local_state(location)
+        except OSError as error:
+            raise from_os_error(error, location.url) from error
+    with remote_errors(location.url):
+        info = location.filesystem.info(location.path)
+    if info.get("type") == "directory":
+        raise StorageError("not_a_file", f"{location.url} is a folder.")
+    return remote_state(info)
+
+
+def _local_state(location: Location) -> FileState:
+    if location.root is not None and not is_inside(location.path, location.root):
+        raise StorageError(
+            "outside_logdir",
+            f"{location.url} is a link that leads out of the logdir.",
+            "Copy the file into the logdir, or open its real folder.",
+        )
+    status = os.stat(location.path)
+    if not stat.S_ISREG(status.st_mode):
+        raise StorageError("not_a_file", f"{location.url} is not a regular file.")
+    return local_state(status)
+
+
+def local_state(status: os.stat_result) -> FileState:
+    """State from a ``stat``; the change time catches a rewrite that keeps size and date."""
+    return FileState(status.st_size, f"{status.st_mtime_ns}-{status.st_ctime_ns}")
+
+
+def remote_state(info: dict[str, Any]) -> FileState:
+    """State from an fsspec ``info``: etag or generation when the store has one, else the date."""
+    size = int(info.get("size") or 0)
+    for key in ("ETag", "etag", "generation", "md5", "LastModified", "last_modified", "mtime"):
+        if info.get(key) is not None:
+            return FileState(size, f"{key}={info[key]}")
+    return FileState(size, f"created={info.get('created')}")
+
+
+def is_inside(path: str, root: str) -> bool:
+    """True when ``path``, links resolved, lies in the folder whose real path is ``root``."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def read_chunks(location: Location, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
+    """The bytes of a file as they are stored, in order, at most ``chunk_bytes`` at a time.
+
+    Raises:
+        StorageError: as :func:`file_state`, or reading fails on the way.
+    """
+    file_state(location)
+    if location.filesystem is not None:
+        with remote_errors(location.url):
+            stream = location.filesystem.open(location.path, "rb", block_size=chunk_bytes)
+            with stream:
+                while chunk := stream.read(chunk_bytes):
+                    yield chunk
+        return
+    try:
+        with io.FileIO(location.path) as file:
+            while chunk := file.read(chunk_bytes):
+                yield chunk
+    except OSError as error:
+        raise from_os_error(error, location.url) from error
