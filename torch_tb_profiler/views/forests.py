@@ -1,0 +1,102 @@
+"""Walks over forests given as parent arrays, vectorised.
+
+A forest is an int64 array: ``parent[i]`` is the index of the element around element ``i``,
+-1 for a root. No function recurses, so depth costs time and never a crash.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.trace.columns import Int64
+
+Bools = npt.NDArray[np.bool_]
+
+
+def indices(column: pl.Series) -> Int64:
+    """A column of row numbers or codes as int64 numpy, null as -1."""
+    values: Int64 = column.cast(pl.Int64).fill_null(-1).to_numpy()
+    return values
+
+
+def gather(values: Int64, at: Int64) -> Int64:
+    """``values[at]``, with -1 where ``at`` is -1."""
+    if not len(values):
+        return np.full(len(at), -1, np.int64)
+    return np.where(at >= 0, values[at], -1)
+
+
+def nearest_marked(parent: Int64, marked: Bools) -> Int64:
+    """For each element the nearest marked one among itself and those around it, else -1.
+
+    Pointers that are not there yet jump over one another, so it takes about log2(depth) rounds.
+    """
+    count = len(parent)
+    jump = np.append(np.where(marked, np.arange(count), parent), -1)
+    unfinished = np.flatnonzero((jump[:-1] >= 0) & ~marked)
+    while unfinished.size:
+        jump[unfinished] = jump[jump[unfinished]]
+        target = jump[unfinished]
+        unfinished = unfinished[(target >= 0) & ~marked[target]]
+    return jump[:-1]
+
+
+def with_ancestors(elements: Int64, parent: Int64) -> Int64:
+    """``elements`` and everything around them, ascending."""
+    seen = np.zeros(len(parent), np.bool_)
+    current = elements
+    while current.size:
+        seen[current] = True
+        above = parent[current]
+        above = above[above >= 0]
+        current = np.unique(above[~seen[above]])
+    return np.flatnonzero(seen)
+
+
+def levels(parent: Int64) -> list[Int64]:
+    """The elements by depth: roots first. Every element is in exactly one level."""
+    below = np.argsort(parent, kind="stable")
+    bounds = np.searchsorted(parent[below], np.arange(-1, len(parent) + 1))
+    found: list[Int64] = []
+    current = below[: bounds[1]]
+    while current.size:
+        found.append(current)
+        first, last = bounds[current + 1], bounds[current + 2]
+        counts = last - first
+        offsets = np.repeat(first - np.cumsum(counts) + counts, counts)
+        current = below[np.arange(len(offsets)) + offsets]
+    return found
+
+
+def with_descendants(values: npt.NDArray[np.int64], parent: Int64) -> Int64:
+    """Per element, the sum of ``values`` of itself and all elements below it."""
+    totals = values.astype(np.int64, copy=True)
+    for level in reversed(levels(parent)[1:]):
+        np.add.at(totals, parent[level], totals[level])
+    return totals
+
+
+def covered_lengths(group: Int64, start_ns: Int64, end_ns: Int64, groups: int) -> Int64:
+    """Per group, the length covered by its intervals (their union), in ns.
+
+    Args:
+        group: Group of each interval, ``0 … groups - 1``.
+        start_ns: Starts, any order.
+        end_ns: Ends; an interval that ends before it starts is empty.
+        groups: How many groups there are.
+    """
+    order = np.lexsort((start_ns, group))
+    group, start, end = group[order], start_ns[order], np.maximum(end_ns, start_ns)[order]
+    if not len(group):
+        return np.zeros(groups, np.int64)
+    # One running maximum serves all groups: ranks instead of times leave room to lift every
+    # group above the one before.
+    ends, rank = np.unique(end, return_inverse=True)
+    lift = group * len(ends)
+    reach = ends[np.maximum.accumulate(rank + lift) - lift]
+    begins = np.append(True, group[1:] != group[:-1])
+    before = np.where(begins, start, np.append(start[:1], reach[:-1]))
+    added = np.maximum(reach - np.maximum(before, start), 0)
+    return np.bincount(group, added, groups).astype(np.int64)
