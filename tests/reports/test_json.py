@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from torch_tb_profiler.reports import json as json_report
+from torch_tb_profiler.reports.payloads import TraceRef
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import (
@@ -33,6 +34,7 @@ def _never(_trace: Trace, _selection: Selection) -> View:
     raise AssertionError
 
 
+REF: TraceRef = {"run": "r", "worker": "w", "span": "s"}
 SPEC = ViewSpec("demo", "Demo", "What?", "trace", (TREE,), _never, ("name", "name+shape"))
 
 
@@ -42,8 +44,7 @@ def _table(names: list[str | None], numbers: list[float | None]) -> Table:
 
 
 def _answer(view: View, selection: Selection | None = None) -> dict[str, Any]:
-    trace_ref = {"run": "r", "worker": "w", "span": "s"}
-    payload = json_report.payload(SPEC, view, trace_ref, selection or Selection())
+    payload = json_report.payload(SPEC, view, REF, selection or Selection())
     answer: dict[str, Any] = json.loads(json_report.dumps(payload))
     return answer
 
@@ -145,17 +146,17 @@ def test_the_default_group_by_is_named() -> None:
 
 def test_nan_and_infinities_are_null_in_the_payload_and_in_the_text() -> None:
     view = View(tables={"nodes": _table(["a", "b", "c"], [math.nan, math.inf, -math.inf])})
-    payload = json_report.payload(SPEC, view, {}, Selection())
+    payload = json_report.payload(SPEC, view, REF, Selection())
     assert [row[1] for row in payload["tables"]["nodes"]["rows"]] == [None, None, None]
     note = Note("advice", "x", "info", "t", {"gain_us": math.nan})
     assert b"NaN" not in json_report.dumps(
-        json_report.payload(SPEC, View(notes=(note,)), {}, Selection())
+        json_report.payload(SPEC, View(notes=(note,)), REF, Selection())
     )
 
 
 def test_a_file_name_that_is_no_utf8_can_be_written() -> None:
-    payload = json_report.payload(SPEC, View(), {"run": "a\udcff"}, Selection())
-    assert json.loads(json_report.dumps(payload))["trace"] == {"run": "a?"}
+    payload = json_report.payload(SPEC, View(), {**REF, "run": "a\udcff"}, Selection())
+    assert json.loads(json_report.dumps(payload))["trace"] == {**REF, "run": "a?"}
 
 
 def test_hostile_text_survives_as_text() -> None:
@@ -169,6 +170,6 @@ def test_fifty_thousand_rows_take_well_under_a_second() -> None:
     count = 50_000
     view = View(tables={"nodes": _table([f"op{i}" for i in range(count)], [0.5] * count)})
     start = time.perf_counter()
-    text = json_report.dumps(json_report.payload(SPEC, view, {}, Selection()))
+    text = json_report.dumps(json_report.payload(SPEC, view, REF, Selection()))
     assert time.perf_counter() - start < 0.8
     assert text.count(b"op49999") == 1

@@ -15,6 +15,7 @@ ColumnType = Literal["string", "integer", "number", "boolean"]
 Unit = Literal["us", "ns", "bytes", "pct", "count", "ratio", "gb_per_s", "flops"]
 Severity = Literal["info", "warning"]
 NoteKind = Literal["advice", "quality"]
+SeriesKind = Literal["line", "stair", "bar", "stacked_bar"]
 Scalar = str | int | float | bool | None
 
 POLARS_TYPES: dict[str, type[pl.DataType]] = {
@@ -153,7 +154,7 @@ class Series:
     """
 
     title: str
-    kind: Literal["line", "stair", "bar", "stacked_bar"]
+    kind: SeriesKind
     x_title: str
     x_unit: Unit | None
     y_title: str
