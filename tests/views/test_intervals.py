@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.views.intervals import (
     Intervals,
+    WeightProfile,
     clip,
     complement,
     empty,
@@ -21,7 +22,6 @@ from torch_tb_profiler.views.intervals import (
     total_within,
     union,
     union_all,
-    weighted_total,
 )
 
 Pairs = list[tuple[int, int]]
@@ -97,23 +97,28 @@ def test_total_within(ranges: Pairs, windows: Pairs) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20), st.floats(0.001, 3)), max_size=8)
+    st.lists(
+        st.tuples(st.integers(-20, 20), st.integers(-20, 20), st.floats(0.001, 3)), max_size=8
+    ),
+    pairs,
+    st.sampled_from([1.0, np.inf]),
 )
-def test_weighted_total(weighted: list[tuple[int, int, float]]) -> None:
-    start, end = arrays((s, e) for s, e, _ in weighted)
+def test_weight_profile(weighted: list[tuple[int, int, float]], windows: Pairs, cap: float) -> None:
     expected = 0.0
-    for moment in range(-20, 20):
-        active = [w for s, e, w in weighted if s <= moment < e]
-        expected += min(sum(active), 1.0)
-    weights = np.array([w for *_, w in weighted], np.float64)
-    assert weighted_total(start, end, weights) == pytest.approx(expected, abs=1e-9)
+    for window in windows:
+        for moment in range(*window):
+            expected += min(sum(w for s, e, w in weighted if s <= moment < e), cap)
+    profile = WeightProfile(
+        *arrays((s, e) for s, e, _ in weighted), np.array([w for *_, w in weighted]), cap
+    )
+    assert profile.integral_within(*arrays(windows)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_weights_leave_no_residue_where_nothing_runs() -> None:
     # 0.1 + 0.2 - 0.1 - 0.2 is not 0 in doubles; the long gap would magnify it.
     start, end = arrays([(0, 2), (1, 2), (10**15, 10**15 + 1)])
-    weights = np.array([0.1, 0.2, 0.25])
-    assert weighted_total(start, end, weights) == pytest.approx(0.1 + 0.3 + 0.25, abs=1e-12)
+    profile = WeightProfile(start, end, np.array([0.1, 0.2, 0.25]))
+    assert profile.integral_within(*arrays([(2, 10**15)])) == 0.0
 
 
 def test_nothing() -> None:

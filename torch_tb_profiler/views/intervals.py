@@ -1,6 +1,6 @@
 """Algebra of time intervals on int64 arrays, vectorised.
 
-Everything but :func:`union` and :func:`weighted_total` takes and gives :class:`Intervals`:
+Everything but :func:`union` and :class:`WeightProfile` takes and gives :class:`Intervals`:
 sorted, disjoint, not touching, none empty. Definitions: peer-behaviour §2.10.
 """
 
@@ -106,7 +106,9 @@ def total_within(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> Int64:
 
     Windows may overlap and come in any order.
     """
-    return np.maximum(_covered_before(intervals, end_ns) - _covered_before(intervals, start_ns), 0)
+    lengths = _covered_before(intervals, end_ns) - _covered_before(intervals, start_ns)
+    within: Int64 = np.maximum(lengths, 0)
+    return within
 
 
 def _covered_before(intervals: Intervals, time_ns: Int64) -> Int64:
@@ -121,19 +123,39 @@ def _covered_before(intervals: Intervals, time_ns: Int64) -> Int64:
     return covered
 
 
-def weighted_total(start_ns: Int64, end_ns: Int64, weight: Float64, cap: float = 1.0) -> float:
-    """∫ min(Σ weights active, ``cap``) dt in ns: concurrent weights add before they are capped.
+class WeightProfile:
+    """min(Σ weights of the ranges that are active, ``cap``) as a function of time, integrable.
 
-    Used for est. SM efficiency (weight = blocks per SM, peer-behaviour §2.10 and §3.4). Where
-    nothing is active the integrand is exactly 0: rounding leaves no residue.
+    Concurrent weights add before they are capped: est. SM efficiency is such an integral with
+    weight = blocks per SM and cap 1 (peer-behaviour §2.10 and §3.4). Where nothing is active the
+    function is exactly 0: rounding leaves no residue.
     """
-    filled = end_ns > start_ns
-    start, end, weights = start_ns[filled], end_ns[filled], weight[filled]
-    edges, where = np.unique(np.concatenate((start, end)), return_inverse=True)
-    if not len(edges):
-        return 0.0
-    ones = np.ones(len(start), np.int64)
-    active = np.cumsum(np.bincount(where, np.concatenate((ones, -ones)), len(edges)))
-    summed = np.cumsum(np.bincount(where, np.concatenate((weights, -weights)), len(edges)))
-    level = np.where(active > 0, np.minimum(summed, cap), 0.0)
-    return float(np.dot(level[:-1], np.diff(edges)))
+
+    def __init__(
+        self, start_ns: Int64, end_ns: Int64, weight: Float64, cap: float = np.inf
+    ) -> None:
+        """Ranges ``[start_ns[i], end_ns[i])`` in any order with their weights; empty ones count
+        for nothing."""
+        filled = end_ns > start_ns
+        start, end, weights = start_ns[filled], end_ns[filled], weight[filled]
+        edges, where = np.unique(np.concatenate((start, end)), return_inverse=True)
+        ones = np.ones(len(start))
+        active = np.cumsum(np.bincount(where, np.concatenate((ones, -ones)), len(edges)))
+        summed = np.cumsum(np.bincount(where, np.concatenate((weights, -weights)), len(edges)))
+        self._edges_ns = edges
+        self._level = np.where(active > 0.5, np.minimum(summed, cap), 0.0)
+        self._integral = np.concatenate(([0.0], np.cumsum(self._level[:-1] * np.diff(edges))))
+
+    def integral_within(self, start_ns: Int64, end_ns: Int64) -> float:
+        """Σ over the windows ``[start_ns[i], end_ns[i])`` of the integral, in weight × ns."""
+        if not len(self._edges_ns):
+            return 0.0
+        filled = end_ns > start_ns
+        return float((self._until(end_ns[filled]) - self._until(start_ns[filled])).sum())
+
+    def _until(self, time_ns: Int64) -> Float64:
+        last = np.searchsorted(self._edges_ns, time_ns, side="right") - 1
+        edge = np.maximum(last, 0)
+        since = np.maximum(time_ns - self._edges_ns[edge], 0)
+        until: Float64 = self._integral[edge] + self._level[edge] * since
+        return until

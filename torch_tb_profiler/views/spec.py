@@ -1,0 +1,46 @@
+"""The declaration of a view: its name, what it needs, and the function that makes it.
+
+Apart from :mod:`torch_tb_profiler.views.registry`, so that view modules can declare themselves
+without importing each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import TableSpec, View
+from torch_tb_profiler.views.selection import Selection
+
+TraceView = Callable[[Trace, Selection], View]
+RunView = Callable[[Mapping[str, Trace], Selection], View]
+PairView = Callable[[Trace, Selection, Trace, Selection], View]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSpec:
+    """The declaration of one view.
+
+    Attributes:
+        name: Stable name, as in ``/view/<name>`` and ``--view NAME``.
+        title: For people.
+        help: The question it answers, in a sentence.
+        scope: ``trace`` views see one trace; ``run`` views every worker of a span (worker name →
+            trace); ``pair`` views a baseline and a candidate.
+        tables: The tables it makes.
+        function: A TraceView, RunView or PairView, by scope.
+        group_bys: Values of ``group_by``, the default first; empty when it has none.
+        missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
+            view it is asked for each worker's trace; one that can is enough.
+    """
+
+    name: str
+    title: str
+    help: str
+    scope: Literal["trace", "run", "pair"]
+    tables: tuple[TableSpec, ...]
+    function: TraceView | RunView | PairView
+    group_bys: tuple[str, ...] = ()
+    missing: Callable[[Trace], str | None] = lambda _trace: None
