@@ -1,0 +1,136 @@
+"""The tables of tracks (host threads, device streams) and of devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64, Table, Track
+from torch_tb_profiler.trace.model import DEVICES, TRACKS
+from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.quality import QualityReport
+
+_DEVICE_CATEGORIES = (
+    *DEVICE_WORK_CATEGORIES,
+    Category.DEVICE_ANNOTATION,
+    Category.DEVICE_SYNC,
+    Category.DEVICE_OTHER,
+)
+_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
+_LEAST_THREADS_PER_SM = 768
+"""No GPU of the last fifteen years holds fewer; torch 2.13's python exporter writes the number of
+SMs under the key of the threads (formats.md §1.10)."""
+
+
+def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
+    """One row per track; device tracks know their device and stream from their slices' arguments,
+    else from the process label and the thread id.
+    """
+    count = len(events.tracks)
+    is_device = np.zeros(count, np.bool_)
+    is_device[slices.track[slices.ids_of(_DEVICE_CATEGORIES)]] = True
+    details = events.tables["device"]
+    where = slices.track[slices.new_id[details["slice"]]]
+    device = _first_per_track(count, where, details["device"])
+    stream = _first_per_track(count, where, details["stream"])
+    rows = []
+    for index, track in enumerate(events.tracks):
+        on_device = bool(is_device[index])
+        rows.append(
+            (
+                index,
+                track.pid,
+                track.tid,
+                track.process_name,
+                track.process_label,
+                track.thread_name,
+                on_device,
+                _given_or(device[index], _device_of(track)) if on_device else None,
+                _given_or(stream[index], _integer(track.tid)) if on_device else None,
+                _sort_index(track),
+            )
+        )
+    return pl.DataFrame(rows, schema=TRACKS, orient="row")
+
+
+def _first_per_track(count: int, track: Int64, values: Int64) -> Int64:
+    first = np.full(count, ABSENT)
+    given = np.flatnonzero(values != ABSENT)[::-1]
+    first[track[given]] = values[given]
+    return first
+
+
+def _given_or(value: np.int64, other: int | None) -> int | None:
+    return other if value == ABSENT else int(value)
+
+
+def _device_of(track: Track) -> int | None:
+    label = _LABEL.search(track.process_label or "")
+    return int(label[1]) if label else _integer(track.pid)
+
+
+def _integer(value: object) -> int | None:
+    """``value`` as an int64 when it is a whole number in any spelling, else None."""
+    try:
+        number = int(value) if isinstance(value, (int, str)) else int(str(value))
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < 2**63 else None
+
+
+def _sort_index(track: Track) -> int | None:
+    return track.process_sort_index
+
+
+def device_and_stream(
+    slices: OrderedSlices, details: Table, tracks: pl.DataFrame, work: Int64
+) -> tuple[Int64, Int64]:
+    """Device and stream per device work: its own arguments, else those of its track."""
+    pair = []
+    for column in ("device", "stream"):
+        own = np.full(len(slices.start_ns), ABSENT)
+        own[slices.new_id[details["slice"]]] = details[column]
+        of_track = tracks[column].fill_null(int(ABSENT)).to_numpy()
+        pair.append(np.where(own[work] != ABSENT, own[work], of_track[slices.track[work]]))
+    return pair[0], pair[1]
+
+
+def build_devices(
+    header: Mapping[str, Any], used_devices: Int64, quality: QualityReport
+) -> pl.DataFrame:
+    """Devices that the file declares, looked up by their ``id``, and those that ran work."""
+    used = {int(device) for device in np.unique(used_devices) if device != ABSENT}
+    rows: dict[int, tuple[Any, ...]] = {}
+    declared = header.get("deviceProperties") or header.get("computeProperties")
+    for position, properties in enumerate(declared if isinstance(declared, list) else []):
+        if isinstance(properties, dict):
+            device = _integer(properties.get("id", position))
+            if device is not None and device not in rows:
+                rows[device] = _device_row(device, properties, device in used)
+    for device in used - rows.keys():
+        quality.add("device_without_properties", 1, f"device {device}")
+        rows[device] = _device_row(device, {}, True)
+    return pl.DataFrame([rows[device] for device in sorted(rows)], schema=DEVICES, orient="row")
+
+
+def _device_row(device: int, properties: dict[str, Any], used: bool) -> tuple[Any, ...]:
+    sm_count = _integer(properties.get("numSms", properties.get("smCount")))
+    threads = _integer(properties.get("maxThreadsPerMultiprocessor"))
+    if threads is not None and threads < _LEAST_THREADS_PER_SM:
+        sm_count, threads = sm_count or threads, None
+    name = properties.get("name")
+    return (
+        device,
+        str(name) if name else None,
+        _integer(properties.get("totalGlobalMem")),
+        _integer(properties.get("computeMajor")),
+        _integer(properties.get("computeMinor")),
+        sm_count,
+        threads,
+        used,
+    )

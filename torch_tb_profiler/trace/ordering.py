@@ -1,0 +1,90 @@
+"""Slices in the order every table of a trace relies on, as plain numpy columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import EventColumns, Int8, Int32, Int64
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedSlices:
+    """The slice columns ordered by (track, start, longer first, file order); the row is the id.
+
+    ``end_ns`` is start + duration; ``new_id[row]`` is the id of the slice in row ``row`` of the
+    file order. Absent ids are :data:`~torch_tb_profiler.trace.columns.ABSENT` still.
+    """
+
+    track: Int32
+    category: Int8
+    raw_category_code: Int32
+    name_code: Int32
+    start_ns: Int64
+    dur_ns: Int64
+    end_ns: Int64
+    correlation: Int64
+    external_id: Int64
+    new_id: Int64
+
+    def ids_of(self, categories: tuple[Category, ...]) -> Int64:
+        """Ids of the slices of these categories, ascending."""
+        return np.flatnonzero(self.mask_of(categories))
+
+    def mask_of(self, categories: tuple[Category, ...]) -> Mask:
+        """Mask of the slices of these categories."""
+        wanted = np.zeros(256, np.bool_)
+        wanted[list(categories)] = True
+        mask: Mask = wanted[self.category.view(np.uint8)]
+        return mask
+
+
+def order_slices(events: EventColumns) -> OrderedSlices:
+    """The slices of ``events`` in trace order."""
+    table = events.tables["slices"]
+    order = _slice_order(table["track"], table["start_ns"], table["dur_ns"])
+    new_id = np.empty(len(order), np.int64)
+    new_id[order] = np.arange(len(order))
+    start = table["start_ns"][order]
+    dur = table["dur_ns"][order]
+    return OrderedSlices(
+        track=table["track"][order],
+        category=table["category"][order],
+        raw_category_code=table["raw_category_code"][order],
+        name_code=table["name_code"][order],
+        start_ns=start,
+        dur_ns=dur,
+        end_ns=start + dur,
+        correlation=table["correlation"][order],
+        external_id=table["external_id"][order],
+        new_id=new_id,
+    )
+
+
+def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:
+    """Order by (track, start, −duration, row): one sort by a joint key, ties mended after.
+
+    A joint key of (track, start) sorts ten times faster than a lexical sort of three columns; the
+    few rows that tie in it are put in order by the slow way.
+    """
+    if len(track) == 0:
+        return np.empty(0, np.int64)
+    first = int(start_ns.min())
+    span = int(start_ns.max()) - first + 1
+    if span * (int(track.max()) + 1) >= 2**63:
+        return np.lexsort((-dur_ns, start_ns, track))
+    key = track.astype(np.int64) * span + (start_ns - first)
+    order = np.argsort(key)
+    ordered = key[order]
+    same = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((rows, -dur_ns[rows], key[rows]))]
+    return order
