@@ -1,1 +1,68 @@
-"""Placeholder until its owner lands."""
+"""The TensorBoard plugin: the same app as ``torch-tb-profiler serve``, mounted in TensorBoard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tensorboard.plugins import base_plugin
+
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.server.app import App
+from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
+from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.storage.locations import is_url
+
+FIRST_SCAN_WAIT_S = 0.1
+"""How long TensorBoard's first question may wait, so that a small logdir shows its tab at once."""
+
+
+class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # TensorBoard has no types
+    """Shows PyTorch profiler traces found under TensorBoard's logdir."""
+
+    plugin_name = "pytorch_profiler"
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        super().__init__(context)
+        folder = CacheFolder(default_cache_folder())
+        self._catalog = Catalog(_places(context), cache=folder)
+        self._catalog.contents(0)  # the scan begins while TensorBoard is still starting
+
+    def is_active(self) -> bool:
+        """Whether there are traces, as far as is known; never waits for a scan but the first."""
+        return bool(self._catalog.contents(FIRST_SCAN_WAIT_S).runs)
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """The tab and the module that fills it."""
+        return base_plugin.FrontendMetadata(
+            es_module_path="/index.js", tab_name="PyTorch Profiler", disable_reload=True
+        )
+
+    def get_plugin_apps(self) -> dict[str, Callable[..., Iterable[bytes]]]:
+        """The app under each route; TensorBoard puts ``/data/plugin/pytorch_profiler`` before."""
+        prefix = f"/data/plugin/{self.plugin_name}/"
+        app = App(
+            Site(self._catalog, "tensorboard"),
+            api_prefix=prefix,
+            page_prefix=prefix,
+            allowed_hosts=None,
+        )
+        pages = ("index.js", "index.html", "assets/*")
+        prefixes = (f"{name}/*" for name in PREFIX_ROUTES)
+        return {f"/{route}": app for route in (*ROUTES, *prefixes, *pages)}
+
+
+def _places(context: Any) -> list[Place]:
+    """TensorBoard's ``--logdir``, or each of ``--logdir_spec name:path,…``."""
+    flags = getattr(context, "flags", None)
+    spec = getattr(flags, "logdir_spec", None)
+    if spec and not getattr(flags, "logdir", None):
+        return [_named_place(part.strip()) for part in spec.split(",") if part.strip()]
+    return [Place(context.logdir)] if context.logdir else []
+
+
+def _named_place(part: str) -> Place:
+    """``name:path`` or a path alone, which may be a URL, start with a drive, or have colons."""
+    name, colon, path = part.partition(":")
+    is_path = is_url(part) or len(name) <= 1 or name[:1] in "/\\." or not path
+    return Place(part) if is_path or not colon else Place(path, name)

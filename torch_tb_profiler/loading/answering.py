@@ -1,0 +1,281 @@
+"""From a request to a view: the traces it is about, the view's function, sort and filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from torch_tb_profiler import advice
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.loading.status import SpanStatus, joined
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.querying import QueryError, query
+from torch_tb_profiler.views.registry import (
+    PairView,
+    RunView,
+    TraceView,
+    ViewSpec,
+    all_views,
+)
+from torch_tb_profiler.views.schema import Note, View
+from torch_tb_profiler.views.selection import Selection, SelectionError
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at: names of a run, worker and span (None: the first), and which part."""
+
+    run: str | None = None
+    worker: str | None = None
+    span: str | None = None
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first."""
+
+    table: str | None = None
+    sort: str | None = None
+    filter: str | None = None
+    offset: int = 0
+    limit: int | None = None
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True when every row is wanted in its own order."""
+        return not (self.sort or self.filter or self.offset) and self.limit is None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRequest:
+    """One question: a view of a subject, and of a baseline when it is a pair view."""
+
+    view: str
+    subject: Subject = field(default_factory=Subject)
+    baseline: Subject | None = None
+    rows: TableQuery = field(default_factory=TableQuery)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A view with what it is about, ready for ``reports.json.payload``.
+
+    Attributes:
+        spec: Its declaration.
+        view: What it says.
+        trace_ref: ``run``, ``worker`` (None for run views) and ``span``, and ``baseline``.
+        selection: What was asked for.
+    """
+
+    spec: ViewSpec
+    view: View
+    trace_ref: dict[str, object]
+    selection: Selection
+
+
+class NotReadyError(Exception):
+    """The answer needs traces that are not parsed yet; parsing has begun."""
+
+    def __init__(self, status: SpanStatus) -> None:
+        super().__init__(status.state)
+        self.status = status
+
+
+def view_spec(name: str) -> ViewSpec:
+    """The declaration of a view.
+
+    Raises:
+        UnknownError: there is no such view.
+    """
+    views = all_views()
+    if name not in views:
+        raise unknown("view", name, views)
+    return views[name]
+
+
+def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0) -> Answer:
+    """The answer to ``request``; asking starts the parsing of what it is about.
+
+    Args:
+        catalog: Where the traces are.
+        request: What is asked.
+        wait_s: How long to wait for traces to be parsed; None for as long as it takes.
+
+    Raises:
+        NotReadyError: traces are still being parsed when the time is up.
+        UnknownError, RequestError: something asked for does not exist or makes no sense.
+        OpenError: the trace cannot be read.
+    """
+    spec = view_spec(request.view)
+    subject = request.subject
+    _check_group_by(spec, subject.selection)
+    baseline_ref: dict[str, object] = {}
+    try:
+        if spec.scope == "run":
+            view, ref = _run_view(catalog, spec, subject, wait_s)
+        elif spec.scope == "pair":
+            view, ref, baseline_ref = _pair_view(catalog, spec, request, wait_s)
+        else:
+            file = catalog.file(subject.run, subject.worker, subject.span)
+            (trace,) = open_traces(catalog, [file], wait_s)
+            view, ref = trace_view(spec, trace, subject.selection), _ref(file)
+        view = with_rows(view, request.rows)
+    except (SelectionError, QueryError) as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    return Answer(spec, view, {**ref, **baseline_ref}, subject.selection)
+
+
+def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
+    """The traces of ``files``, in order.
+
+    Raises:
+        NotReadyError: not all are parsed when the time is up.
+        OpenError: one of them cannot be read.
+    """
+    opened, failed = _opened(catalog, files, wait_s)
+    if failed:
+        raise failed[0][1]
+    return [trace for _, trace in opened]
+
+
+def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
+    """A ``trace`` view, with the advice when it is the overview.
+
+    Raises:
+        RequestError: the trace has nothing for this view; the message says why.
+        SelectionError: as the view.
+    """
+    reason = spec.missing(trace)
+    if reason is not None:
+        raise RequestError("view_unavailable", f"{spec.title}: {reason}")
+    view = cast(TraceView, spec.function)(trace, selection)
+    if spec.name != "overview":
+        return view
+    return replace(view, notes=view.notes + tuple(_advice(trace, selection)))
+
+
+def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
+    """A ``run`` view of the workers that have something for it.
+
+    Raises:
+        RequestError: none has; the message says why.
+        SelectionError: as the view.
+    """
+    reasons = {worker: spec.missing(trace) for worker, trace in traces.items()}
+    usable = {worker: trace for worker, trace in traces.items() if reasons[worker] is None}
+    if not usable:
+        reason = next(iter(reasons.values()), None) or "no worker of this span could be read"
+        raise RequestError("view_unavailable", f"{spec.title}: {reason}")
+    return cast(RunView, spec.function)(usable, selection)
+
+
+def with_rows(view: View, rows: TableQuery) -> View:
+    """``view`` with one table sorted, filtered and cut.
+
+    Raises:
+        UnknownError: there is no such table.
+        QueryError: as :func:`views.querying.query`.
+    """
+    if rows.table and rows.table not in view.tables:
+        raise unknown("table", rows.table, view.tables)
+    if rows.changes_nothing or not view.tables:
+        return view
+    name = rows.table or next(iter(view.tables))
+    table = query(
+        view.tables[name],
+        sort=rows.sort,
+        filter=rows.filter,
+        offset=rows.offset,
+        limit=rows.limit,
+    )
+    return replace(view, tables={**view.tables, name: table})
+
+
+def _advice(trace: Trace, selection: Selection) -> list[Note]:
+    give = getattr(advice, "all_advice", None)
+    return list(give(trace, selection)) if give is not None else []
+
+
+def _run_view(
+    catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
+) -> tuple[View, dict[str, object]]:
+    files = list(catalog.workers(subject.run, subject.span).values())
+    opened, failed = _opened(catalog, files, wait_s)
+    if failed and not opened:
+        raise failed[0][1]
+    traces = {file.worker: trace for file, trace in opened}
+    view = run_view(spec, traces, subject.selection)
+    left_out = tuple(_left_out(file, error) for file, error in failed)
+    ref = {**_ref(files[0]), "worker": None}
+    return replace(view, notes=left_out + view.notes), ref
+
+
+def _left_out(file: SpanFile, error: LoadingError) -> Note:
+    problem = error.problem
+    text = f"Worker {file.worker} is left out: {problem.message}"
+    evidence: dict[str, object] = {"worker": file.worker, "file": file.location.name}
+    return Note("quality", "worker_left_out", "warning", text, {**evidence, "code": problem.code})
+
+
+def _pair_view(
+    catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
+) -> tuple[View, dict[str, object], dict[str, object]]:
+    if request.baseline is None:
+        hint = "Give baseline_run, and baseline_worker and baseline_span where there are several."
+        raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
+    files = [
+        catalog.file(part.run, part.worker, part.span)
+        for part in (request.baseline, request.subject)
+    ]
+    baseline, candidate = open_traces(catalog, files, wait_s)
+    for trace in (baseline, candidate):
+        reason = spec.missing(trace)
+        if reason is not None:
+            raise RequestError("view_unavailable", f"{spec.title}: {reason}")
+    function = cast(PairView, spec.function)
+    view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
+    return view, _ref(files[1]), {"baseline": _ref(files[0])}
+
+
+def _opened(
+    catalog: Catalog, files: list[SpanFile], wait_s: float | None
+) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
+    """The files that are open with their traces, and those that failed.
+
+    Raises:
+        NotReadyError: there are others.
+    """
+    for file in files:
+        catalog.store.request(file)
+    catalog.store.wait(files, wait_s)
+    opened: list[tuple[SpanFile, Trace]] = []
+    failed: list[tuple[SpanFile, LoadingError]] = []
+    for file in files:
+        trace = catalog.store.trace(file)
+        problem = catalog.store.status(file).error
+        if trace is not None:
+            opened.append((file, trace))
+        elif problem is not None:
+            error = OpenError(problem.code, problem.message, problem.hint)
+            failed.append((file, error))
+    if len(opened) + len(failed) < len(files):
+        raise NotReadyError(joined(files[0].span, [catalog.store.status(file) for file in files]))
+    return opened, failed
+
+
+def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
+    chosen = selection.group_by
+    if chosen and spec.group_bys and chosen not in spec.group_bys:
+        raise RequestError(
+            "bad_parameter",
+            f"group_by: {spec.name} cannot be grouped by {chosen[:80]!r}.",
+            f"Known are {', '.join(spec.group_bys)}.",
+        )
+
+
+def _ref(file: SpanFile) -> dict[str, object]:
+    return {"run": file.run, "worker": file.worker, "span": file.span}

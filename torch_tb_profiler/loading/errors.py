@@ -1,0 +1,51 @@
+"""What goes wrong between a request and its answer, told so that a user can act on it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as pages and scripts get it: stable code, what and why, and the next step."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class LoadingError(Exception):
+    """Base of the errors of this package; ``problem`` is safe to show."""
+
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.problem = Problem(code, message, hint)
+
+
+class OpenError(LoadingError):
+    """A file that could not be opened. The message names file and cause."""
+
+
+class RequestError(LoadingError):
+    """A parameter that cannot be understood."""
+
+
+class UnknownError(LoadingError):
+    """A run, worker, span, view or table that does not exist."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
+    """The error for a ``kind`` nobody knows by ``name``, with the nearest of those ``known``."""
+    names = list(known)
+    near = difflib.get_close_matches(name[:200], names[:2000], n=3, cutoff=0.5)
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    elif names:
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        hint = f"There are: {', '.join(names[:8])}{more}."
+    else:
+        hint = f"There is no {kind} at all."
+    shown = name if len(name) <= 80 else name[:79] + "…"
+    return UnknownError(f"unknown_{kind}", f"There is no {kind} {shown!r}.", hint)

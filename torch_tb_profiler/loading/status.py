@@ -1,0 +1,97 @@
+"""How far a span is: queued, parsing, ready or failed, with speed and time left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch_tb_profiler.loading.errors import Problem
+
+State = Literal["queued", "parsing", "ready", "failed"]
+
+READING_SHARE = 0.9
+"""Part of the work that is reading; the rest (linking and summing) reports no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanStatus:
+    """One moment of one span, as ``/runs`` shows it.
+
+    Attributes:
+        name: The span.
+        file: Base name of its file.
+        format: Input format once it is known, else None.
+        size_bytes: Size of the file.
+        state: What happens to it.
+        progress: Done part of the work, 0 to 1.
+        mb_per_s: Speed of reading in 10⁶ file bytes per second; None before there is one.
+        eta_s: Seconds left; None when unknown.
+        error: Why it failed, else None.
+    """
+
+    name: str
+    file: str
+    format: str | None
+    size_bytes: int
+    state: State
+    progress: float = 0.0
+    mb_per_s: float | None = None
+    eta_s: float | None = None
+    error: Problem | None = None
+
+
+def reading_status(
+    name: str, file: str, size_bytes: int, done_bytes: int, elapsed_s: float
+) -> SpanStatus:
+    """The status of a span whose file is being read since ``elapsed_s``."""
+    part = min(1.0, done_bytes / size_bytes) if size_bytes > 0 else 1.0
+    progress = part * READING_SHARE
+    speed = done_bytes / elapsed_s if elapsed_s > 0 and done_bytes > 0 else None
+    eta_s = None if speed is None else elapsed_s * (1 - progress) / progress
+    return SpanStatus(
+        name,
+        file,
+        None,
+        size_bytes,
+        "parsing",
+        progress=round(progress, 4),
+        mb_per_s=None if speed is None else round(speed / 1e6, 3),
+        eta_s=None if eta_s is None else round(eta_s, 1),
+    )
+
+
+def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
+    """One status for all workers of a span; ``parts`` is not empty.
+
+    It is ready when nothing is left to do (failed workers are left out of run views), and failed
+    when all of them are.
+    """
+    size_bytes = sum(part.size_bytes for part in parts)
+    states = {part.state for part in parts}
+    state: State
+    if "parsing" in states:
+        state = "parsing"
+    elif "queued" in states:
+        state = "queued"
+    else:
+        state = "failed" if states == {"failed"} else "ready"
+    done = sum(
+        part.size_bytes * (1.0 if part.state in ("ready", "failed") else part.progress)
+        for part in parts
+    )
+    speeds = [part.mb_per_s for part in parts if part.mb_per_s is not None]
+    speed = sum(speeds) if speeds else None
+    left_mb = (size_bytes - done) / 1e6
+    return SpanStatus(
+        name,
+        parts[0].file if len(parts) == 1 else f"{len(parts)} files",
+        next((part.format for part in parts if part.format is not None), None),
+        size_bytes,
+        state,
+        progress=round(done / size_bytes, 4) if size_bytes else 1.0,
+        mb_per_s=None if speed is None else round(speed, 3),
+        eta_s=round(left_mb / speed, 1) if speed and state == "parsing" else None,
+        error=next((part.error for part in parts if part.error), None)
+        if state == "failed"
+        else None,
+    )

@@ -1,0 +1,113 @@
+"""The query string of a request as typed values. Everything in it is hostile until read here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from torch_tb_profiler.loading.answering import Subject, TableQuery, ViewRequest
+from torch_tb_profiler.loading.errors import RequestError
+from torch_tb_profiler.views.selection import Selection
+
+MAX_TEXT = 4096
+"""Characters of one parameter; a filter that long is no filter a person wrote."""
+
+MAX_TIME_US = 2.0**53
+"""285 years: what a float of µs can say exactly, and less than int64 of ns can hold."""
+
+MAX_ROWS = 10**9
+NS_PER_US = 1000
+
+Parameters = Mapping[str, str]
+
+
+def view_request(view: str, parameters: Parameters) -> ViewRequest:
+    """The question that ``/view/<view>?…`` asks.
+
+    Raises:
+        RequestError: a parameter is no number where one is due, too long or too large.
+    """
+    has_baseline = any(key.startswith("baseline_") for key in parameters)
+    return ViewRequest(
+        view=view,
+        subject=subject(parameters),
+        baseline=subject(parameters, "baseline_") if has_baseline else None,
+        rows=TableQuery(
+            table=text(parameters, "table"),
+            sort=text(parameters, "sort"),
+            filter=text(parameters, "filter"),
+            offset=count(parameters, "offset") or 0,
+            limit=count(parameters, "limit"),
+        ),
+    )
+
+
+def subject(parameters: Parameters, prefix: str = "") -> Subject:
+    """Run, worker, span and selection, each parameter's name after ``prefix``.
+
+    Raises:
+        RequestError: as :func:`view_request`.
+    """
+    start_ns = time_ns(parameters, f"{prefix}start_us")
+    end_ns = time_ns(parameters, f"{prefix}end_us")
+    if start_ns is not None and end_ns is not None and start_ns > end_ns:
+        raise RequestError("bad_parameter", f"{prefix}start_us lies after {prefix}end_us.")
+    group_by = text(parameters, f"{prefix}group_by") or text(parameters, "group_by")
+    return Subject(
+        run=text(parameters, f"{prefix}run"),
+        worker=text(parameters, f"{prefix}worker"),
+        span=text(parameters, f"{prefix}span"),
+        selection=Selection(
+            steps=text(parameters, f"{prefix}steps"),
+            start_ns=start_ns,
+            end_ns=end_ns,
+            group_by=group_by,
+        ),
+    )
+
+
+def text(parameters: Parameters, name: str) -> str | None:
+    """A text, or None when it is absent or empty.
+
+    Raises:
+        RequestError: it is longer than :data:`MAX_TEXT`.
+    """
+    value = parameters.get(name)
+    if value is not None and len(value) > MAX_TEXT:
+        message = f"{name} has {len(value)} characters; {MAX_TEXT} are allowed."
+        raise RequestError("bad_parameter", message)
+    return value or None
+
+
+def time_ns(parameters: Parameters, name: str) -> int | None:
+    """A time given in µs, in whole nanoseconds.
+
+    Raises:
+        RequestError: it is no finite number of µs within :data:`MAX_TIME_US`.
+    """
+    value = text(parameters, name)
+    if value is None:
+        return None
+    try:
+        time_us = float(value)
+    except ValueError:
+        time_us = math.nan
+    if not abs(time_us) <= MAX_TIME_US:
+        message = f"{name}: {value[:40]!r} is no time in microseconds."
+        raise RequestError("bad_parameter", message)
+    return round(time_us * NS_PER_US)
+
+
+def count(parameters: Parameters, name: str) -> int | None:
+    """A whole number from 0 to :data:`MAX_ROWS`.
+
+    Raises:
+        RequestError: it is none.
+    """
+    value = text(parameters, name)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= 10 and int(value) <= MAX_ROWS):
+        message = f"{name}: {value[:40]!r} is no whole number from 0 to {MAX_ROWS}."
+        raise RequestError("bad_parameter", message)
+    return int(value)

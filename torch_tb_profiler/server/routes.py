@@ -1,0 +1,157 @@
+"""The routes: each reads its parameters and answers; the app around them does the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from werkzeug.wrappers import Request, Response
+
+from torch_tb_profiler._version import __version__
+from torch_tb_profiler.loading.answering import answer, open_traces
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.errors import unknown
+from torch_tb_profiler.reports import csv
+from torch_tb_profiler.reports.json import payload
+from torch_tb_profiler.server import parameters
+from torch_tb_profiler.server.download import download_response
+from torch_tb_profiler.server.errors import HttpError
+from torch_tb_profiler.server.responses import data_response, json_response
+from torch_tb_profiler.server.slice_details import slice_details
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.registry import ViewSpec, all_views
+
+WAIT_S = 0.25
+"""A small trace is parsed in this time: the page gets its numbers without asking twice."""
+
+CSV_TYPE = "text/csv; charset=utf-8"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Site:
+    """What all routes know: the catalog, and which face of the product this is."""
+
+    catalog: Catalog
+    face: str
+
+
+Route = Callable[[Site, Request, str], Response]
+
+
+def about(site: Site, request: Request, _rest: str) -> Response:
+    """Who answers, and what it looks at."""
+    logdir = ", ".join(place.url for place in site.catalog.places)
+    body = {"version": __version__, "logdir": logdir, "face": site.face}
+    return json_response(request, body)
+
+
+def runs(site: Site, request: Request, _rest: str) -> Response:
+    """Every run with its workers and their spans as they are now."""
+    contents = site.catalog.contents(WAIT_S)
+    listed: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for run, worker, status in site.catalog.statuses():
+        spans = listed.setdefault(run, {}).setdefault(worker, [])
+        spans.append(dataclasses.asdict(status))
+    problem = contents.problem
+    body = {
+        "discovering": site.catalog.discovering,
+        "runs": [
+            {
+                "name": run,
+                "workers": [{"name": name, "spans": spans} for name, spans in workers.items()],
+            }
+            for run, workers in listed.items()
+        ],
+        "notes": list(contents.notes),
+        "problem": None
+        if problem is None
+        else {"code": problem.code, "message": problem.message, "hint": problem.hint},
+    }
+    return json_response(request, body)
+
+
+def views(site: Site, request: Request, _rest: str) -> Response:
+    """The views of a trace, and why the others are missing."""
+    file, trace = _trace(site, request)
+    workers = list(site.catalog.workers(file.run, file.span).values())
+    listed = [_view_info(site, spec, trace, workers) for spec in all_views().values()]
+    return json_response(request, {"views": listed})
+
+
+def view(site: Site, request: Request, name: str) -> Response:
+    """One view as JSON, or one of its tables as CSV."""
+    form = request.args.get("format", "json")
+    if form not in ("json", "csv"):
+        raise HttpError(400, "bad_parameter", f"format: {form[:40]!r} is neither json nor csv.")
+    asked = parameters.view_request(name, request.args)
+    answered = answer(site.catalog, asked, wait_s=WAIT_S)
+    if form == "json":
+        spec, made = answered.spec, answered.view
+        return json_response(request, payload(spec, made, answered.trace_ref, answered.selection))
+    tables = answered.view.tables
+    chosen = asked.rows.table or next(iter(tables), "")
+    if chosen not in tables:
+        raise unknown("table", chosen, tables)
+    data = csv.dumps(tables[chosen])
+    return data_response(request, data, CSV_TYPE, file_name=f"{name}_{chosen}.csv")
+
+
+def slice_(site: Site, request: Request, number: str) -> Response:
+    """One event with its arguments, call stack and links."""
+    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+        raise HttpError(400, "bad_parameter", f"{number[:40]!r} is no slice id (a whole number).")
+    file, trace = _trace(site, request)
+    if int(number) >= trace.slices.height:
+        message = f"There is no slice {number}; this trace has {trace.slices.height}."
+        raise HttpError(404, "unknown_slice", message)
+    body = slice_details(trace, int(number))
+    ref = {"run": file.run, "worker": file.worker, "span": file.span}
+    return json_response(request, {"trace": ref, "slice": body})
+
+
+def download(site: Site, request: Request, _rest: str) -> Response:
+    """The trace file as it is."""
+    about_what = parameters.subject(request.args)
+    file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
+    return download_response(request, file.location)
+
+
+def _trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
+    about_what = parameters.subject(request.args)
+    file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
+    return file, open_traces(site.catalog, [file], WAIT_S)[0]
+
+
+def _view_info(site: Site, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> dict[str, Any]:
+    reason = spec.missing(trace)
+    if reason is not None and spec.scope == "run" and _may_have(site, spec, workers):
+        reason = None
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "help": spec.help,
+        "scope": spec.scope,
+        "available": reason is None,
+        "reason": reason,
+        "group_bys": list(spec.group_bys),
+    }
+
+
+def _may_have(site: Site, spec: ViewSpec, workers: list[SpanFile]) -> bool:
+    """Whether one of ``workers`` has something for ``spec``, or is not open yet."""
+    traces = [site.catalog.store.trace(file) for file in workers]
+    return any(trace is None or spec.missing(trace) is None for trace in traces)
+
+
+ROUTES: dict[str, Route] = {
+    "about": about,
+    "runs": runs,
+    "views": views,
+    "download": download,
+}
+"""Routes without a further part of the path."""
+
+PREFIX_ROUTES: dict[str, Route] = {"view": view, "slice": slice_}
+"""Routes followed by a name: ``/view/overview``, ``/slice/17``."""
