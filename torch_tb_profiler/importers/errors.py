@@ -1,0 +1,24 @@
+"""The one exception of reading: a file that is no trace, with the reason and the next step."""
+
+from __future__ import annotations
+
+
+class TraceFormatError(Exception):
+    """A file cannot be read as a trace.
+
+    Attributes:
+        code: The reason as a word for programs: ``empty_file``, ``not_json``, ``lfs_pointer``,
+            ``html_page``, ``no_events``, ``not_a_trace``, ``gzip_unreadable``.
+        message: What is wrong, naming the file.
+        hint: What to do next.
+    """
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(f"{message} {hint}")
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[type[TraceFormatError], tuple[str, str, str]]:
+        """Keep the three parts when the error crosses a process boundary."""
+        return type(self), (self.code, self.message, self.hint)

@@ -1,0 +1,294 @@
+"""Events of one piece of a file → a batch of columns with strings and tracks of its own.
+
+Making a batch depends on nothing but the piece, so pieces can be read anywhere and in any order;
+:mod:`~torch_tb_profiler.importers.kineto.merge` joins them in file order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.importers.kineto import structs, tables
+from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.categories import category_of
+from torch_tb_profiler.importers.kineto.kinds import (
+    FIRST_SLICE_KIND,
+    SLICE_DECODERS,
+    Kind,
+    kind_of,
+)
+from torch_tb_profiler.importers.kineto.structs import Event
+from torch_tb_profiler.importers.kineto.times import Times, to_ns
+from torch_tb_profiler.importers.kineto.values import (
+    Interner,
+    float_column,
+    text_codes,
+    text_of,
+)
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Table
+from torch_tb_profiler.trace.quality import QualityReport
+
+UNNAMED = "(unnamed)"
+MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
+PHASES = ("X", "B", "E")
+
+Declaration = tuple[str, str, str]
+"""What an M event declares: (its name, pid, tid)."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Columns of one piece. Codes, tracks and slice rows count from this batch's own zero.
+
+    Attributes:
+        tables: Parts of the tables of ``EventColumns``; ``slices`` has ``phase`` beside
+            (0 for X, 1 for B, 2 for E), times are the file's own, durations may be absent.
+        strings: Behind the ``*_code`` columns.
+        tracks: (pid, tid) behind the ``track`` columns.
+        declared: What M events say of processes and threads; the last one counts.
+        quality: What was odd.
+        has_fraction: Whether any time was written with decimals.
+        tail: What follows the end of the event array, if the array ends in this piece.
+    """
+
+    tables: dict[str, list[Table]] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+    tracks: list[tuple[str, str]] = field(default_factory=list)
+    declared: dict[Declaration, Any] = field(default_factory=dict)
+    quality: QualityReport = field(default_factory=QualityReport)
+    has_fraction: bool = False
+    tail: bytes | None = None
+
+
+def make_batch(events: Sequence[Event], exact: bool) -> Batch:
+    """The columns of ``events``.
+
+    Args:
+        events: Decoded events in file order.
+        exact: Their times were decoded without loss.
+
+    Raises:
+        InexactTimeError: a time needs decoding from its text, and ``exact`` is false.
+    """
+    return _Maker(events, exact).batch
+
+
+class _Maker:
+    """The steps of making one batch; they share interners and the group of every event."""
+
+    def __init__(self, events: Sequence[Event], exact: bool) -> None:
+        self.batch = Batch()
+        self.exact = exact
+        self.strings = Interner()
+        self.tracks = Interner()
+        codes = self._group(events)
+        kind = self.group_kind[codes]
+        quality = self.batch.quality
+        quality.add("unknown_phase", int((kind == Kind.UNREAD_PHASE).sum()))
+        quality.add("empty_event", int((kind == Kind.EMPTY).sum()))
+        self._slices(events, codes, kind)
+        self._instants(events, codes, kind == Kind.INSTANT)
+        self._flows(events, codes, kind)
+        self._counters(events, codes, kind == Kind.COUNTER)
+        self._declared(events, kind == Kind.META)
+        self.batch.strings = list(self.strings)
+        self.batch.tracks = list(self.tracks)
+
+    def _group(self, events: Sequence[Event]) -> Int32:
+        """Number the distinct (phase, category, pid, tid); everything else follows from it."""
+        groups = Interner()
+        keys = attrgetter("ph", "cat", "pid", "tid")
+        try:
+            codes = np.array([groups[key] for key in map(keys, events)], np.int32)
+        except TypeError:  # an id that is a list or an object
+            groups.clear()
+            texts = [tuple(map(_hashable, keys(event))) for event in events]
+            codes = np.array([groups[key] for key in texts], np.int32)
+        parts = list(groups)
+        self.group_kind = np.array([kind_of(ph, cat) for ph, cat, _, _ in parts], np.int8)
+        self.group_category = np.array(
+            [category_of(cat if isinstance(cat, str) else None) for _, cat, _, _ in parts], np.int8
+        )
+        is_slice = self.group_kind >= FIRST_SLICE_KIND
+        self.group_phase = np.array(
+            [
+                PHASES.index(part[0]) if yes else 0
+                for part, yes in zip(parts, is_slice, strict=True)
+            ],
+            np.int8,
+        )
+        self.group_parts = parts
+        self.group_track = np.full(len(parts), -1, np.int32)
+        self.group_word = np.full(len(parts), -1, np.int32)
+        return codes
+
+    def _track_codes(self, codes: Int32) -> tuple[Int32, Int32]:
+        """Track and category code per event; only groups that are used get a number."""
+        for group in np.unique(codes):
+            _, cat, pid, tid = self.group_parts[group]
+            self.group_track[group] = self.tracks[text_of(pid), text_of(tid)]
+            self.group_word[group] = text_codes([cat], self.strings)[0]
+        return self.group_track[codes], self.group_word[codes]
+
+    def _times(self, events: Sequence[Event], name: str) -> Times:
+        times = to_ns(list(map(attrgetter(name), events)), self.exact)
+        self.batch.has_fraction |= times.has_fraction
+        self.batch.quality.add("string_time", times.strings)
+        return times
+
+    def _timed(
+        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
+    ) -> tuple[list[Event], Int32, Int64]:
+        """The chosen events that have a usable time, their groups and times."""
+        rows = list(compress(events, chosen))
+        codes = codes[chosen]
+        ns = self._times(rows, "ts").ns
+        usable = ns != ABSENT
+        if not usable.all():
+            self.batch.quality.add("event_without_time", int((~usable).sum()))
+            return list(compress(rows, usable)), codes[usable], ns[usable]
+        return rows, codes, ns
+
+    def _names(self, events: Sequence[Event]) -> Int32:
+        strings = self.strings
+        names = list(map(attrgetter("name"), events))
+        if set(map(type, names)) <= {str}:
+            return np.array([strings[name] for name in names], np.int32)
+        self.batch.quality.add("missing_name", names.count(None))
+        return text_codes([UNNAMED if name is None else name for name in names], strings)
+
+    def _slices(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
+        rows, codes, start = self._timed(events, codes, kind >= FIRST_SLICE_KIND)
+        if not rows:
+            return
+        quality = self.batch.quality
+        track, word = self._track_codes(codes)
+        slices: Table = {
+            "category": self.group_category[codes],
+            "raw_category_code": word,
+            "name_code": self._names(rows),
+            "track": track,
+            "start_ns": start,
+            "dur_ns": self._durations(rows, self.group_phase[codes] == 0),
+            "correlation": np.full(len(rows), ABSENT, np.int64),
+            "external_id": np.full(len(rows), ABSENT, np.int64),
+            "phase": self.group_phase[codes],
+        }
+        kinds = self.group_kind[codes]
+        for slice_kind, decoder in SLICE_DECODERS.items():
+            of_kind = kinds == slice_kind
+            at = np.flatnonzero(of_kind)
+            if not at.size:
+                continue
+            raws = [event.args for event in compress(rows, of_kind)]
+            args = decode_args(decoder, raws, quality)
+            slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
+            self._details(slice_kind, args, at)
+        for part in self.batch.tables.get("python", []):
+            modules = part["slice"][part["module_id"] != ABSENT]
+            slices["category"][modules] = Category.MODULE
+        self._add("slices", slices)
+
+    def _durations(self, rows: list[Event], is_complete: npt.NDArray[np.bool_]) -> Int64:
+        if is_complete.all():
+            return self._times(rows, "dur").ns
+        dur = np.full(len(rows), ABSENT, np.int64)
+        dur[is_complete] = self._times(list(compress(rows, is_complete)), "dur").ns
+        return dur
+
+    def _details(self, kind: Kind, args: tables.Args, at: Int64) -> None:
+        quality, strings = self.batch.quality, self.strings
+        if kind in (Kind.HOST_SLICE, Kind.OTHER_SLICE):
+            self._add("operator", tables.operator_table(args, at, strings, quality))
+        if kind in (Kind.PYTHON_SLICE, Kind.OTHER_SLICE):
+            self._add("python", tables.python_table(args, at, quality))
+        if kind in (Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
+            self._add("device", tables.device_table(args, at, strings, quality))
+        if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
+            self._add("collective", tables.collective_table(args, at, strings, quality))
+
+    def _add(self, name: str, table: Table | None) -> None:
+        if table is not None and next(iter(table.values())).size:
+            self.batch.tables.setdefault(name, []).append(table)
+
+    def _instants(
+        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
+    ) -> None:
+        if not chosen.any():
+            return
+        rows, codes, time = self._timed(events, codes, chosen)
+        track, _ = self._track_codes(codes)
+        name = self._names(rows)
+        memory_codes = [self.strings[text] for text in MEMORY_NAMES]
+        is_memory = np.isin(name, memory_codes)
+        args = decode_args(
+            structs.MEMORY_ARGS,
+            [event.args for event in compress(rows, is_memory)],
+            self.batch.quality,
+        )
+        memory = tables.memory_table(args, self.batch.quality)
+        memory["track"] = track[is_memory]
+        memory["time_ns"] = time[is_memory]
+        memory["is_oom"] = (name[is_memory] == memory_codes[1]).astype(np.int8)
+        self._add("memory", memory)
+        other = ~is_memory
+        self._add(
+            "instants",
+            {"track": track[other], "name_code": name[other], "time_ns": time[other]},
+        )
+
+    def _flows(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
+        chosen = (kind == Kind.FLOW_START) | (kind == Kind.FLOW_END)
+        if not chosen.any():
+            return
+        rows, codes, time = self._timed(events, codes, chosen)
+        track, word = self._track_codes(codes)
+        flows: Table = {
+            "raw_category_code": word,
+            "flow_id_code": text_codes([event.id for event in rows], self.strings),
+            "is_start": (self.group_kind[codes] == Kind.FLOW_START).astype(np.int8),
+            "track": track,
+            "time_ns": time,
+        }
+        self._add("flows", flows)
+
+    def _counters(
+        self, events: Sequence[Event], codes: Int32, chosen: npt.NDArray[np.bool_]
+    ) -> None:
+        if not chosen.any():
+            return
+        rows, codes, time = self._timed(events, codes, chosen)
+        track, _ = self._track_codes(codes)
+        name = self._names(rows)
+        series = decode_args(structs.COUNTER_ARGS, [e.args for e in rows], self.batch.quality)
+        owner = np.array([row for row, one in enumerate(series) for _ in one], np.int64)
+        keys = [key for one in series for key in one]
+        values = [value for one in series for value in one.values()]
+        counters: Table = {
+            "track": track[owner],
+            "name_code": name[owner],
+            "series_code": np.array([self.strings[key] for key in keys], np.int32),
+            "time_ns": time[owner],
+            "value": float_column(values, self.batch.quality),
+        }
+        self._add("counters", counters)
+
+    def _declared(self, events: Sequence[Event], chosen: npt.NDArray[np.bool_]) -> None:
+        rows = list(compress(events, chosen))
+        args = decode_args(structs.TRACK_ARGS, [e.args for e in rows], self.batch.quality)
+        for event, arg in zip(rows, args, strict=True):
+            key = (text_of(event.name), text_of(event.pid), text_of(event.tid))
+            value = arg.name if arg.name is not None else arg.labels
+            self.batch.declared[key] = value if value is not None else arg.sort_index
+
+
+def _hashable(value: Any) -> Any:
+    return str(value) if isinstance(value, (list, dict)) else value

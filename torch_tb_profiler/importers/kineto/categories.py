@@ -1,0 +1,101 @@
+"""Kineto's categories and naming conventions → :class:`Category`.
+
+Source of the names: the category table of the format reference (Kineto's ``ActivityType`` over
+all releases since torch 1.8).
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int8
+
+CATEGORIES: dict[str, Category] = {
+    "operator": Category.OPERATOR,
+    "cpu_op": Category.OPERATOR,
+    "python": Category.PYTHON_OPERATOR,
+    "user_annotation": Category.ANNOTATION,
+    "python_function": Category.PYTHON_FUNCTION,
+    "runtime": Category.RUNTIME,
+    "hpu_op": Category.RUNTIME,
+    "kernel": Category.KERNEL,
+    "mtia_ccp_events": Category.KERNEL,
+    "memcpy": Category.MEMCPY,
+    "gpu_memcpy": Category.MEMCPY,
+    "memset": Category.MEMSET,
+    "gpu_memset": Category.MEMSET,
+    "gpu_user_annotation": Category.DEVICE_ANNOTATION,
+    "cuda_sync": Category.DEVICE_SYNC,
+    "cuda_event": Category.DEVICE_SYNC,
+    "xpu_sync": Category.DEVICE_SYNC,
+    "cuda_profiler_range": Category.DEVICE_OTHER,
+    "xpu_scope_profiler": Category.DEVICE_OTHER,
+    "mtia_insight": Category.DEVICE_OTHER,
+    "hardware_counters": Category.DEVICE_OTHER,
+    "collective_comm": Category.HOST_OTHER,
+    "external_correlation": Category.HOST_OTHER,
+    "overhead": Category.OVERHEAD,
+    "trace": Category.SPAN,
+}
+"""Category as the file writes it, in lower case → ours."""
+
+UNKNOWN = np.int8(-1)
+"""A category that is missing or that nobody knows; settled by track, arguments and name."""
+
+NAMED_RANGES: tuple[tuple[re.Pattern[str], Category], ...] = (
+    (re.compile(r"ProfilerStep#\d+"), Category.STEP),
+    (re.compile(r"enumerate\(Data(Loader|Pipe)\)#"), Category.DATALOADER),
+    (re.compile(r"Optimizer\.(step|zero_grad)"), Category.OPTIMIZER),
+)
+"""Host ranges that the profiler itself names (``ProfilerStep#3``, ``Optimizer.step#SGD.step``)."""
+
+RANGE_CATEGORIES = (Category.OPERATOR, Category.ANNOTATION)
+"""Where :data:`NAMED_RANGES` occur: torch <= 1.11 wrote user ranges as operators."""
+
+RUNTIME_NAME = re.compile(r"(cuda|cu|hip|ur|ze)[A-Z]")
+
+
+def category_of(raw: str | None) -> np.int8:
+    """The category behind the file's word for it; :data:`UNKNOWN` when there is none.
+
+    Host API calls are recognised by their ending, so that a new vendor's are not lost.
+    """
+    if raw is None:
+        return UNKNOWN
+    word = raw.lower()
+    if word in CATEGORIES:
+        return np.int8(CATEGORIES[word])
+    if word.endswith(("_runtime", "_driver")):
+        return np.int8(Category.RUNTIME)
+    return UNKNOWN
+
+
+def range_category(name: str) -> np.int8:
+    """STEP, DATALOADER or OPTIMIZER for the profiler's own ranges, else :data:`UNKNOWN`."""
+    for pattern, category in NAMED_RANGES:
+        if pattern.match(name):
+            return np.int8(category)
+    return UNKNOWN
+
+
+def category_without_word(name: str, on_device: bool) -> np.int8:
+    """The category of a slice without any: by the row it stands on, then by its name."""
+    if on_device:
+        if name.startswith("Memcpy"):
+            return np.int8(Category.MEMCPY)
+        return np.int8(Category.MEMSET if name.startswith("Memset") else Category.KERNEL)
+    is_call = RUNTIME_NAME.match(name) is not None
+    return np.int8(Category.RUNTIME if is_call else Category.OPERATOR)
+
+
+def refine_ranges(category: Int8, name_code: np.ndarray, strings: list[str]) -> None:
+    """Turn the ranges the profiler names itself into their category, in place."""
+    rows = np.flatnonzero(np.isin(category, [int(c) for c in RANGE_CATEGORIES]))
+    codes, inverse = np.unique(name_code[rows], return_inverse=True)
+    refined = np.array([range_category(strings[code]) for code in codes], np.int8)
+    if refined.size:
+        found = refined[inverse]
+        category[rows] = np.where(found == UNKNOWN, category[rows], found)

@@ -1,0 +1,236 @@
+"""One piece of the event array → events, as fast as its damage allows.
+
+1. The whole piece at once, the usual case.
+2. Stretches of it, so that one bad event costs the speed of its stretch only.
+3. Event by event, the bad ones through the repair ladder.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from torch_tb_profiler.importers.kineto import structs
+from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.repair import (
+    decode_text,
+    encode,
+    parse_lenient,
+    repaired_event,
+)
+from torch_tb_profiler.importers.kineto.structs import Event
+from torch_tb_profiler.importers.kineto.times import EXACT_US
+from torch_tb_profiler.trace.quality import QualityReport
+
+STRETCH_BYTES = 1 << 18
+WINDOW_BYTES = 1 << 14
+MAX_ENDS = 4
+"""How many possible ends of a damaged event are tried before it is given up."""
+
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+SEPARATOR = re.compile(rb"[\s,]*")
+NOT_AN_OBJECT = re.compile(rb"[^,\]{]*")
+LAST_END = re.compile(rb"\}(?=\s*,?\s*\])")
+
+
+@dataclass(slots=True)
+class Decoded:
+    """Events of one piece; ``tail`` is what follows the array if it ends here."""
+
+    events: list[Event]
+    tail: bytes | None = None
+    is_cut: bool = False
+
+
+def decode_piece(piece: bytes, cuts: Cuts, exact: bool, quality: QualityReport) -> Decoded:
+    """The events of ``piece``, which starts at an event or at the comma before one.
+
+    Args:
+        piece: Bytes inside the event array; its last piece may hold what follows the array.
+        cuts: Where events begin in this file.
+        exact: Decode times from their text.
+        quality: Is told of every repair and loss.
+    """
+    events = _decode_list(piece, exact)
+    if events is not None and not has_ambiguous_names(piece, events):
+        return Decoded(events)
+    return _Careful(piece, cuts, exact, quality).decoded
+
+
+def has_ambiguous_names(piece: bytes, events: list[Event]) -> bool:
+    """Whether some event may hold ``pid`` twice: then its name ended too early."""
+    count = piece.count(b'"pid"')
+    return count > len(events) or count > sum(event.pid is not None for event in events)
+
+
+def _decode_list(piece: bytes, exact: bool) -> list[Event] | None:
+    try:
+        if not exact:
+            return structs.EVENTS.decode(b"".join((b"[", piece, b"]")))
+        found = structs.EXACT_EVENTS.decode(b"".join((b"[", piece, b"]")))
+    except DECODE_ERRORS:
+        return None
+    return [_with_exact_times(event) for event in found]
+
+
+def _with_exact_times(event: structs.ExactEvent) -> Event:
+    return Event(
+        event.ph, event.cat, event.name, event.pid, event.tid,
+        _exact(event.ts), _exact(event.dur), event.id, event.args,
+    )  # fmt: skip
+
+
+def _exact(raw: msgspec.Raw) -> Any:
+    text = bytes(raw)
+    if b"." in text and not text.startswith(b'"'):
+        return Decimal(text.decode())
+    return msgspec.json.decode(text) if text else None
+
+
+class _Careful:
+    """Levels 2 and 3 over one piece."""
+
+    def __init__(self, piece: bytes, cuts: Cuts, exact: bool, quality: QualityReport) -> None:
+        self.piece = piece
+        self.cuts = cuts
+        self.exact = exact
+        self.quality = quality
+        self.decoded = Decoded([])
+        self.next_cut = -1
+        position = 0
+        while position < len(piece) and self.decoded.tail is None:
+            until = cuts.first_after(piece, position + STRETCH_BYTES)
+            events = _decode_list(piece[position:until].strip(b" \t\r\n,"), exact)
+            if events is not None and not has_ambiguous_names(piece[position:until], events):
+                self.decoded.events += events
+                position = until
+            else:
+                position = self._event_by_event(position, until)
+
+    def _event_by_event(self, position: int, until: int) -> int:
+        piece = self.piece
+        while position < until:
+            gap = SEPARATOR.match(piece, position)
+            assert gap is not None
+            commas = gap[0].count(b",")
+            position = gap.end()
+            ends = position >= len(piece) or piece[position] == ord("]")
+            self.quality.add("trailing_comma", commas if ends else commas - 1)
+            if position >= len(piece):
+                break
+            if piece[position] == ord("]"):
+                self.decoded.tail = piece[position + 1 :]
+                return len(piece)
+            if piece[position] != ord("{"):
+                position = self._skip(position)
+            else:
+                position = self._event(position)
+        return position
+
+    def _skip(self, position: int) -> int:
+        """Over something in the array that is no object."""
+        found = NOT_AN_OBJECT.match(self.piece, position)
+        end = found.end() if found else position
+        self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
+        return max(end, position + 1)
+
+    def _event(self, position: int) -> int:
+        """Read the event at ``position``; return where to go on."""
+        if self.next_cut <= position:
+            self.next_cut = self.cuts.first_after(self.piece, position)
+        fast = _decode_list(self.piece[position : self.next_cut].rstrip(b" \t\r\n,"), self.exact)
+        if fast is not None and len(fast) == 1:
+            if not has_ambiguous_names(self.piece[position : self.next_cut], fast):
+                self.decoded.events += fast
+                return self.next_cut
+        elif (end := self._valid(position)) is not None:
+            return end
+        return self._repaired(position)
+
+    def _valid(self, position: int) -> int | None:
+        """Read an event that a lenient decoder takes, wherever it ends."""
+        size = WINDOW_BYTES
+        while True:
+            window = self.piece[position : position + size]
+            text = window.decode("utf-8", "surrogateescape")
+            parsed = parse_lenient(text)
+            if parsed is not None:
+                length = len(text[: parsed.end].encode("utf-8", "surrogateescape"))
+                break
+            if position + size >= self.next_cut:
+                return None
+            size *= 4
+        if not isinstance(parsed.value, dict):
+            return None
+        if not self._append(self.piece[position : position + length]):
+            return None
+        return position + length
+
+    def _append(self, raw: bytes) -> bool:
+        text = decode_text(raw, self.quality)
+        value = repaired_event(text, self.quality)
+        if value is None:
+            return False
+        self.decoded.events.append(event_of(value, text))
+        return True
+
+    def _repaired(self, position: int) -> int:
+        piece = self.piece
+        ends = self._possible_ends(position)
+        for end in ends:
+            if self._append(piece[position:end]):
+                return end
+        if not ends:
+            self.decoded.is_cut = True
+            return len(piece)
+        self.quality.add("event_dropped", 1, _shown(piece[position : ends[0]]))
+        return ends[0]
+
+    def _possible_ends(self, position: int) -> list[int]:
+        """Ends of the event, nearest first: before the next events, or before the array's end."""
+        piece = self.piece
+        ends = []
+        start = position
+        while len(ends) < MAX_ENDS:
+            start = self.cuts.first_after(piece, start)
+            if start >= len(piece):
+                break
+            ends.append(piece.rindex(b"}", position, start) + 1)
+        if len(ends) < MAX_ENDS:
+            ends += [found.end() for found in LAST_END.finditer(piece, position)][:MAX_ENDS]
+        stripped = piece.rstrip(b" \t\r\n,")
+        if not ends and stripped.endswith(b"}"):
+            ends.append(len(stripped))
+        return sorted(set(ends))
+
+
+def event_of(value: dict[str, Any], text: str) -> Event:
+    """An event from a leniently parsed object and the text it was parsed from."""
+    args = value.get("args")
+    return Event(
+        ph=value.get("ph"),
+        cat=value.get("cat"),
+        name=value.get("name"),
+        pid=value.get("pid"),
+        tid=value.get("tid"),
+        ts=_exact_of("ts", value, text),
+        dur=_exact_of("dur", value, text),
+        id=value.get("id"),
+        args=structs.NO_ARGS if args is None else msgspec.Raw(encode(args)),
+    )
+
+
+def _exact_of(key: str, value: dict[str, Any], text: str) -> Any:
+    number = value.get(key)
+    if isinstance(number, float) and abs(number) >= EXACT_US:
+        found = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
+        return Decimal(found[-1]) if found else number
+    return number
+
+
+def _shown(raw: bytes) -> str:
+    return raw[:200].decode("utf-8", "replace")

@@ -1,0 +1,183 @@
+"""Joined batches → :class:`EventColumns`: what only the whole file can tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.importers.kineto.categories import (
+    UNKNOWN,
+    category_without_word,
+    refine_ranges,
+)
+from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
+from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
+from torch_tb_profiler.importers.kineto.tracks import make_tracks
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    TABLE_COLUMNS,
+    EventColumns,
+    Int64,
+    Table,
+    Track,
+    empty_table,
+)
+from torch_tb_profiler.trace.quality import QualityReport
+
+EPOCH_NS = 10**17
+"""Times beyond this (three years in ns) count from the epoch, not from a base."""
+
+LONG_NS = 3600 * 10**9
+LONG_FACTOR = 10
+"""A slice is never cut below an hour or ten times the range of all starts."""
+
+TRACK_NUMBER = re.compile(r"(?:stream )?(\d{1,9})")
+
+
+def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
+    """Everything of the file, in the form that the trace builder takes."""
+    quality = merger.quality
+    tables = {name: merger.table(name) for name in TABLE_COLUMNS}
+    strings = list(merger.strings)
+    if np.any(tables["slices"][PHASE_COLUMN] != 0):
+        pair_begin_end(tables, quality)
+    del tables["slices"][PHASE_COLUMN]
+    tracks = make_tracks(list(merger.tracks), merger.declared)
+    tables["slices"] = slices = _complete(tables["slices"])
+    _settle_categories(tables, strings, tracks, quality)
+    _fill_devices(tables, tracks)
+    base_ns = _rebase(tables, header)
+    _settle_durations(tables, quality)
+    assert set(slices) == set(TABLE_COLUMNS["slices"])
+    return EventColumns(
+        format="kineto",
+        tables=tables,
+        strings=strings,
+        tracks=tracks,
+        base_ns=base_ns,
+        time_unit_ns=1 if merger.has_fraction else 1000,
+        header=header,
+        quality=quality,
+    )
+
+
+def _complete(slices: Table) -> Table:
+    return {name: slices[name] for name in TABLE_COLUMNS["slices"]}
+
+
+def _settle_categories(
+    tables: dict[str, Table], strings: list[str], tracks: list[Track], quality: QualityReport
+) -> None:
+    """Name the profiler's own ranges; classify what came without a known category."""
+    slices = tables["slices"]
+    category = slices["category"]
+    open_rows = np.flatnonzero(category == UNKNOWN)
+    if open_rows.size:
+        has_word = slices["raw_category_code"][open_rows] >= 0
+        quality.add("unknown_category", int(has_word.sum()))
+        quality.add("missing_category", int((~has_word).sum()))
+        on_device = _is_on_device(open_rows, tables, tracks)
+        for row, word, device in zip(open_rows, has_word, on_device, strict=True):
+            if word:
+                category[row] = Category.DEVICE_OTHER if device else Category.HOST_OTHER
+            else:
+                name = strings[slices["name_code"][row]]
+                category[row] = category_without_word(name, bool(device))
+        modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
+        category[modules] = Category.MODULE
+    refine_ranges(category, slices["name_code"], strings)
+
+
+def _is_on_device(
+    rows: Int64, tables: dict[str, Table], tracks: list[Track]
+) -> npt.NDArray[np.bool_]:
+    """Whether slices stand on a row of a device: by its label, or by their arguments."""
+    device = tables["device"]
+    with_both = (device["device"] != ABSENT) & (device["stream"] != ABSENT)
+    labelled = np.array([(track.process_label or "").startswith("GPU") for track in tracks], bool)
+    by_args = np.isin(rows, device["slice"][with_both])
+    return np.asarray(by_args | labelled[tables["slices"]["track"][rows]], bool)
+
+
+def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
+    """Device and stream from the row of a kernel or copy whose arguments do not give them.
+
+    Kineto's rule: the process of a device event is its device, the thread its stream.
+    """
+    slices, device = tables["slices"], tables["device"]
+    work = np.flatnonzero(np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES]))
+    without = np.setdiff1d(work, device["slice"])
+    if without.size:
+        added = {
+            name: np.full(without.size, _absent(dtype), dtype)
+            for name, dtype in TABLE_COLUMNS["device"].items()
+        }
+        added["slice"] = without
+        order = np.argsort(np.concatenate([device["slice"], without]), kind="stable")
+        device = {name: np.concatenate([device[name], added[name]])[order] for name in added}
+        tables["device"] = device
+    is_work = np.isin(device["slice"], work)
+    track = slices["track"][device["slice"]]
+    for column, texts in (("device", [t.pid for t in tracks]), ("stream", [t.tid for t in tracks])):
+        numbers = np.array([_number(text) for text in texts], np.int64)
+        gap = is_work & (device[column] == ABSENT)
+        device[column][gap] = numbers[track[gap]]
+
+
+def _number(text: str) -> int:
+    found = TRACK_NUMBER.fullmatch(text.strip())
+    return int(found[1]) if found else ABSENT
+
+
+def _absent(dtype: type[np.generic]) -> float | int:
+    if dtype is np.int64:
+        return ABSENT
+    return float("nan") if dtype is np.float64 else -1
+
+
+def _rebase(tables: dict[str, Table], header: dict[str, Any]) -> int:
+    """Make times count from the base; return its epoch nanoseconds, 0 when there is none.
+
+    Files without ``baseTimeNanoseconds`` that write epoch times get the second of their first
+    slice as base, so that times stay small enough for a double of microseconds.
+    """
+    base = header.get("baseTimeNanoseconds")
+    base_ns = base if isinstance(base, int) and 0 <= base < 2**63 else 0
+    columns = [
+        (tables[name], column)
+        for name in tables
+        for column in ("start_ns", "time_ns")
+        if column in tables[name]
+    ]
+    times = np.concatenate([table[column] for table, column in columns])
+    epoch = times[times > EPOCH_NS]
+    if epoch.size * 2 <= times.size or not epoch.size:
+        return base_ns
+    base_ns = int(epoch.min()) // 10**9 * 10**9
+    for table, column in columns:
+        table[column] = table[column] - base_ns
+    return base_ns
+
+
+def _settle_durations(tables: dict[str, Table], quality: QualityReport) -> None:
+    """No duration is absent, negative, or reaches absurdly far behind the recording."""
+    slices = tables["slices"]
+    start, dur = slices["start_ns"], slices["dur_ns"]
+    missing = dur == ABSENT
+    quality.add("missing_duration", int(missing.sum()))
+    dur[missing] = 0
+    negative = dur < 0
+    quality.add("negative_duration", int(negative.sum()))
+    dur[negative] = 0
+    if not start.size:
+        return
+    extent = int(start.max()) - int(start.min())
+    huge = dur > max(LONG_NS, LONG_FACTOR * extent)
+    if huge.any():
+        quality.add("huge_duration", int(huge.sum()))
+        end = int((start + np.where(huge, 0, dur)).max())
+        dur[huge] = end - start[huge]

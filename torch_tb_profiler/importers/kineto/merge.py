@@ -1,0 +1,73 @@
+"""Batches in file order → one set of tables with common strings and tracks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.importers.kineto.batch import Batch, Declaration
+from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.trace.columns import TABLE_COLUMNS, Int32, Table, empty_table
+from torch_tb_profiler.trace.quality import QualityReport
+
+PHASE_COLUMN = "phase"
+
+
+@dataclass(slots=True)
+class Merger:
+    """Joins batches as they come; what stays in memory are columns, strings and tracks."""
+
+    strings: Interner = field(default_factory=Interner)
+    tracks: Interner = field(default_factory=Interner)
+    declared: dict[Declaration, Any] = field(default_factory=dict)
+    quality: QualityReport = field(default_factory=QualityReport)
+    has_fraction: bool = False
+    parts: dict[str, list[Table]] = field(default_factory=dict)
+    slice_count: int = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take the next batch of the file."""
+        strings = np.array([self.strings[text] for text in batch.strings] + [-1], np.int32)
+        tracks = np.array([self.tracks[key] for key in batch.tracks], np.int32)
+        for name, tables in batch.tables.items():
+            for table in tables:
+                moved = {
+                    column: self._moved(column, values, strings, tracks)
+                    for column, values in table.items()
+                }
+                self.parts.setdefault(name, []).append(moved)
+        for part in batch.tables.get("slices", []):
+            self.slice_count += part["start_ns"].size
+        self.declared.update(batch.declared)
+        self.quality.merge(batch.quality)
+        self.has_fraction |= batch.has_fraction
+
+    def _moved(
+        self, column: str, values: npt.NDArray[Any], strings: Int32, tracks: Int32
+    ) -> npt.NDArray[Any]:
+        if column.endswith("_code"):
+            return strings[values]
+        if column == "track":
+            return tracks[values]
+        return values + self.slice_count if column == "slice" else values
+
+    def table(self, name: str) -> Table:
+        """One whole table; its parts are given up. Details are ordered by slice."""
+        parts = self.parts.pop(name, [])
+        if not parts:
+            table = empty_table(name)
+            if name == "slices":
+                table[PHASE_COLUMN] = np.empty(0, np.int8)
+            return table
+        table = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
+        if "slice" in table and np.any(np.diff(table["slice"]) < 0):
+            order = np.argsort(table["slice"], kind="stable")
+            table = {column: values[order] for column, values in table.items()}
+        known = TABLE_COLUMNS[name]
+        return {
+            column: values.astype(known.get(column, values.dtype), copy=False)
+            for column, values in table.items()
+        }

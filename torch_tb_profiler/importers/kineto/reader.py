@@ -1,0 +1,83 @@
+"""Reads one Kineto trace: bytes in, event columns out, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
+from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.decode import decode_piece
+from torch_tb_profiler.importers.kineto.finish import finish
+from torch_tb_profiler.importers.kineto.header import read_header
+from torch_tb_profiler.importers.kineto.merge import Merger
+from torch_tb_profiler.importers.kineto.pieces import MAX_TAIL_BYTES, PIECE_BYTES, Pieces, no_events
+from torch_tb_profiler.importers.kineto.times import InexactTimeError
+from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.quality import QualityReport
+
+
+def read_piece(piece: bytes, cuts: Cuts) -> Batch:
+    """One piece of the event array as columns. Pure: may run in any process, in any order."""
+    try:
+        return _batch(piece, cuts, exact=False)
+    except InexactTimeError:
+        return _batch(piece, cuts, exact=True)
+
+
+def _batch(piece: bytes, cuts: Cuts, exact: bool) -> Batch:
+    quality = QualityReport()
+    decoded = decode_piece(piece, cuts, exact, quality)
+    batch = make_batch(decoded.events, exact)
+    batch.quality.merge(quality)
+    batch.tail = decoded.tail
+    return batch
+
+
+def read(
+    chunks: Iterable[bytes],
+    *,
+    name: str,
+    quality: QualityReport | None = None,
+    progress: Callable[[], None] | None = None,
+    piece_bytes: int = PIECE_BYTES,
+) -> EventColumns:
+    """Read a Kineto trace.
+
+    Args:
+        chunks: The decompressed text of the file, UTF-8, in pieces of any size.
+        name: The file's name, for messages.
+        quality: What was already found odd while unpacking.
+        progress: Called after each piece.
+        piece_bytes: How much text is decoded at once.
+
+    Raises:
+        TraceFormatError: the text holds no event array.
+    """
+    pieces = Pieces(iter(chunks), name, piece_bytes)
+    if not pieces.has_events_key:
+        raise no_events(name, pieces.header)
+    merger = Merger()
+    if quality is not None:
+        merger.quality.merge(quality)
+    tail: bytes | None = None
+    stream = iter(pieces)
+    for piece in stream:
+        batch = read_piece(piece, pieces.cuts)
+        merger.add(batch)
+        if progress is not None:
+            progress()
+        if batch.tail is not None:
+            tail = batch.tail + _drained(stream)
+            break
+    if tail is None:
+        merger.quality.add("truncated")
+    header = read_header(pieces.header, tail or b"", merger.quality)
+    return finish(merger, header)
+
+
+def _drained(stream: Iterator[bytes]) -> bytes:
+    """The rest of the file, as far as it can matter."""
+    rest = bytearray()
+    for piece in stream:
+        rest += piece[: MAX_TAIL_BYTES - len(rest)]
+    return bytes(rest)

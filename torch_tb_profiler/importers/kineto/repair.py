@@ -1,0 +1,243 @@
+"""The repair ladder: text of one damaged event → the event its writer meant.
+
+Rungs, each tried only when the ones before do not parse (format reference §1.11): accept control
+characters and NaN; take bad escapes literally; null for missing values; restore the name by the
+fields around it; treat a quote that cannot end its string as literal. The name rung stands before
+the quote rung because names may look like JSON (``{"device": "cpu"}``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch_tb_profiler.trace.quality import QualityReport
+
+ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+"""What ``surrogateescape`` makes of a byte that is not UTF-8."""
+
+ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<surrogate>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    r'|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]'
+    r"|(?P<lone>\\)"
+)
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+TOKEN = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*")'
+    r"|(?P<empty>:\s*(?=[,}\]]))"
+    r"|(?P<comma>,\s*(?=[}\]]))"
+    r"|(?P<number>(?<=[:,\[\s])[-+]?(?:nan|inf(?:inity)?|n/?a)(?:\([^)\"]*\))?(?=\s*[,}\]]))",
+    re.IGNORECASE | re.DOTALL,
+)
+NAME_START = re.compile(r'"name"\s*:\s*"')
+NAME_END = re.compile(r'"\s*,\s*"pid"\s*:\s*(?:-?\d+|"[^"]*")\s*,\s*"tid"\s*:')
+CLOSING_QUOTE = re.compile(
+    r'"\s*(?:[}\]]|$|,\s*(?:["{\[}\]\-0-9]|[tfn]\w+\s*[,}\]]|$)|:\s*(?:["{\[\-0-9,}]|[tfni]\w+\s*[,}\]]|$))',
+    re.IGNORECASE,
+)
+MAX_NAME_ENDS = 8
+
+
+@dataclass(slots=True)
+class Parsed:
+    """One JSON value read leniently.
+
+    Attributes:
+        value: The value; duplicate keys: the last one counts.
+        end: Where it ends in the text.
+        repeated: Keys that occur more than once in the outermost object.
+        no_numbers: How many NaN, Infinity and overflowing numbers became null.
+    """
+
+    value: Any
+    end: int
+    repeated: frozenset[str]
+    no_numbers: int
+
+
+def parse_lenient(text: str, start: int = 0) -> Parsed | None:
+    """The JSON value at ``start``; None when there is none, or it nests too deep to read."""
+    repeated: frozenset[str] = frozenset()
+    no_numbers = 0
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        result = dict(items)
+        repeated = frozenset()
+        if len(result) != len(items):
+            keys = [key for key, _ in items]
+            repeated = frozenset(key for key in result if keys.count(key) > 1)
+        return result
+
+    def no_number(_: str) -> None:
+        nonlocal no_numbers
+        no_numbers += 1
+
+    def number(digits: str) -> float | None:
+        value = float(digits)
+        return value if abs(value) < float("inf") else no_number(digits)
+
+    decoder = json.JSONDecoder(
+        strict=False, object_pairs_hook=pairs, parse_constant=no_number, parse_float=number
+    )
+    try:
+        value, end = decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return Parsed(value, end, repeated, no_numbers)
+
+
+def decode_text(raw: bytes, quality: QualityReport) -> str:
+    """Bytes as text of the same number of characters as valid ones; bad bytes become U+FFFD."""
+    text, bad_bytes = ESCAPED_BYTE.subn("\ufffd", raw.decode("utf-8", "surrogateescape"))
+    quality.add("bad_encoding", int(bad_bytes > 0))
+    return text
+
+
+def fix_escapes(text: str) -> tuple[str, list[str]]:
+    """Bad escapes as literal backslashes, lone surrogates as U+FFFD; and what was done."""
+    done: list[str] = []
+
+    def fix(match: re.Match[str]) -> str:
+        if match["lone"]:
+            done.append("backslash_repaired")
+            return "\\\\"
+        if match["surrogate"]:
+            done.append("bad_encoding")
+            return "\\ufffd"
+        return match[0]
+
+    return (ESCAPE.sub(fix, text), sorted(set(done))) if "\\" in text else (text, done)
+
+
+def fix_values(text: str) -> tuple[str, list[str]]:
+    """Null for empty values, nan, inf and N/A; commas before a closing bracket removed."""
+    done: list[str] = []
+
+    def fix(match: re.Match[str]) -> str:
+        if match["string"]:
+            return match[0]
+        if match["empty"]:
+            done.append("empty_value")
+            return ": null"
+        if match["number"]:
+            done.append("not_a_number")
+            return "null"
+        done.append("trailing_comma")
+        return ""
+
+    return TOKEN.sub(fix, text), done
+
+
+def fix_quotes(text: str) -> str:
+    """Escape the quotes inside strings that cannot be the end of their string."""
+    parts: list[str] = []
+    position = 0
+    while True:
+        opening = text.find('"', position)
+        if opening < 0:
+            parts.append(text[position:])
+            return "".join(parts)
+        parts.append(text[position : opening + 1])
+        position = opening + 1
+        while True:
+            quote = text.find('"', position)
+            if quote < 0:
+                parts.append(text[position:])
+                return "".join(parts)
+            parts.append(text[position:quote])
+            position = quote + 1
+            if _is_escaped(text, quote):
+                parts.append('"')
+            elif CLOSING_QUOTE.match(text, quote):
+                parts.append('"')
+                break
+            else:
+                parts.append('\\"')
+
+
+def _is_escaped(text: str, position: int) -> bool:
+    backslashes = 0
+    while position > backslashes and text[position - 1 - backslashes] == "\\":
+        backslashes += 1
+    return backslashes % 2 == 1
+
+
+def names_restored(text: str) -> Iterator[str]:
+    """The event with its name taken up to ``", "pid": …, "tid":``; the latest such place first."""
+    start = NAME_START.search(text)
+    if start is None:
+        return
+    ends = [match.start() for match in NAME_END.finditer(text, start.end())]
+    for end in reversed(ends[:MAX_NAME_ENDS]):
+        name = text[start.end() : end]
+        if "\n" not in name:
+            escaped = re.sub(r'(?<!\\)"', r'\\"', name)
+            yield text[: start.end()] + escaped + text[end:]
+
+
+def _whole(text: str) -> Parsed | None:
+    parsed = parse_lenient(text)
+    return parsed if parsed is not None and not text[parsed.end :].strip() else None
+
+
+def _readings(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The texts to try, best first, with the issues each one repairs."""
+    escaped, done = fix_escapes(text)
+    yield escaped, done
+    filled, more = fix_values(escaped)
+    yield filled, done + more
+    for named in names_restored(escaped):
+        filled, more = fix_values(named)
+        yield filled, [*done, "quote_repaired", *more]
+    filled, more = fix_values(fix_quotes(escaped))
+    yield filled, [*done, "quote_repaired", *more]
+    for named in names_restored(escaped):
+        filled, more = fix_values(fix_quotes(named))
+        yield filled, [*done, "quote_repaired", *more]
+
+
+def repaired_event(text: str, quality: QualityReport) -> dict[str, Any] | None:
+    """The object that ``text`` was meant to be; None when no rung gives one.
+
+    A valid event in which ``pid`` occurs twice comes from a quote in a name that happens to make
+    valid JSON; its name is restored too.
+    """
+    for reading, issues in _readings(text):
+        parsed = _whole(reading)
+        if parsed is None or not isinstance(parsed.value, dict):
+            continue
+        if "pid" in parsed.repeated:
+            restored = _unambiguous(reading)
+            if restored is not None:
+                parsed, issues = restored, [*issues, "ambiguous_name"]
+        for issue in issues:
+            quality.add(issue, 1, text)
+        quality.add("not_a_number", parsed.no_numbers)
+        quality.add("control_characters", int(CONTROL.search(text) is not None))
+        value: dict[str, Any] = parsed.value
+        return value
+    return None
+
+
+def _unambiguous(text: str) -> Parsed | None:
+    for named in names_restored(text):
+        parsed = _whole(named)
+        if parsed is not None and isinstance(parsed.value, dict) and not parsed.repeated:
+            return parsed
+    return None
+
+
+def repaired_object(raw: bytes, quality: QualityReport) -> bytes:
+    """A damaged ``args`` object as valid JSON; ``{}`` when it cannot be repaired or is none."""
+    value = repaired_event(decode_text(raw, quality), quality)
+    return encode(value) if value is not None else b"{}"
+
+
+def encode(value: Any) -> bytes:
+    """A value of :func:`parse_lenient` as JSON that a strict decoder takes."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")

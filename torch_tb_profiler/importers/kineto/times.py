@@ -1,0 +1,98 @@
+"""Microseconds as the file writes them → exact int64 nanoseconds.
+
+Four forms occur (format reference §1.5): whole µs, µs with three decimals, either as text, and
+absolute µs with decimals, whose 19 digits a double does not hold and which are therefore read
+from the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import ABSENT, Int64
+
+EXACT_US = 2.0**53 / 1000
+"""Up to here a double of µs still tells nanoseconds apart."""
+
+MAX_US = (2**63 - 1) // 1000
+
+
+class InexactTimeError(Exception):
+    """A time lost digits in a double; the times must be decoded from their text."""
+
+
+@dataclass(slots=True)
+class Times:
+    """Nanoseconds with :data:`ABSENT` where there is no usable time.
+
+    Attributes:
+        ns: The times.
+        has_fraction: Whether any was written with decimals.
+        strings: How many were written as text.
+    """
+
+    ns: Int64
+    has_fraction: bool
+    strings: int
+
+
+def text_to_ns(text: str) -> int:
+    """Microseconds in decimal text as nanoseconds; :data:`ABSENT` if that is no time."""
+    try:
+        number = Decimal(text.strip())
+    except (InvalidOperation, ValueError):
+        return ABSENT
+    return _decimal_to_ns(number)
+
+
+def _decimal_to_ns(number: Decimal) -> int:
+    if not number.is_finite() or abs(number) > MAX_US:
+        return ABSENT
+    return int((number * 1000).to_integral_value())
+
+
+def value_to_ns(value: Any) -> int:
+    """One decoded time value as nanoseconds; :data:`ABSENT` if it is none."""
+    if isinstance(value, str):
+        return text_to_ns(value)
+    if isinstance(value, int):
+        return int(value) * 1000 if abs(value) <= MAX_US else ABSENT
+    if isinstance(value, float):
+        return _decimal_to_ns(Decimal(repr(value)))
+    return _decimal_to_ns(value) if isinstance(value, Decimal) else ABSENT
+
+
+def to_ns(values: list[Any], exact: bool) -> Times:
+    """Nanoseconds of decoded ``ts`` or ``dur`` values.
+
+    Args:
+        values: Numbers, text, or anything else a damaged file holds.
+        exact: The values were decoded without loss (no float stands for a longer text).
+
+    Raises:
+        InexactTimeError: a float is too large to tell nanoseconds apart, and ``exact`` is false.
+    """
+    kinds = set(map(type, values))
+    if kinds <= {int}:
+        try:
+            whole = np.array(values, np.int64)
+        except OverflowError:
+            whole = None
+        if whole is not None and (whole.size == 0 or int(np.abs(whole).max()) <= MAX_US):
+            return Times(whole * 1000, False, 0)
+    elif kinds <= {int, float}:
+        try:
+            column = np.array(values, np.float64)
+        except OverflowError:
+            column = np.array([np.inf])
+        if float(np.abs(column).max()) < EXACT_US:
+            return Times(np.rint(column * 1000).astype(np.int64), True, 0)
+    if not exact and any(type(value) is float and abs(value) >= EXACT_US for value in values):
+        raise InexactTimeError
+    ns = np.array([value_to_ns(value) for value in values], np.int64)
+    fraction = bool(np.any((ns != ABSENT) & (ns % 1000 != 0)))
+    return Times(ns, fraction, sum(type(value) is str for value in values))

@@ -1,0 +1,39 @@
+"""(pid, tid) and the M events → tracks with names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch_tb_profiler.importers.kineto.values import ABSENT, int_column, text_of
+from torch_tb_profiler.trace.columns import Track
+from torch_tb_profiler.trace.quality import QualityReport
+
+
+def make_tracks(
+    keys: list[tuple[str, str]], declared: dict[tuple[str, str, str], Any]
+) -> list[Track]:
+    """The tracks in order of ``keys``; of repeated declarations the last one counts."""
+    processes: dict[tuple[str, str], Any] = {}
+    for (what, pid, _), value in declared.items():
+        processes[what, pid] = value
+    return [
+        Track(
+            pid=pid,
+            tid=tid,
+            process_name=_text(processes.get(("process_name", pid))),
+            process_label=_text(processes.get(("process_labels", pid))),
+            thread_name=_text(declared.get(("thread_name", pid, tid))),
+            process_sort_index=_number(processes.get(("process_sort_index", pid))),
+            thread_sort_index=_number(declared.get(("thread_sort_index", pid, tid))),
+        )
+        for pid, tid in keys
+    ]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else text_of(value)
+
+
+def _number(value: Any) -> int | None:
+    number = int(int_column([value], QualityReport())[0])
+    return None if number == ABSENT else number

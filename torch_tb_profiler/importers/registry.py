@@ -1,0 +1,47 @@
+"""From the bytes of any file to event columns: the format is told by the content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+
+from torch_tb_profiler.importers import kineto
+from torch_tb_profiler.importers.sniff import refuse_unless_json
+from torch_tb_profiler.importers.text import utf8
+from torch_tb_profiler.storage.decompress import decompressed, in_background
+from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.quality import QualityReport
+
+
+def import_trace(
+    chunks: Iterable[bytes], *, name: str, progress: Callable[[int], None] | None = None
+) -> EventColumns:
+    """Read one trace.
+
+    Args:
+        chunks: The bytes of the file as they lie on disk, maybe compressed, in pieces of any size.
+        name: The file's name, for messages; it does not decide anything.
+        progress: Told how many bytes of the file were taken so far, between pieces.
+
+    Raises:
+        TraceFormatError: the file is no trace we read; its ``code`` says why.
+    """
+    quality = QualityReport()
+    taken = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal taken
+        for chunk in chunks:
+            taken += len(chunk)
+            yield chunk
+
+    def report() -> None:
+        if progress is not None:
+            progress(taken)
+
+    unpacking = QualityReport()
+    with closing(in_background(decompressed(counted(), unpacking.add))) as unpacked:
+        text = refuse_unless_json(utf8(unpacked, quality), name)
+        columns = kineto.read(text, name=name, quality=quality, progress=report)
+    columns.quality.merge(unpacking)
+    return columns

@@ -1,0 +1,30 @@
+"""Decompressed bytes → UTF-8 bytes without byte order mark."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+
+from torch_tb_profiler.trace.quality import QualityReport
+
+UTF16_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def utf8(chunks: Iterable[bytes], quality: QualityReport) -> Iterator[bytes]:
+    """The text as UTF-8, whatever mark it begins with; UTF-16 is converted and counted."""
+    source = iter(chunks)
+    head = b""
+    for chunk in source:
+        head += chunk
+        if len(head) >= len(codecs.BOM_UTF8):
+            break
+    encoding = UTF16_MARKS.get(head[:2])
+    if encoding is not None:
+        quality.add("utf16")
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        yield decoder.decode(head[2:]).encode("utf-8", "replace")
+        for chunk in source:
+            yield decoder.decode(chunk).encode("utf-8", "replace")
+        return
+    yield head.removeprefix(codecs.BOM_UTF8)
+    yield from source
