@@ -1,0 +1,118 @@
+"""Every kernel rule against its own examples, and the rules together against real names.
+
+Covered: each example and counter-example of the file; the predecessor's tensor-core fragments
+(peer-behaviour §4.4); every device name of the corpus; unknown names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.knowledge import kernels
+
+RULES = kernels.kernel_file().rules
+PREDECESSOR_FRAGMENTS = [
+    "h884",
+    "s884",
+    "h1688",
+    "s1688",
+    "hmma",
+    "i8816",
+    "16816",
+    "dgrad_1x1_stride_2x2",
+    "first_layer_wgrad_kernel",
+    "conv1x1",
+    "conv2d_c1_k1",
+    "direct_group",
+    "xmma_implicit_gemm",
+    "xmma_sparse_conv",
+    "xmma_warp_specialized_implicit_gemm",
+    "xmma_gemm",
+    "xmma_sparse_gemm",
+    "c1688",
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_takes_its_examples_and_leaves_its_counter_examples(
+    rule: kernels.KernelRule,
+) -> None:
+    assert rule.examples
+    for name in rule.examples:
+        kind = kernels.classify(name)
+        assert (kind.rule, kind.kind, kind.tensor_core, kind.communication) == (
+            rule.name,
+            rule.kind,
+            rule.tensor_core,
+            rule.communication,
+        ), name
+    for name in rule.counter_examples:
+        assert kernels.classify(name).rule != rule.name, name
+
+
+def test_rule_names_are_unique_and_kinds_are_declared() -> None:
+    names = [rule.name for rule in RULES]
+    assert len(names) == len(set(names))
+    assert {rule.kind for rule in RULES} <= set(kernels.kernel_file().kinds)
+
+
+@pytest.mark.parametrize("fragment", PREDECESSOR_FRAGMENTS)
+def test_the_predecessors_tensor_core_fragments_still_count(fragment: str) -> None:
+    assert kernels.classify(f"volta_fp16_{fragment}_128x128_kernel").tensor_core is True
+
+
+def test_a_name_nobody_knows_is_unknown_not_no() -> None:
+    assert kernels.classify("my_kernel") == kernels.UNKNOWN
+    assert kernels.classify("") == kernels.UNKNOWN
+
+
+def test_a_hostile_name_is_classified_quickly() -> None:
+    assert kernels.classify("multi_tensor_apply " + "Adam(" * 20_000).rule == "foreach"
+
+
+def _device_names(folder: Path) -> set[str]:
+    names: set[str] = set()
+    for path in sorted(folder.rglob("*.json.gz")):
+        if "fixtures" in path.parts:
+            continue
+        try:
+            document = json.loads(gzip.decompress(path.read_bytes()), strict=False)
+        except ValueError:
+            continue
+        for event in document.get("traceEvents", []) if isinstance(document, dict) else []:
+            if re.fullmatch("kernel|(gpu_)?mem(cpy|set)", str(event.get("cat", "")).lower()):
+                names.add(event["name"])
+    return names
+
+
+def test_every_device_name_of_the_corpus_is_known(corpus: Path) -> None:
+    names = _device_names(corpus)
+    assert len(names) > 150
+    assert {name for name in names if kernels.classify(name).rule is None} == set()
+
+
+def test_the_v100_samples_use_no_tensor_core(corpus: Path) -> None:
+    """Peer-behaviour Appendix B: tensor-core share 0 in both spans."""
+    names = _device_names(corpus / "kineto_resnet50_nw0")
+    assert {kernels.classify(name).tensor_core for name in names} == {False}
+
+
+def test_which_corpus_kernels_run_on_tensor_cores(corpus: Path) -> None:
+    """Read by eye from the names of all corpus traces."""
+    used = {
+        (kernels.classify(name).rule, kernels.classify(name).kind)
+        for name in _device_names(corpus)
+        if kernels.classify(name).tensor_core
+    }
+    assert used == {
+        ("cublas-tensor-core", "gemm"),
+        ("cutlass-tensorop", "gemm"),
+        ("flash-attention-cuda", "attention"),
+        ("hipblaslt-tensile-matrix", "gemm"),
+        ("rocm-attention", "attention"),
+    }

@@ -1,0 +1,133 @@
+"""Collectives: canonical names, which host events are one, and bandwidth factors."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from torch_tb_profiler.knowledge import kernels
+from torch_tb_profiler.knowledge.files import load
+
+BusFactor = Literal["2*(n-1)/n", "(n-1)/n", "1"]
+
+
+class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One kind of collective.
+
+    Attributes:
+        name: Canonical name, ``"all_reduce"``.
+        pattern: Regular expression searched in the lower-cased spelling without its backend.
+        examples: Spellings this entry must take (tests check each).
+        size: Which buffer of a rank counts as the size: its input, the larger of input and
+            output (``total``), or none.
+        bus_factor: Factor from algorithm to bus bandwidth, None where it is not defined.
+        moves_data: False for bookkeeping records (``init``, ``wait``).
+    """
+
+    name: str
+    pattern: str
+    examples: tuple[str, ...]
+    size: Literal["input", "total", "none"]
+    bus_factor: BusFactor | None = None
+    moves_data: bool = True
+
+
+class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The schema of ``communication.toml``.
+
+    Attributes:
+        backends: Prefixes of host events that are a collective.
+        wrappers: Regular expression of whole names of host events that wrap one.
+        collectives: The ordered kinds.
+    """
+
+    backends: tuple[str, ...]
+    wrappers: str
+    collectives: tuple[Collective, ...]
+
+
+@lru_cache(maxsize=1)
+def communication_file() -> CommunicationFile:
+    """The entries as they stand in the file."""
+    return load("communication.toml", CommunicationFile)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[re.Pattern[str], Collective], ...]:
+    return tuple((re.compile(entry.pattern), entry) for entry in communication_file().collectives)
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> dict[str, Collective]:
+    return {entry.name: entry for entry in communication_file().collectives}
+
+
+def backend(name: str) -> str | None:
+    """The backend in ``"nccl:all_reduce"``; None when the name is no such event."""
+    prefix, colon, rest = name.partition(":")
+    if not colon or rest.startswith(":") or prefix not in communication_file().backends:
+        return None
+    return prefix
+
+
+def is_communication(name: str) -> bool:
+    """Whether a host event of this name is a collective as its backend ran it.
+
+    Callers and metadata records (``c10d::allreduce_``, ``record_param_comms``) are not: they wrap
+    the event that is, or only enqueue it. Kernels: ``kernels.classify(name).communication``.
+    """
+    return backend(name) is not None and collective(name) is not None
+
+
+@lru_cache(maxsize=1)
+def _wrapper_pattern() -> re.Pattern[str]:
+    return re.compile(communication_file().wrappers)
+
+
+def is_wrapper(name: str) -> bool:
+    """Whether a host event of this name is the caller or the record of a collective."""
+    return _wrapper_pattern().fullmatch(name) is not None
+
+
+@lru_cache(maxsize=65536)
+def collective(name: str) -> str | None:
+    """The canonical collective of a host event, a kernel or a ``Collective name`` argument.
+
+    None when the name tells of none: an unknown name, or a kernel that runs several.
+    """
+    if backend(name) is not None:
+        text = name.partition(":")[2]
+    elif "Kernel" in name or "(" in name or "<" in name:
+        if not kernels.classify(name).communication:
+            return None
+        text = re.sub(r"^void |\(anonymous namespace\)", "", name)
+        text = re.split(r"[(<]", text)[0].replace("cross_device_reduce", "all_reduce")
+    else:
+        text = name
+    text = re.sub(r"([a-z])([A-Z])", r"\1_\2", text).lower()
+    for pattern, entry in _compiled():
+        if pattern.search(text):
+            return entry.name
+    return None
+
+
+def entry(collective_name: str) -> Collective | None:
+    """The entry of a canonical name, None when there is none."""
+    return _by_name().get(collective_name)
+
+
+def bus_factor(collective_name: str, ranks: int) -> float | None:
+    """Bus bandwidth ÷ algorithm bandwidth of a canonical collective among ``ranks`` ranks.
+
+    None where NCCL tests define none, or for fewer than two ranks (nothing crosses a link).
+    """
+    found = entry(collective_name)
+    if found is None or found.bus_factor is None or ranks < 2:
+        return None
+    if found.bus_factor == "1":
+        return 1.0
+    share = (ranks - 1) / ranks
+    return 2 * share if found.bus_factor == "2*(n-1)/n" else share

@@ -1,0 +1,31 @@
+"""Names of device types."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+GPU_TYPES = frozenset({1, 6})
+"""Device types that are called GPU in tables (CUDA, and HIP of older ROCm builds)."""
+
+CPU_TYPE = 0
+"""The device type of host memory; its device id is -1."""
+
+
+class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``devices.toml``: number (as text, TOML keys are) → name."""
+
+    names: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[int, str]:
+    return {int(number): name for number, name in load("devices.toml", DeviceFile).names.items()}
+
+
+def device_type_name(number: int) -> str:
+    """``"CUDA"`` for 1; ``"device type 77"`` for a number nobody knows."""
+    return _names().get(number, f"device type {number}")

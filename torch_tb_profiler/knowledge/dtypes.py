@@ -1,0 +1,41 @@
+"""Element types: from the spelling in a trace to a canonical name and a size."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+
+class DataType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One element type: canonical name, bits of one element, and how traces spell it."""
+
+    name: str
+    bits: int
+    spellings: tuple[str, ...]
+
+
+class DataTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``dtypes.toml``."""
+
+    dtypes: tuple[DataType, ...]
+
+
+@lru_cache(maxsize=1)
+def _by_spelling() -> dict[str, DataType]:
+    entries = load("dtypes.toml", DataTypeFile).dtypes
+    return {text.lower(): entry for entry in entries for text in (entry.name, *entry.spellings)}
+
+
+def canonical(name: str) -> str | None:
+    """``"float16"`` for ``"c10::Half"``; None for what is no element type (``Scalar``, ``""``)."""
+    entry = _by_spelling().get(name.lower())
+    return None if entry is None else entry.name
+
+
+def size_bytes(name: str) -> int | None:
+    """Bytes of one element of the type spelt ``name``; None when it is no element type."""
+    entry = _by_spelling().get(name.lower())
+    return None if entry is None else entry.bits // 8

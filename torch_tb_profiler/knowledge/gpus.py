@@ -1,0 +1,109 @@
+"""What GPUs can do: architectures by compute capability, specifications by device name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+
+class Architecture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One generation of GPUs.
+
+    Attributes:
+        name: ``"Hopper"``.
+        compute_capabilities: ``"major.minor"`` of NVIDIA devices; empty for other vendors, whose
+            compute capability in a trace is not comparable.
+        matrix_dtypes: Element types its matrix units take; ``"tf32"`` is rounded float32.
+        max_threads_per_sm: Resident threads per multiprocessor (compute unit), if known.
+    """
+
+    name: str
+    compute_capabilities: tuple[str, ...]
+    matrix_dtypes: tuple[str, ...]
+    max_threads_per_sm: int | None = None
+
+
+class GpuEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One GPU model as written in ``gpus.toml``."""
+
+    pattern: str
+    architecture: str
+    sm_count: int
+    memory_gib: int
+    bandwidth_gb_per_s: float
+    source: str
+    examples: tuple[str, ...]
+
+
+class GpuFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``gpus.toml``."""
+
+    architectures: tuple[Architecture, ...]
+    gpus: tuple[GpuEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSpecification:
+    """What the vendor says of a GPU model.
+
+    Attributes:
+        architecture: Its generation.
+        sm_count: Multiprocessors (compute units, Xe cores) of one device.
+        memory_bytes: Memory as sold; a device reports a little less.
+        bandwidth_gb_per_s: Peak memory bandwidth in 10^9 bytes per second.
+        source: The vendor page.
+    """
+
+    architecture: Architecture
+    sm_count: int
+    memory_bytes: int
+    bandwidth_gb_per_s: float
+    source: str
+
+
+@lru_cache(maxsize=1)
+def gpu_file() -> GpuFile:
+    """The entries as they stand in the file."""
+    return load("gpus.toml", GpuFile)
+
+
+@lru_cache(maxsize=1024)
+def specification(device_name: str) -> GpuSpecification | None:
+    """What is known of the GPU a trace calls ``device_name``; None for an unknown model."""
+    architectures = {item.name: item for item in gpu_file().architectures}
+    for gpu in gpu_file().gpus:
+        if re.search(gpu.pattern, device_name, re.IGNORECASE):
+            return GpuSpecification(
+                architecture=architectures[gpu.architecture],
+                sm_count=gpu.sm_count,
+                memory_bytes=gpu.memory_gib << 30,
+                bandwidth_gb_per_s=gpu.bandwidth_gb_per_s,
+                source=gpu.source,
+            )
+    return None
+
+
+@lru_cache(maxsize=1024)
+def architecture(
+    device_name: str | None, compute_major: int | None, compute_minor: int | None
+) -> Architecture | None:
+    """The architecture of a device, by its name or else by its compute capability.
+
+    The compute capability speaks only for devices whose name is unknown and not AMD's or
+    Intel's: those fill the same fields with numbers of their own. None when neither tells.
+    """
+    found = specification(device_name or "")
+    if found is not None:
+        return found.architecture
+    if re.search("amd|radeon|intel", device_name or "", re.IGNORECASE):
+        return None
+    capability = f"{compute_major}.{compute_minor}"
+    for item in gpu_file().architectures:
+        if capability in item.compute_capabilities:
+            return item
+    return None

@@ -1,0 +1,87 @@
+"""What a kernel does, told from its name by the rules of ``kernels.toml``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+
+class KernelRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One rule: names in which ``pattern`` is found are of this kind, unless an earlier rule hit.
+
+    Attributes:
+        name: Stable name of the rule.
+        kind: A key of ``[kinds]``.
+        pattern: Regular expression, searched anywhere in the name, case-sensitive.
+        examples: Names this rule must take (tests check each).
+        counter_examples: Names this rule must leave to others.
+        tensor_core: Whether such kernels run on matrix units; None when the name does not tell.
+        communication: Whether they move data between devices or wait for other devices.
+    """
+
+    name: str
+    kind: str
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...] = ()
+    tensor_core: bool | None = None
+    communication: bool = False
+
+
+class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The schema of ``kernels.toml``: kind → what it means, and the ordered rules."""
+
+    kinds: dict[str, str]
+    rules: tuple[KernelRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKind:
+    """What the name of a kernel tells.
+
+    Attributes:
+        kind: Family of work, a key of the ``[kinds]`` table; ``"other"`` when no rule knows it.
+        tensor_core: True or False when the name tells, None when it does not.
+        communication: True when it moves data between devices.
+        rule: Name of the rule that hit, None when none did.
+    """
+
+    kind: str
+    tensor_core: bool | None
+    communication: bool
+    rule: str | None
+
+
+UNKNOWN = KernelKind("other", None, False, None)
+"""The answer for a name no rule knows."""
+
+
+@lru_cache(maxsize=1)
+def kernel_file() -> KernelFile:
+    """The rules as they stand in the file."""
+    return load("kernels.toml", KernelFile)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[re.Pattern[str], KernelKind], ...]:
+    return tuple(
+        (
+            re.compile(rule.pattern),
+            KernelKind(rule.kind, rule.tensor_core, rule.communication, rule.name),
+        )
+        for rule in kernel_file().rules
+    )
+
+
+@lru_cache(maxsize=65536)
+def classify(name: str) -> KernelKind:
+    """What the kernel ``name`` does, by the first rule whose pattern is found in it."""
+    for pattern, kind in _compiled():
+        if pattern.search(name):
+            return kind
+    return UNKNOWN

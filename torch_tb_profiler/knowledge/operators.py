@@ -1,0 +1,73 @@
+"""Which operators can use matrix units, told from their name by ``operators.toml``."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+
+class OperatorRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One rule: operators whose whole name matches ``pattern``, unless an earlier rule hit.
+
+    Attributes:
+        name: Stable name of the rule.
+        pattern: Regular expression that must match the whole name.
+        examples: Names this rule must take (tests check each).
+        counter_examples: Names this rule must leave to others.
+        tensor_core_eligible: Whether a fast path on matrix units exists for some input types;
+            None when the name does not tell.
+    """
+
+    name: str
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...] = ()
+    tensor_core_eligible: bool | None = None
+
+
+class OperatorFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The schema of ``operators.toml``.
+
+    Attributes:
+        wrapper_prefixes: Texts the autograd engine puts before a node's name; ignored.
+        rules: The ordered rules.
+    """
+
+    wrapper_prefixes: tuple[str, ...]
+    rules: tuple[OperatorRule, ...]
+
+
+@lru_cache(maxsize=1)
+def operator_file() -> OperatorFile:
+    """The rules as they stand in the file."""
+    return load("operators.toml", OperatorFile)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[re.Pattern[str], OperatorRule], ...]:
+    return tuple((re.compile(rule.pattern), rule) for rule in operator_file().rules)
+
+
+@lru_cache(maxsize=65536)
+def matching_rule(name: str) -> OperatorRule | None:
+    """The rule that speaks for an operator, None when none does."""
+    for prefix in operator_file().wrapper_prefixes:
+        name = name.removeprefix(prefix)
+    for pattern, rule in _compiled():
+        if pattern.fullmatch(name):
+            return rule
+    return None
+
+
+def tensor_core_eligible(name: str) -> bool | None:
+    """Whether the operator ``name`` could use matrix units (with the right types and shapes).
+
+    True for matrix products, convolutions and attention, forward and backward; False for what
+    never does (elementwise work, copies, reductions); None for custom and compiled operators.
+    """
+    rule = matching_rule(name)
+    return None if rule is None else rule.tensor_core_eligible
