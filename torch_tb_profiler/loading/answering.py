@@ -62,19 +62,19 @@ class ViewRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A view with what it is about, ready for ``reports.json.payload``.
+    """A view with what it is about: the names that were found, and the selections asked for.
 
     Attributes:
-        spec: Its declaration.
+        spec: Declaration of the view.
         view: What it says.
-        trace_ref: ``run``, ``worker`` (None for run views) and ``span``, and ``baseline``.
-        selection: What was asked for.
+        subject: What it is about; its worker is None for run views.
+        baseline: What a pair view compares with, else None.
     """
 
     spec: ViewSpec
     view: View
-    trace_ref: dict[str, object]
-    selection: Selection
+    subject: Subject
+    baseline: Subject | None = None
 
 
 class NotReadyError(Exception):
@@ -113,20 +113,19 @@ def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
     spec = view_spec(request.view)
     subject = request.subject
     _check_group_by(spec, subject.selection)
-    baseline_ref: dict[str, object] = {}
     try:
         if spec.scope == "run":
-            view, ref = _run_view(catalog, spec, subject, wait_s)
+            answered = _run_answer(catalog, spec, subject, wait_s)
         elif spec.scope == "pair":
-            view, ref, baseline_ref = _pair_view(catalog, spec, request, wait_s)
+            answered = _pair_answer(catalog, spec, request, wait_s)
         else:
             file = catalog.file(subject.run, subject.worker, subject.span)
             (trace,) = open_traces(catalog, [file], wait_s)
-            view, ref = trace_view(spec, trace, subject.selection), _ref(file)
-        view = with_rows(view, request.rows)
+            view = trace_view(spec, trace, subject.selection)
+            answered = Answer(spec, view, _found(subject, file))
+        return replace(answered, view=with_rows(answered.view, request.rows))
     except (SelectionError, QueryError) as error:
         raise RequestError("bad_parameter", str(error)) from error
-    return Answer(spec, view, {**ref, **baseline_ref}, subject.selection)
 
 
 def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
@@ -149,9 +148,7 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         RequestError: the trace has nothing for this view; the message says why.
         SelectionError: as the view.
     """
-    reason = spec.missing(trace)
-    if reason is not None:
-        raise RequestError("view_unavailable", f"{spec.title}: {reason}")
+    _check_available(spec, [spec.missing(trace)])
     view = cast(TraceView, spec.function)(trace, selection)
     if spec.name != "overview":
         return view
@@ -159,17 +156,15 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
 
 
 def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
-    """A ``run`` view of the workers that have something for it.
+    """A ``run`` view of the workers that have something for it; ``traces`` is not empty.
 
     Raises:
         RequestError: none has; the message says why.
         SelectionError: as the view.
     """
     reasons = {worker: spec.missing(trace) for worker, trace in traces.items()}
+    _check_available(spec, list(reasons.values()))
     usable = {worker: trace for worker, trace in traces.items() if reasons[worker] is None}
-    if not usable:
-        reason = next(iter(reasons.values()), None) or "no worker of this span could be read"
-        raise RequestError("view_unavailable", f"{spec.title}: {reason}")
     return cast(RunView, spec.function)(usable, selection)
 
 
@@ -200,9 +195,7 @@ def _advice(trace: Trace, selection: Selection) -> list[Note]:
     return list(give(trace, selection)) if give is not None else []
 
 
-def _run_view(
-    catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
-) -> tuple[View, dict[str, object]]:
+def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None) -> Answer:
     files = list(catalog.workers(subject.run, subject.span).values())
     opened, failed = _opened(catalog, files, wait_s)
     if failed and not opened:
@@ -210,8 +203,8 @@ def _run_view(
     traces = {file.worker: trace for file, trace in opened}
     view = run_view(spec, traces, subject.selection)
     left_out = tuple(_left_out(file, error) for file, error in failed)
-    ref = {**_ref(files[0]), "worker": None}
-    return replace(view, notes=left_out + view.notes), ref
+    found = replace(_found(subject, files[0]), worker=None)
+    return Answer(spec, replace(view, notes=left_out + view.notes), found)
 
 
 def _left_out(file: SpanFile, error: LoadingError) -> Note:
@@ -221,24 +214,20 @@ def _left_out(file: SpanFile, error: LoadingError) -> Note:
     return Note("quality", "worker_left_out", "warning", text, {**evidence, "code": problem.code})
 
 
-def _pair_view(
+def _pair_answer(
     catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
-) -> tuple[View, dict[str, object], dict[str, object]]:
+) -> Answer:
     if request.baseline is None:
         hint = "Give baseline_run, and baseline_worker and baseline_span where there are several."
         raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
-    files = [
-        catalog.file(part.run, part.worker, part.span)
-        for part in (request.baseline, request.subject)
-    ]
+    subjects = (request.baseline, request.subject)
+    files = [catalog.file(subject.run, subject.worker, subject.span) for subject in subjects]
     baseline, candidate = open_traces(catalog, files, wait_s)
     for trace in (baseline, candidate):
-        reason = spec.missing(trace)
-        if reason is not None:
-            raise RequestError("view_unavailable", f"{spec.title}: {reason}")
+        _check_available(spec, [spec.missing(trace)])
     function = cast(PairView, spec.function)
     view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
-    return view, _ref(files[1]), {"baseline": _ref(files[0])}
+    return Answer(spec, view, _found(subjects[1], files[1]), _found(subjects[0], files[0]))
 
 
 def _opened(
@@ -277,5 +266,11 @@ def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
         )
 
 
-def _ref(file: SpanFile) -> dict[str, object]:
-    return {"run": file.run, "worker": file.worker, "span": file.span}
+def _check_available(spec: ViewSpec, reasons: list[str | None]) -> None:
+    """Refuse when every one of ``reasons`` says that there is nothing for the view."""
+    if all(reason is not None for reason in reasons):
+        raise RequestError("view_unavailable", f"{spec.title}: {reasons[0]}")
+
+
+def _found(asked: Subject, file: SpanFile) -> Subject:
+    return replace(asked, run=file.run, worker=file.worker, span=file.span)

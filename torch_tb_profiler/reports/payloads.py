@@ -27,7 +27,7 @@ class ErrorPayload(TypedDict):
 
     code: str
     message: str
-    hint: str
+    hint: str | None
 
 
 class ErrorAnswer(TypedDict):
@@ -47,11 +47,11 @@ class AboutAnswer(TypedDict):
 
 
 class SpanPayload(TypedDict):
-    """One trace file."""
+    """One trace file; ``format`` is null until it is known."""
 
     name: str
     file: str
-    format: str
+    format: str | None
     size_bytes: int
     state: SpanState
     progress: float
@@ -75,11 +75,20 @@ class RunPayload(TypedDict):
 
 
 class RunsAnswer(TypedDict):
-    """``/runs``: everything found so far."""
+    """``/runs``: everything found so far, what was left out, and why there is nothing at all."""
 
     schema_version: int
     discovering: bool
     runs: list[RunPayload]
+    notes: list[str]
+    problem: ErrorPayload | None
+
+
+class PendingAnswer(TypedDict):
+    """Status 202: the trace is still being read; for a run view all its workers in one."""
+
+    schema_version: int
+    span: SpanPayload
 
 
 class ViewEntryPayload(TypedDict):

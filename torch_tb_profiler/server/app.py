@@ -14,7 +14,10 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.answering import NotReadyError
 from torch_tb_profiler.loading.errors import LoadingError, Problem, unknown
+from torch_tb_profiler.reports.json import SCHEMA_VERSION
+from torch_tb_profiler.reports.payloads import PendingAnswer
 from torch_tb_profiler.server.errors import HttpError, status_of
+from torch_tb_profiler.server.payloads import span_payload
 from torch_tb_profiler.server.responses import error_response, json_response
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
 from torch_tb_profiler.server.static_files import page_response
@@ -67,7 +70,9 @@ class App:
             self._check(request)
             return self._dispatch(request)
         except NotReadyError as pending:
-            return json_response(request, {"span": pending.status}, status=202)
+            span = span_payload(pending.status)
+            body = PendingAnswer(schema_version=SCHEMA_VERSION, span=span)
+            return json_response(request, body, status=202)
         except LoadingError as error:
             return error_response(request, status_of(error), error.problem)
         except HttpError as error:

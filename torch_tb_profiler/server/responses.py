@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 from collections.abc import Mapping
@@ -14,6 +13,8 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.reports.json import SCHEMA_VERSION, dumps
+from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.server.payloads import error_payload
 
 JSON_TYPE = "application/json"
 MIN_GZIP_BYTES = 1024
@@ -37,15 +38,14 @@ CONTENT_SECURITY_POLICY = "; ".join(
 
 
 def json_response(request: Request, body: Mapping[str, Any], status: int = 200) -> Response:
-    """``body`` with the schema version as JSON."""
-    return data_response(
-        request, dumps({"schema_version": SCHEMA_VERSION, **body}), JSON_TYPE, status=status
-    )
+    """``body`` as JSON."""
+    return data_response(request, dumps(body), JSON_TYPE, status=status)
 
 
 def error_response(request: Request, status: int, problem: Problem) -> Response:
     """The one shape of every error."""
-    return json_response(request, {"error": dataclasses.asdict(problem)}, status)
+    body = ErrorAnswer(schema_version=SCHEMA_VERSION, error=error_payload(problem))
+    return json_response(request, body, status)
 
 
 def data_response(
@@ -93,8 +93,6 @@ def secured_headers(content_type: str, file_name: str | None = None) -> Headers:
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
     headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     if file_name is not None:
-        plain = "".join(
-            c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in file_name
-        )
+        plain = re.sub(r"[^A-Za-z0-9._-]", "_", file_name)
         headers.set("Content-Disposition", "attachment", filename=plain)
     return headers

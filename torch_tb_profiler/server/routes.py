@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from werkzeug.wrappers import Request, Response
 
@@ -13,10 +12,19 @@ from torch_tb_profiler.loading.answering import answer, open_traces
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.errors import unknown
 from torch_tb_profiler.reports import csv
-from torch_tb_profiler.reports.json import payload
+from torch_tb_profiler.reports.json import SCHEMA_VERSION
+from torch_tb_profiler.reports.payloads import (
+    AboutAnswer,
+    Face,
+    RunsAnswer,
+    TraceRef,
+    ViewEntryPayload,
+    ViewsAnswer,
+)
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.download import download_response
 from torch_tb_profiler.server.errors import HttpError
+from torch_tb_profiler.server.payloads import error_payload, runs_payload, view_payload
 from torch_tb_profiler.server.responses import data_response, json_response
 from torch_tb_profiler.server.slice_details import slice_details
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -29,12 +37,12 @@ WAIT_S = 0.25
 CSV_TYPE = "text/csv; charset=utf-8"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """What all routes know: the catalog, and which face of the product this is."""
 
     catalog: Catalog
-    face: str
+    face: Face
 
 
 Route = Callable[[Site, Request, str], Response]
@@ -43,32 +51,22 @@ Route = Callable[[Site, Request, str], Response]
 def about(site: Site, request: Request, _rest: str) -> Response:
     """Who answers, and what it looks at."""
     logdir = ", ".join(place.url for place in site.catalog.places)
-    body = {"version": __version__, "logdir": logdir, "face": site.face}
+    body = AboutAnswer(
+        schema_version=SCHEMA_VERSION, version=__version__, logdir=logdir, face=site.face
+    )
     return json_response(request, body)
 
 
 def runs(site: Site, request: Request, _rest: str) -> Response:
     """Every run with its workers and their spans as they are now."""
     contents = site.catalog.contents(WAIT_S)
-    listed: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for run, worker, status in site.catalog.statuses():
-        spans = listed.setdefault(run, {}).setdefault(worker, [])
-        spans.append(dataclasses.asdict(status))
-    problem = contents.problem
-    body = {
-        "discovering": site.catalog.discovering,
-        "runs": [
-            {
-                "name": run,
-                "workers": [{"name": name, "spans": spans} for name, spans in workers.items()],
-            }
-            for run, workers in listed.items()
-        ],
-        "notes": list(contents.notes),
-        "problem": None
-        if problem is None
-        else {"code": problem.code, "message": problem.message, "hint": problem.hint},
-    }
+    body = RunsAnswer(
+        schema_version=SCHEMA_VERSION,
+        discovering=site.catalog.discovering,
+        runs=runs_payload(site.catalog.statuses()),
+        notes=list(contents.notes),
+        problem=None if contents.problem is None else error_payload(contents.problem),
+    )
     return json_response(request, body)
 
 
@@ -76,8 +74,8 @@ def views(site: Site, request: Request, _rest: str) -> Response:
     """The views of a trace, and why the others are missing."""
     file, trace = _trace(site, request)
     workers = list(site.catalog.workers(file.run, file.span).values())
-    listed = [_view_info(site, spec, trace, workers) for spec in all_views().values()]
-    return json_response(request, {"views": listed})
+    listed = [_view_entry(site, spec, trace, workers) for spec in all_views().values()]
+    return json_response(request, ViewsAnswer(schema_version=SCHEMA_VERSION, views=listed))
 
 
 def view(site: Site, request: Request, name: str) -> Response:
@@ -88,8 +86,7 @@ def view(site: Site, request: Request, name: str) -> Response:
     asked = parameters.view_request(name, request.args)
     answered = answer(site.catalog, asked, wait_s=WAIT_S)
     if form == "json":
-        spec, made = answered.spec, answered.view
-        return json_response(request, payload(spec, made, answered.trace_ref, answered.selection))
+        return json_response(request, view_payload(answered))
     tables = answered.view.tables
     chosen = asked.rows.table or next(iter(tables), "")
     if chosen not in tables:
@@ -107,8 +104,8 @@ def slice_(site: Site, request: Request, number: str) -> Response:
         message = f"There is no slice {number}; this trace has {trace.slices.height}."
         raise HttpError(404, "unknown_slice", message)
     body = slice_details(trace, int(number))
-    ref = {"run": file.run, "worker": file.worker, "span": file.span}
-    return json_response(request, {"trace": ref, "slice": body})
+    ref = TraceRef(run=file.run, worker=file.worker, span=file.span)
+    return json_response(request, {"schema_version": SCHEMA_VERSION, "trace": ref, "slice": body})
 
 
 def download(site: Site, request: Request, _rest: str) -> Response:
@@ -124,19 +121,21 @@ def _trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
     return file, open_traces(site.catalog, [file], WAIT_S)[0]
 
 
-def _view_info(site: Site, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> dict[str, Any]:
+def _view_entry(
+    site: Site, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
+) -> ViewEntryPayload:
     reason = spec.missing(trace)
     if reason is not None and spec.scope == "run" and _may_have(site, spec, workers):
         reason = None
-    return {
-        "name": spec.name,
-        "title": spec.title,
-        "help": spec.help,
-        "scope": spec.scope,
-        "available": reason is None,
-        "reason": reason,
-        "group_bys": list(spec.group_bys),
-    }
+    return ViewEntryPayload(
+        name=spec.name,
+        title=spec.title,
+        help=spec.help,
+        scope=spec.scope,
+        available=reason is None,
+        reason=reason,
+        group_bys=list(spec.group_bys),
+    )
 
 
 def _may_have(site: Site, spec: ViewSpec, workers: list[SpanFile]) -> bool:
