@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.views import kernels, operators, overview
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 __all__ = ["PairView", "RunView", "TraceView", "ViewSpec", "all_views"]
 
-SPECS: tuple[ViewSpec, ...] = ()
+SPECS: tuple[ViewSpec, ...] = (overview.SPEC, operators.SPEC, kernels.SPEC)
 
 
 def all_views() -> dict[str, ViewSpec]:

@@ -75,18 +75,23 @@ def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _in_selection(
-    trace: Trace, selection: Selection, steps: pl.Series, starts: pl.Series
+def in_selection(
+    trace: Trace, selection: Selection, steps: pl.Series, starts_ns: pl.Series
 ) -> npt.NDArray[np.bool_]:
-    mask = np.ones(len(starts), np.bool_)
+    """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    mask = np.ones(len(starts_ns), np.bool_)
     if selection.steps is not None:
-        chosen = np.flatnonzero(selected_steps(trace, selection))
-        mask &= np.isin(steps.fill_null(-1).to_numpy(), chosen)
-    start = starts.to_numpy()
+        # One place more than there are steps: null reads -1 and finds the last, False.
+        chosen = np.append(selected_steps(trace, selection), False)
+        mask &= chosen[steps.fill_null(-1).to_numpy()]
     if selection.start_ns is not None:
-        mask &= start >= selection.start_ns
+        mask &= starts_ns.to_numpy() >= selection.start_ns
     if selection.end_ns is not None:
-        mask &= start < selection.end_ns
+        mask &= starts_ns.to_numpy() < selection.end_ns
     return mask
 
 
@@ -97,7 +102,7 @@ def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
         SelectionError: as :func:`selected_steps`.
     """
     slices = trace.slices
-    return _in_selection(trace, selection, slices["step"], slices["start_ns"])
+    return in_selection(trace, selection, slices["step"], slices["start_ns"])
 
 
 def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
@@ -107,5 +112,18 @@ def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_
         SelectionError: as :func:`selected_steps`.
     """
     work = trace.device_work
-    steps = trace.slices["step"].gather(work["slice"])
-    return _in_selection(trace, selection, steps, work["start_ns"])
+    steps = trace.derived("device_work_steps", lambda: trace.slices["step"].gather(work["slice"]))
+    return in_selection(trace, selection, steps, work["start_ns"])
+
+
+def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:
+    """The grouping asked for, or the default (the first).
+
+    Raises:
+        SelectionError: the view has no such grouping.
+    """
+    if selection.group_by is None:
+        return group_bys[0]
+    if selection.group_by not in group_bys:
+        raise SelectionError(f"group_by: {selection.group_by!r} is none of {', '.join(group_bys)}")
+    return selection.group_by

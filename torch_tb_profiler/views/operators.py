@@ -1,0 +1,321 @@
+"""Operators: what each framework operator costs on the host and on the device.
+
+Definitions: peer-behaviour §2.6 (statistics of a node, what counts as an operator) and §4, with
+the departures of ``docs/metrics.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import codes
+from torch_tb_profiler.views.callstacks import call_stacks
+from torch_tb_profiler.views.kernel_kinds import eligible_slices, tensor_core_times
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
+from torch_tb_profiler.views.selection import Selection, chosen_group_by, in_selection
+from torch_tb_profiler.views.spec import ViewSpec
+
+GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
+
+NOT_OPERATORS = ("DataParallel.forward", "DistributedDataParallel.forward")
+"""Names of operator events that wrap a whole model (peer-behaviour §2.6)."""
+
+NOT_OPERATOR_PREFIX = "Optimizer."
+
+NO_DEVICE_WORK = "The recording holds no device work (CPU-only, or the device was not profiled)."
+NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
+NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
+NO_RULE = "No rule knows whether this operator can use Tensor Cores."
+NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+
+OPERATORS = TableSpec(
+    "operators",
+    "Operators",
+    "One row per operator, or per operator and what it is grouped by.",
+    (
+        Column("name", "Name", "string", None, "Name of the operator."),
+        Column(
+            "input_shape",
+            "Input Shape",
+            "string",
+            None,
+            "Shapes of its inputs, as recorded; [] inside stands for a scalar. Only when grouped "
+            "by input shape.",
+        ),
+        Column(
+            "call_stack",
+            "Call Stack",
+            "string",
+            None,
+            "Where it was called: frames joined by ';', innermost first. Only when grouped by "
+            "call stack.",
+        ),
+        Column(
+            "calls",
+            "Calls",
+            "integer",
+            "count",
+            "How often it was called. An operator that only wraps one call of its own name counts "
+            "once.",
+        ),
+        Column(
+            "device_self_us",
+            "Device Self",
+            "number",
+            "us",
+            "Summed duration of the kernels, copies and sets it launched itself. Work that ran at "
+            "the same time on several streams adds up.",
+        ),
+        Column(
+            "device_total_us",
+            "Device Total",
+            "number",
+            "us",
+            "Device Self of the operator and of all operators inside it.",
+        ),
+        Column(
+            "host_self_us",
+            "Host Self",
+            "number",
+            "us",
+            "Time on the host outside operators inside it and outside its own device API calls.",
+        ),
+        Column(
+            "host_total_us",
+            "Host Total",
+            "number",
+            "us",
+            "Summed duration on the host. Operators inside others count too, so rows do not add "
+            "up to wall time.",
+        ),
+        Column(
+            "tensor_core_eligible",
+            "Tensor Cores Eligible",
+            "boolean",
+            None,
+            "Whether it, or an operator inside it, could run on Tensor Cores (matrix units) with "
+            "suitable types and shapes.",
+        ),
+        Column(
+            "tensor_core_self_pct",
+            "Tensor Cores Self",
+            "number",
+            "pct",
+            "Share of Device Self spent in kernels that use Tensor Cores. Kernels no rule "
+            "knows count as not using them, so it is a lower bound; 0 without device time.",
+        ),
+        Column(
+            "tensor_core_total_pct",
+            "Tensor Cores Total",
+            "number",
+            "pct",
+            "Share of Device Total spent in kernels that use Tensor Cores. Kernels no rule "
+            "knows count as not using them, so it is a lower bound; 0 without device time.",
+        ),
+    ),
+    sort="-device_self_us,-host_self_us,name",
+)
+
+
+def operators(trace: Trace, selection: Selection) -> View:
+    """The operators of a selection.
+
+    Raises:
+        SelectionError: steps or grouping make no sense for this trace.
+    """
+    group_by = chosen_group_by(selection, GROUP_BYS)
+    rows = operator_calls(trace)
+    keys = ["name_code"]
+    if "input_shape" in group_by:
+        keys.append("input_shape_code")
+    if "call_stack" in group_by:
+        keys.append("call_stack_code")
+        rows = rows.with_columns(_call_stack_codes(trace))
+    if not selection.is_everything:
+        rows = rows.filter(in_selection(trace, selection, rows["step"], rows["start_ns"]))
+    groups = rows.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("calls"),
+        pl.col("^.*_ns$").exclude("start_ns").sum(),
+        pl.col("eligible").max(),
+    )
+    table = _table(trace, groups)
+    return View(
+        tables={OPERATORS.name: in_default_order(table)},
+        facts=_facts(trace, rows),
+        notes=quality_notes(trace, LINK_ISSUES),
+    )
+
+
+def operator_calls(trace: Trace) -> pl.DataFrame:
+    """One row per call of an operator, in order of slice id, with what it costs; made once.
+
+    Columns: slice, step, start_ns, name_code, input_shape_code, host_self_ns, host_total_ns,
+    device_self_ns, device_total_ns, (un)known_tensor_core_self/total_ns, eligible.
+    """
+    return trace.derived("operator_calls", lambda: _operator_calls(trace))
+
+
+def is_operator_name(name: str) -> bool:
+    """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
+    return name not in NOT_OPERATORS and not name.startswith(NOT_OPERATOR_PREFIX)
+
+
+def _operator_calls(trace: Trace) -> pl.DataFrame:
+    slices = trace.slices
+    called = (slices["category"].to_numpy() == Category.OPERATOR) & slices[
+        "absorbed_into"
+    ].is_null().to_numpy()
+    ids = np.flatnonzero(called)
+    names = slices["name_code"].to_numpy()[ids]
+    ids = ids[codes.of_names(trace, names, is_operator_name, np.bool_)]
+    used_self, used_total = tensor_core_times(trace, codes.YES)
+    open_self, open_total = tensor_core_times(trace, codes.UNKNOWN)
+    frame = slices.select(
+        "step",
+        "start_ns",
+        "name_code",
+        host_self_ns="self_ns",
+        host_total_ns="dur_ns",
+        device_self_ns="device_self_ns",
+        device_total_ns="device_total_ns",
+    )[ids]
+    shapes = np.full(slices.height, -1, np.int32)
+    arguments = trace.operators
+    shapes[arguments["slice"].to_numpy()] = arguments["input_shape_code"].fill_null(-1).to_numpy()
+    calls: pl.DataFrame = frame.with_columns(
+        slice=pl.Series(ids),
+        input_shape_code=pl.Series(shapes[ids]),
+        tensor_core_self_ns=pl.Series(used_self[ids]),
+        tensor_core_total_ns=pl.Series(used_total[ids]),
+        unknown_self_ns=pl.Series(open_self[ids]),
+        unknown_total_ns=pl.Series(open_total[ids]),
+        eligible=pl.Series(eligible_slices(trace)[ids]),
+    )
+    return calls
+
+
+def _call_stack_codes(trace: Trace) -> pl.Series:
+    """The call stack of each row of :func:`operator_calls`, -1 for none."""
+    return trace.derived(
+        "operator_call_stacks",
+        lambda: pl.Series(
+            "call_stack_code",
+            call_stacks(trace).code[operator_calls(trace)["slice"].to_numpy()],
+        ),
+    )
+
+
+def _table(trace: Trace, groups: pl.DataFrame) -> Table:
+    nothing = pl.Series([None] * groups.height, dtype=pl.String)
+    reasons: dict[str, str] = {}
+    shapes = stacks = nothing
+    if "input_shape_code" in groups.columns:
+        known = groups["input_shape_code"].replace(-1, None)
+        shapes = codes.texts(trace, known)
+        reasons["input_shape"] = NO_SHAPES
+    if "call_stack_code" in groups.columns:
+        stacks = pl.Series(
+            call_stacks(trace).texts(groups["call_stack_code"].to_list()), dtype=pl.String
+        )
+        reasons["call_stack"] = NO_STACKS
+    frame = groups.select(
+        codes.texts(trace, groups["name_code"]).alias("name"),
+        shapes.alias("input_shape"),
+        stacks.alias("call_stack"),
+        pl.col("calls").cast(pl.Int64),
+        pl.col("device_self_ns") / 1000,
+        pl.col("device_total_ns") / 1000,
+        pl.col("host_self_ns") / 1000,
+        pl.col("host_total_ns") / 1000,
+        codes.verdict_column(groups["eligible"]),
+        _share("tensor_core_self_ns", "unknown_self_ns", "device_self_ns"),
+        _share("tensor_core_total_ns", "unknown_total_ns", "device_total_ns"),
+    )
+    frame.columns = [column.key for column in OPERATORS.columns]
+    reasons["tensor_core_eligible"] = NO_RULE
+    device_keys = ("device_self_us", "device_total_us")
+    share_keys = ("tensor_core_self_pct", "tensor_core_total_pct")
+    if trace.device_work.is_empty():
+        frame = frame.with_columns(
+            pl.lit(None, pl.Float64).alias(key) for key in (*device_keys, *share_keys)
+        )
+        reasons |= dict.fromkeys((*device_keys, *share_keys), NO_DEVICE_WORK)
+    else:
+        reasons |= dict.fromkeys(share_keys, NO_KERNEL_RULE)
+    return Table(OPERATORS, frame, _needed(frame, reasons))
+
+
+def _share(part: str, unknown: str, whole: str) -> pl.Expr:
+    """100 × part ÷ whole, 0 of nothing, null when the whole is unknown."""
+    share = pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole) * 100).otherwise(0.0)
+    all_unknown = (pl.col(unknown) > 0) & (pl.col(unknown) == pl.col(whole))
+    return pl.when(~all_unknown).then(share).alias(f"{part}_pct")
+
+
+def _needed(frame: pl.DataFrame, reasons: dict[str, str]) -> dict[str, str]:
+    """The reasons of columns that do hold nulls."""
+    return {key: text for key, text in reasons.items() if frame[key].null_count()}
+
+
+def _facts(trace: Trace, rows: pl.DataFrame) -> tuple[Fact, ...]:
+    has_device_work = not trace.device_work.is_empty()
+    host_self_ns = int(rows["host_self_ns"].sum())
+    device_self_ns = int(rows["device_self_ns"].sum())
+    return (
+        Fact(
+            "operator_count",
+            "Operators",
+            rows["name_code"].n_unique(),
+            "count",
+            None,
+            "Different operator names in the selection.",
+        ),
+        Fact(
+            "operator_calls",
+            "Operator calls",
+            rows.height,
+            "count",
+            None,
+            "Calls of operators in the selection, nested ones too.",
+        ),
+        Fact(
+            "host_self_us",
+            "Host self time",
+            host_self_ns / 1000,
+            "us",
+            None,
+            "Sum of Host Self over all operators.",
+        ),
+        Fact(
+            "device_self_us",
+            "Device self time",
+            device_self_ns / 1000 if has_device_work else None,
+            "us",
+            None,
+            "Sum of Device Self over all operators.",
+            None if has_device_work else NO_DEVICE_WORK,
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    if operator_calls(trace).is_empty():
+        return "The recording holds no operator (the CPU activity was not profiled)."
+    return None
+
+
+SPEC = ViewSpec(
+    name="operators",
+    title="Operators",
+    help="Which framework operators cost the most, on the host and on the device?",
+    scope="trace",
+    tables=(OPERATORS,),
+    function=operators,
+    group_bys=GROUP_BYS,
+    missing=_missing,
+)

@@ -1,0 +1,247 @@
+"""Overview: where the time of the steps went, and how well the GPUs were used.
+
+Definitions: peer-behaviour §3, with the departures of ``docs/metrics.md``: the categories of a
+step add up to it exactly, always.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.environment import environment_facts
+from torch_tb_profiler.views.intervals import total_within
+from torch_tb_profiler.views.overview_gpus import GPUS, gpu_facts, gpu_notes, gpu_table
+from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.roles import TIMED_ROLES, Role, exclusive_intervals
+from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
+from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.step_windows import StepWindows, step_windows
+
+ROLE_TITLES = {
+    Role.KERNEL: "Kernel",
+    Role.MEMCPY: "Memcpy",
+    Role.MEMSET: "Memset",
+    Role.COMMUNICATION: "Communication",
+    Role.RUNTIME: "Runtime",
+    Role.DATALOADER: "DataLoader",
+    Role.CPU_EXEC: "CPU Exec",
+    Role.OTHER: "Other",
+}
+ROLE_HELPS = {
+    Role.KERNEL: "Kernels other than communication ran on a device.",
+    Role.MEMCPY: "A device copied memory while no kernel ran.",
+    Role.MEMSET: "A device set memory, and nothing above happened.",
+    Role.COMMUNICATION: "Collectives ran, on a device or the host, and nothing above happened.",
+    Role.RUNTIME: "The host was in device API calls, and nothing above happened.",
+    Role.DATALOADER: "The host waited for or loaded the next batch, and nothing above happened.",
+    Role.CPU_EXEC: "Operators or ranges ran on the host, and nothing above happened.",
+    Role.OTHER: "None of the above.",
+}
+DEVICE_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET, Role.RUNTIME)
+"""Roles nothing is known about when the recording has neither device work nor API calls."""
+
+NO_DEVICE = "The recording holds no device work and no device API calls."
+NO_STEP = "No step lies in the selection."
+NO_TIME = "The steps last 0."
+
+AVERAGE_STEP = TableSpec(
+    "average_step",
+    "Average step",
+    "What the average step was spent on. Every moment counts once, for the first category of "
+    "this list that was active, so the rows add up to the step.",
+    (
+        Column("category", "Category", "string", None, "What the time was spent on."),
+        Column("duration_us", "Duration", "number", "us", "Time per step, averaged over steps."),
+        Column("pct", "Share", "number", "pct", "Share of the average step."),
+    ),
+)
+
+
+def _role_key(role: Role) -> str:
+    return f"{role.name.lower()}_us"
+
+
+STEPS = TableSpec(
+    "steps",
+    "Steps",
+    "One row per step, in time order; the categories add up to the total.",
+    (
+        Column("step", "Step", "string", None, "Number of the step."),
+        Column(
+            "total_us",
+            "Total",
+            "number",
+            "us",
+            "Length of the step: its range on the host, stretched to the end of the device work "
+            "it launched and begun where the step before ended.",
+        ),
+        *(
+            Column(_role_key(role), ROLE_TITLES[role], "number", "us", ROLE_HELPS[role])
+            for role in Role
+        ),
+    ),
+)
+
+
+def overview(trace: Trace, selection: Selection) -> View:
+    """The overview of a selection.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    windows = step_windows(trace, selection)
+    costs = role_costs(trace, windows)
+    measured = _measured_roles(trace)
+    steps = _steps_table(windows, costs, measured)
+    gpus = gpu_table(trace, selection, windows)
+    notes = quality_notes(trace)
+    if windows.left_out:
+        notes = tuple(note for note in notes if note.code != "step_left_out")
+        notes = (*notes, _left_out_note(windows.left_out))
+    return View(
+        tables={
+            AVERAGE_STEP.name: _average_table(costs, measured),
+            STEPS.name: steps,
+            GPUS.name: gpus,
+        },
+        series={"step_time": _step_series(windows, costs, measured)},
+        facts=(
+            *_step_facts(windows),
+            *gpu_facts(gpus),
+            *_count_facts(trace),
+            *environment_facts(trace),
+        ),
+        notes=(*notes, *gpu_notes(trace, selection)),
+    )
+
+
+def role_costs(trace: Trace, windows: StepWindows) -> Int64:
+    """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
+    costs = np.empty((len(windows.names), len(Role)), np.int64)
+    for role, intervals in zip(TIMED_ROLES, exclusive_intervals(trace), strict=True):
+        costs[:, role] = total_within(intervals, windows.start_ns, windows.end_ns)
+    timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
+    costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
+    return costs
+
+
+def _measured_roles(trace: Trace) -> tuple[Role, ...]:
+    """The roles this recording can say something about."""
+    if not trace.device_work.is_empty():
+        return tuple(Role)
+    if bool((trace.slices["category"] == Category.RUNTIME).any()):
+        return tuple(Role)
+    return tuple(role for role in Role if role not in DEVICE_ROLES)
+
+
+def _average_table(costs: Int64, measured: tuple[Role, ...]) -> Table:
+    total_us = float(costs.sum()) / len(costs) / 1000 if len(costs) else None
+    rows: list[tuple[str, float | None, float | None]] = []
+    for role in Role:
+        duration_us = share = None
+        if total_us is not None and role in measured:
+            duration_us = float(costs[:, role].sum()) / len(costs) / 1000
+            share = duration_us / total_us * 100 if total_us else None
+        rows.append((ROLE_TITLES[role], duration_us, share))
+    frame = pl.DataFrame(rows, schema=AVERAGE_STEP.polars_schema(), orient="row")
+    if total_us is None:
+        reasons = dict.fromkeys(("duration_us", "pct"), NO_STEP)
+    elif len(measured) < len(Role):
+        reasons = dict.fromkeys(("duration_us", "pct"), NO_DEVICE)
+    else:
+        reasons = {} if total_us else {"pct": NO_TIME}
+    return Table(AVERAGE_STEP, frame, reasons)
+
+
+def _steps_table(windows: StepWindows, costs: Int64, measured: tuple[Role, ...]) -> Table:
+    total_us = (windows.end_ns - windows.start_ns) / 1000
+    columns: dict[str, object] = {"step": windows.names, "total_us": total_us}
+    reasons = {}
+    for role in Role:
+        known = role in measured
+        columns[_role_key(role)] = costs[:, role] / 1000 if known else [None] * len(costs)
+        if not known:
+            reasons[_role_key(role)] = NO_DEVICE
+    return Table(STEPS, pl.DataFrame(columns, schema=STEPS.polars_schema()), reasons)
+
+
+def _step_series(windows: StepWindows, costs: Int64, measured: tuple[Role, ...]) -> Series:
+    numbered = all(name.isdecimal() for name in windows.names)
+    x = [float(name) if numbered else float(i) for i, name in enumerate(windows.names)]
+    lines = tuple(
+        Line(ROLE_TITLES[role], x, (costs[:, role] / 1000).tolist())
+        for role in Role
+        if role in measured
+    )
+    return Series("Step time", "stacked_bar", "Step", None, "Time", "us", lines)
+
+
+def _left_out_note(names: list[str]) -> Note:
+    listed = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
+    return Note(
+        kind="quality",
+        code="step_left_out",
+        severity="info",
+        text=f"Left out of tables and averages: step {listed}. The recording ended before the "
+        "device work of these last steps was complete. Select them to see what there is.",
+        evidence={"steps": names},
+    )
+
+
+def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
+    lengths_us = (windows.end_ns - windows.start_ns) / 1000
+    count = len(lengths_us)
+    return (
+        Fact(
+            "average_step_us",
+            "Average step time",
+            float(lengths_us.mean()) if count else None,
+            "us",
+            None,
+            "Mean length of the steps.",
+            None if count else NO_STEP,
+        ),
+        Fact("step_count", "Steps", count, "count", None, "Steps the averages are over."),
+    )
+
+
+def _count_facts(trace: Trace) -> tuple[Fact, ...]:
+    kernels = trace.device_work["category"] == Category.KERNEL
+    return (
+        Fact(
+            "event_count",
+            "Events",
+            trace.slices.height,
+            "count",
+            None,
+            "Slices of the whole recording, on host and devices.",
+        ),
+        Fact(
+            "kernel_count",
+            "Kernels",
+            int(kernels.sum()),
+            "count",
+            None,
+            "Kernels that ran in the whole recording.",
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    return "The recording holds no events." if trace.slices.is_empty() else None
+
+
+SPEC = ViewSpec(
+    name="overview",
+    title="Overview",
+    help="Where did the time of a step go, and how well were the GPUs used?",
+    scope="trace",
+    tables=(AVERAGE_STEP, STEPS, GPUS),
+    function=overview,
+    missing=_missing,
+)

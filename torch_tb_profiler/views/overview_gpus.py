@@ -1,0 +1,148 @@
+"""The GPU part of the overview: one row, a few facts and notes per GPU that ran work."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
+from torch_tb_profiler.views.selection import Selection, device_work_mask
+from torch_tb_profiler.views.step_windows import StepWindows
+from torch_tb_profiler.views.utilization import gpu_profiles, gpu_use, tensor_core_time
+
+NO_STEP_TIME = "No time of a step lies in the selection."
+NOT_DECLARED = "The file does not describe this device."
+
+UTILIZATION = Column(
+    "utilization_pct",
+    "GPU Utilization",
+    "number",
+    "pct",
+    "Share of the steps' time in which at least one kernel (communication too, copies not) ran.",
+)
+SM_EFFICIENCY = Column(
+    "est_sm_efficiency_pct",
+    "Est. SM Efficiency",
+    "number",
+    "pct",
+    "Blocks per multiprocessor of the kernels that run at a moment, added up and capped at 1, "
+    "averaged over the steps' time. 100 % means every multiprocessor had a block all the time.",
+    estimated=True,
+)
+OCCUPANCY = Column(
+    "est_achieved_occupancy_pct",
+    "Est. Achieved Occupancy",
+    "number",
+    "pct",
+    "The profiler's estimate of active warps over the most a multiprocessor can hold, averaged "
+    "over the kernels weighted by their time in the steps.",
+    estimated=True,
+)
+TENSOR_CORE_TIME = Column(
+    "tensor_core_time_pct",
+    "Kernel Time using Tensor Cores",
+    "number",
+    "pct",
+    "Share of the selection's kernel time in kernels that use Tensor Cores. Kernels no rule knows "
+    "count as not using them, so it is a lower bound.",
+)
+
+GPUS = TableSpec(
+    "gpus",
+    "GPUs",
+    "One row per GPU that ran work in this recording.",
+    (
+        Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
+        Column("name", "Name", "string", None, "Name of the device."),
+        Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device."),
+        Column(
+            "compute_capability",
+            "Compute Capability",
+            "string",
+            None,
+            "Generation of the device, major.minor.",
+        ),
+        UTILIZATION,
+        SM_EFFICIENCY,
+        OCCUPANCY,
+        TENSOR_CORE_TIME,
+    ),
+    sort="gpu",
+)
+
+
+def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table:
+    """The GPUs that ran work, over the time of ``windows``."""
+    mask = device_work_mask(trace, selection)
+    declared = {row["device"]: row for row in trace.devices.iter_rows(named=True)}
+    rows: list[tuple[object, ...]] = []
+    for gpu, profile in sorted(gpu_profiles(trace).items()):
+        device = declared.get(gpu, {})
+        major, minor = device.get("compute_major"), device.get("compute_minor")
+        use = gpu_use(profile, windows.start_ns, windows.end_ns)
+        rows.append(
+            (
+                gpu,
+                device.get("name") or None,
+                device.get("memory_bytes"),
+                None if major is None else f"{major}.{minor or 0}",
+                use.utilization_pct,
+                use.est_sm_efficiency_pct,
+                use.est_achieved_occupancy_pct,
+                tensor_core_time(trace, gpu, mask).used_pct,
+            )
+        )
+    frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
+    has_time = bool((windows.end_ns > windows.start_ns).any())
+    reasons = dict.fromkeys(("name", "memory_bytes", "compute_capability"), NOT_DECLARED)
+    reasons |= {
+        UTILIZATION.key: NO_STEP_TIME,
+        SM_EFFICIENCY.key: "The profiler recorded no blocks per SM." if has_time else NO_STEP_TIME,
+        OCCUPANCY.key: "No kernel with a recorded occupancy ran in this time."
+        if has_time
+        else NO_STEP_TIME,
+        TENSOR_CORE_TIME.key: "The selection holds no kernel whose Tensor Core use is known.",
+    }
+    return Table(
+        GPUS, frame, {key: text for key, text in reasons.items() if frame[key].null_count()}
+    )
+
+
+def gpu_facts(table: Table) -> tuple[Fact, ...]:
+    """The measures of each GPU as facts, in the words of the table's columns."""
+    return tuple(
+        Fact(
+            key=f"gpu_{column.key}" if column is UTILIZATION else column.key,
+            title=column.title,
+            value=row[column.key],
+            unit=column.unit,
+            scope=f"GPU {row['gpu']}",
+            help=column.help,
+            reason=None if row[column.key] is not None else table.null_reasons[column.key],
+        )
+        for row in table.frame.iter_rows(named=True)
+        for column in (UTILIZATION, SM_EFFICIENCY, OCCUPANCY, TENSOR_CORE_TIME)
+    )
+
+
+def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
+    """Says where the Tensor Core share is only a bound."""
+    mask = device_work_mask(trace, selection)
+    notes = []
+    for gpu in sorted(gpu_profiles(trace)):
+        time = tensor_core_time(trace, gpu, mask)
+        if time.unknown_ns:
+            least = time.used_pct or 0.0
+            most = least + time.unknown_pct
+            notes.append(
+                Note(
+                    kind="quality",
+                    code="tensor_core_use_unknown",
+                    severity="info",
+                    text=f"GPU {gpu}: no rule knows whether kernels with {time.unknown_pct:.1f} % "
+                    "of the kernel time use Tensor Cores; the true share lies between "
+                    f"{least:.1f} % and {most:.1f} %.",
+                    evidence={"gpu": gpu, "unknown_us": time.unknown_ns / 1000},
+                )
+            )
+    return tuple(notes)
