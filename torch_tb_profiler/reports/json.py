@@ -24,9 +24,9 @@ from torch_tb_profiler.reports.payloads import (
     TreePayload,
     ViewAnswer,
 )
-from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Fact, Note, Series, Table, View
 from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.spec import ViewSpec
 
 SCHEMA_VERSION = 1
 """Version of the shape of every JSON answer. It grows when a key changes its meaning or goes."""

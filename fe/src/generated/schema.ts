@@ -26,7 +26,7 @@ export type Scope = "trace" | "run" | "pair";
 export interface ErrorPayload {
   code: string;
   message: string;
-  hint: string;
+  hint: string | null;
 }
 
 /** The answer beside every status code from 400 on. */
@@ -43,11 +43,11 @@ export interface AboutAnswer {
   face: Face;
 }
 
-/** One trace file. */
+/** One trace file; `format` is null until it is known. */
 export interface SpanPayload {
   name: string;
   file: string;
-  format: string;
+  format: string | null;
   size_bytes: number;
   state: SpanState;
   progress: number;
@@ -68,11 +68,19 @@ export interface RunPayload {
   workers: WorkerPayload[];
 }
 
-/** `/runs`: everything found so far. */
+/** `/runs`: everything found so far, what was left out, and why there is nothing at all. */
 export interface RunsAnswer {
   schema_version: number;
   discovering: boolean;
   runs: RunPayload[];
+  notes: string[];
+  problem: ErrorPayload | null;
+}
+
+/** Status 202: the trace is still being read; for a run view all its workers in one. */
+export interface PendingAnswer {
+  schema_version: number;
+  span: SpanPayload;
 }
 
 /** One view, and why a trace does not have it. */
@@ -198,12 +206,111 @@ export interface ViewAnswer {
 
 /** Every view, with its ways of grouping (the default first) and its tables. */
 export const VIEWS = {
+  "overview": {
+    title: "Overview",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "average_step": ["category", "duration_us", "pct"],
+      "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
+      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct"],
+    },
+  },
+  "operators": {
+    title: "Operators",
+    scope: "trace",
+    groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
+    tables: {
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct"],
+    },
+  },
+  "kernels": {
+    title: "Kernels",
+    scope: "trace",
+    groupBys: ["name", "name+operator+launch"],
+    tables: {
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct"],
+    },
+  },
 } as const;
 
 export type ViewName = keyof typeof VIEWS;
 
+export interface OverviewAverageStepRow {
+  category: string | null;
+  duration_us: number | null;
+  pct: number | null;
+}
+
+export interface OverviewStepsRow {
+  step: string | null;
+  total_us: number | null;
+  kernel_us: number | null;
+  memcpy_us: number | null;
+  memset_us: number | null;
+  communication_us: number | null;
+  runtime_us: number | null;
+  dataloader_us: number | null;
+  cpu_exec_us: number | null;
+  other_us: number | null;
+}
+
+export interface OverviewGpusRow {
+  gpu: number | null;
+  name: string | null;
+  memory_bytes: number | null;
+  compute_capability: string | null;
+  utilization_pct: number | null;
+  est_sm_efficiency_pct: number | null;
+  est_achieved_occupancy_pct: number | null;
+  tensor_core_time_pct: number | null;
+}
+
+export interface OperatorsOperatorsRow {
+  name: string | null;
+  input_shape: string | null;
+  call_stack: string | null;
+  calls: number | null;
+  device_self_us: number | null;
+  device_total_us: number | null;
+  host_self_us: number | null;
+  host_total_us: number | null;
+  tensor_core_eligible: boolean | null;
+  tensor_core_self_pct: number | null;
+  tensor_core_total_pct: number | null;
+}
+
+export interface KernelsKernelsRow {
+  name: string | null;
+  operator: string | null;
+  grid: string | null;
+  block: string | null;
+  registers_per_thread: number | null;
+  shared_memory_bytes: number | null;
+  tensor_core_used: boolean | null;
+  operator_tensor_core_eligible: boolean | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  mean_blocks_per_sm: number | null;
+  mean_est_achieved_occupancy_pct: number | null;
+}
+
 /** The rows of every table of every view, as objects by column key. */
 export interface Rows {
+  "overview": {
+    "average_step": OverviewAverageStepRow;
+    "steps": OverviewStepsRow;
+    "gpus": OverviewGpusRow;
+  };
+  "operators": {
+    "operators": OperatorsOperatorsRow;
+  };
+  "kernels": {
+    "kernels": KernelsKernelsRow;
+  };
 }
 
 // prettier-ignore-end

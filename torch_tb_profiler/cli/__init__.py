@@ -1,0 +1,43 @@
+"""The command ``torch-tb-profiler``: report, compare, serve, views.
+
+Nothing heavy is imported before the arguments are understood: ``--help`` and a typing error
+answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from torch_tb_profiler.cli.arguments import make_parser
+from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code (:mod:`torch_tb_profiler.cli.exits`).
+
+    Args:
+        argv: Arguments without the program's name; None takes the process's own.
+    """
+    parser = make_parser()
+    try:
+        arguments = parser.parse_args(argv)
+        code = _run(arguments.command, arguments)
+        sys.stdout.flush()
+    except SystemExit as error:  # argparse: --help, --version, bad usage
+        return error.code if isinstance(error.code, int) else DONE
+    except BrokenPipeError:
+        # Whoever read us has enough. Python would complain once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE_EXIT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _run(command: str, arguments: object) -> int:
+    module = import_module(f"torch_tb_profiler.cli.{command}_command")
+    code: int = module.run(arguments)
+    return code

@@ -1,0 +1,171 @@
+"""What can be said on the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from torch_tb_profiler._version import __version__
+
+FORMATS = ("table", "json", "csv", "md")
+DEFAULT_PORT = 6007
+LOOPBACK = "127.0.0.1"
+ALL_ROWS = "all"
+
+_EPILOG = """\
+exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read
+
+examples:
+  torch-tb-profiler report logs/worker0.pt.trace.json.gz
+  torch-tb-profiler report logs --view operators --sort=-device_self_us --limit 10
+  torch-tb-profiler report logs --view overview,kernels --format json > report.json
+  torch-tb-profiler serve logs
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser; ``command`` of what it returns names the module that runs it."""
+    parser = argparse.ArgumentParser(
+        prog="torch-tb-profiler",
+        description="Where the time, the memory and the GPUs went in a PyTorch profiler trace.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_report(commands)
+    _add_compare(commands)
+    _add_serve(commands)
+    _add_views(commands)
+    return parser
+
+
+def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    report = commands.add_parser(
+        "report",
+        help="print views of traces",
+        description="Print views of every trace found, as a table, JSON, CSV or Markdown.",
+    )
+    report.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
+    report.add_argument(
+        "--view",
+        default="overview",
+        metavar="NAME[,NAME]",
+        help="views to print, or 'all' (default: overview; see 'torch-tb-profiler views')",
+    )
+    _add_format(report)
+    _add_subject(report, "")
+    _add_rows(report)
+    _add_cache(report)
+
+
+def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="compare a candidate with a baseline, as a gate for CI too",
+        description="What differs between two traces, and whether it matters.",
+    )
+    compare.add_argument("baseline", metavar="BASELINE", help="a trace, a folder or a URL")
+    compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
+    compare.add_argument(
+        "--view",
+        default="compare",
+        metavar="NAME[,NAME]",
+        help="pair views to print, or a table of the compare view (default: compare)",
+    )
+    compare.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="EXPR",
+        help="gate: exit code 1 when it holds, like 'average_step.total_us>+5%%'; may be repeated",
+    )
+    _add_format(compare)
+    _add_subject(compare, "")
+    _add_subject(compare, "baseline-")
+    _add_rows(compare)
+    _add_cache(compare)
+
+
+def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    serve = commands.add_parser(
+        "serve",
+        help="show the pages in a browser, without TensorBoard",
+        description="Serve the pages of the traces found under PATH.",
+    )
+    serve.add_argument("path", metavar="PATH", help="a trace, a folder or a URL")
+    serve.add_argument(
+        "--port",
+        type=_port,
+        default=DEFAULT_PORT,
+        help=f"port, 0 for a free one (default: {DEFAULT_PORT})",
+    )
+    serve.add_argument(
+        "--host",
+        default=LOOPBACK,
+        help=f"address to listen on (default: {LOOPBACK}, this machine only)",
+    )
+    _add_cache(serve)
+
+
+def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    views = commands.add_parser(
+        "views", help="list the views", description="List the views, their tables and groupings."
+    )
+    views.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="how to print (default: table)"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        help="write files into DIR instead of printing (needed for CSV of several tables)",
+    )
+
+
+def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
+    whose = "baseline: " if prefix else ""
+    group = parser.add_argument_group(f"{whose}what to look at")
+    every = "" if prefix else " (default: every one found)"
+    group.add_argument(f"--{prefix}run", metavar="NAME", help=f"run{every}")
+    group.add_argument(f"--{prefix}worker", metavar="NAME", help=f"worker{every}")
+    group.add_argument(f"--{prefix}span", metavar="NAME", help=f"span{every}")
+    group.add_argument(
+        f"--{prefix}steps", metavar="A:B", help="steps by number: 5, 5:8 (both included), 3,5:8"
+    )
+    group.add_argument(f"--{prefix}start-us", metavar="US", help="time range: start")
+    group.add_argument(f"--{prefix}end-us", metavar="US", help="time range: end")
+
+
+def _add_rows(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("rows")
+    group.add_argument("--group-by", metavar="HOW", help="how rows are grouped: name+input_shape")
+    group.add_argument(
+        "--table", metavar="NAME", help="table that --sort, --filter, --offset, --limit are for"
+    )
+    group.add_argument("--sort", metavar="KEYS", help="like -device_self_us,name (- descends)")
+    group.add_argument("--filter", metavar="EXPR", help="like 'name~gemm;calls>=10'")
+    group.add_argument("--offset", metavar="N", help="rows to skip")
+    group.add_argument(
+        "--limit",
+        metavar="N",
+        help="rows at most, or 'all' (default: 20 in table and md, all in json and csv)",
+    )
+    group.add_argument(
+        "--columns", metavar="KEY[,KEY]", help="columns to print in table and md, in this order"
+    )
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("cache")
+    group.add_argument("--cache-dir", metavar="DIR", help="folder of parsed traces")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor keep any")
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port (0 to 65535)")
+    return number

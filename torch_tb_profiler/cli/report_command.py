@@ -1,0 +1,128 @@
+"""``torch-tb-profiler report``: print views of every trace found."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from torch_tb_profiler.cli.arguments import ALL_ROWS
+from torch_tb_profiler.cli.exits import (
+    DONE,
+    INPUT_UNREADABLE,
+    tell_error,
+    tell_warning,
+)
+from torch_tb_profiler.cli.sinks import (
+    DEFAULT_ROWS,
+    CsvSink,
+    JsonSink,
+    Output,
+    Sink,
+    TextSink,
+    check_csv,
+    columns_of,
+)
+from torch_tb_profiler.cli.tasks import (
+    Task,
+    chosen_views,
+    exit_code_of,
+    perform,
+    report_tasks,
+)
+from torch_tb_profiler.loading.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.views.spec import ViewSpec
+
+
+def run(arguments: Namespace) -> int:
+    """Give every answer asked for; one that fails does not keep the others back.
+
+    Returns:
+        The largest exit code of all answers.
+    """
+    for_people = arguments.format in ("table", "md")
+    try:
+        specs = chosen_views(arguments.view)
+        _check_names(arguments, specs)
+        tasks = report_tasks(arguments, specs, limit=not for_people)
+        sink = make_sink(arguments, specs, tasks)
+    except LoadingError as error:
+        tell_error(error.problem.message, error.problem.hint)
+        return exit_code_of(error)
+    try:
+        return give(tasks, sink)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or not arguments.output:
+            raise
+        tell_error(f"{arguments.output} cannot be written: {error.strerror}.", "Choose another.")
+        return INPUT_UNREADABLE
+
+
+def make_sink(arguments: Namespace, specs: Sequence[ViewSpec], tasks: Sequence[Task]) -> Sink:
+    """The sink for the chosen format.
+
+    Raises:
+        RequestError: several tables as CSV on stdout.
+    """
+    subjects = {(id(task.catalog), task.request.subject) for task in tasks if task.request}
+    output = Output(arguments.output, several_traces=len(subjects) > 1)
+    if arguments.format == "json":
+        return JsonSink(output, several_answers=len(tasks) > 1)
+    if arguments.format == "csv":
+        tables = [table.name for spec in specs for table in spec.tables]
+        check_csv(arguments.table, tables, arguments.output, len(tasks))
+        return CsvSink(output, arguments.table)
+    return TextSink(
+        output,
+        is_markdown=arguments.format == "md",
+        max_rows=_max_rows(arguments.limit),
+        columns=columns_of(arguments.columns),
+        sort=arguments.sort,
+    )
+
+
+def give(tasks: Sequence[Task], sink: Sink) -> int:
+    """Perform ``tasks`` in order; errors are told on stderr and to the sink.
+
+    Returns:
+        The largest exit code.
+    """
+    code = DONE
+    told_notes: set[str] = set()
+    for task in tasks:
+        for note in task.catalog.contents().notes if task.catalog else ():
+            if note not in told_notes:
+                told_notes.add(note)
+                tell_warning(note)
+        try:
+            answer = perform(task)
+        except LoadingError as error:
+            tell_error(error.problem.message, error.problem.hint)
+            sink.add_error(error)
+            code = max(code, exit_code_of(error))
+        else:
+            if answer is not None:
+                sink.add(answer)
+    sink.close()
+    return code
+
+
+def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
+    """Refuse names of tables and columns that no view asked for has, before anything is parsed."""
+    if arguments.table is not None:
+        tables = {table.name for spec in specs for table in spec.tables}
+        if arguments.table not in tables:
+            raise unknown("table", arguments.table, sorted(tables))
+    keys = {column.key for spec in specs for table in spec.tables for column in table.columns}
+    for key in columns_of(arguments.columns) or ():
+        if key not in keys:
+            raise unknown("column", key, sorted(keys))
+
+
+def _max_rows(limit: str | None) -> int | None:
+    if limit is None:
+        return DEFAULT_ROWS
+    if limit == ALL_ROWS:
+        return None
+    if not (limit.isascii() and limit.isdigit()):
+        raise RequestError("bad_parameter", f"limit: {limit[:40]!r} is neither a number nor 'all'.")
+    return int(limit)

@@ -1,0 +1,215 @@
+"""Where answers go: one class per output format, to stdout or into a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from torch_tb_profiler.loading.answering import Answer
+from torch_tb_profiler.loading.errors import LoadingError, RequestError
+from torch_tb_profiler.reports import csv, json, markdown, terminal
+from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.server.payloads import error_payload, view_payload
+from torch_tb_profiler.views.schema import View
+
+DEFAULT_ROWS = 20
+"""Rows of a table that a person reads; the rest is counted, and ``--limit`` shows more."""
+
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
+
+
+class Sink(Protocol):
+    """Takes answers one after the other."""
+
+    def add(self, answer: Answer) -> None:
+        """Write one answer."""
+
+    def add_error(self, error: LoadingError) -> None:
+        """Note that one answer could not be given; people are told on stderr by the caller."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+
+class Output:
+    """stdout, or files in a folder that is made when the first one is written."""
+
+    def __init__(self, folder: str | None, several_traces: bool) -> None:
+        self.folder = Path(folder) if folder else None
+        self._several_traces = several_traces
+
+    def file_stem(self, answer: Answer) -> str:
+        """``operators``, or ``run.worker.span.operators`` when there are several traces."""
+        about = answer.subject
+        trace = [about.run or "", about.worker or "all", about.span or ""]
+        names = [*trace, answer.spec.name] if self._several_traces else [answer.spec.name]
+        return ".".join(_NOT_IN_FILE_NAMES.sub("_", name) for name in names)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write ``data`` to stdout, or to the file ``name`` of the folder, and say so on stderr."""
+        if self.folder is None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / name
+        path.write_bytes(data)
+        print(path, file=sys.stderr)
+
+
+class JsonSink:
+    """The HTTP answer; several are an array, in the order of traces and views."""
+
+    def __init__(self, output: Output, several_answers: bool) -> None:
+        self._output = output
+        self._is_array = several_answers and output.folder is None
+        self._count = 0
+
+    def add(self, answer: Answer) -> None:
+        """Write one answer as it is known."""
+        data = json.dumps(view_payload(answer))
+        self._write(f"{self._output.file_stem(answer)}.json", data)
+
+    def add_error(self, error: LoadingError) -> None:
+        """An error stands in the place of its answer."""
+        if self._output.folder is None:
+            problem = error_payload(error.problem)
+            answer = ErrorAnswer(schema_version=json.SCHEMA_VERSION, error=problem)
+            self._write("", json.dumps(answer))
+
+    def close(self) -> None:
+        """End the array."""
+        if self._is_array:
+            self._output.write("", b"\n]\n" if self._count else b"[]\n")
+
+    def _write(self, name: str, data: bytes) -> None:
+        if self._is_array:
+            data = (b",\n" if self._count else b"[\n") + data
+        else:
+            data += b"\n"
+        self._count += 1
+        self._output.write(name, data)
+
+
+class CsvSink:
+    """One file per table; a single table may go to stdout."""
+
+    def __init__(self, output: Output, table: str | None) -> None:
+        self._output = output
+        self._table = table
+
+    def add(self, answer: Answer) -> None:
+        """Write the tables of one answer."""
+        for name, table in answer.view.tables.items():
+            if self._table in (None, name):
+                stem = self._output.file_stem(answer)
+                self._output.write(f"{stem}.{name}.csv", csv.dumps(table))
+
+    def add_error(self, error: LoadingError) -> None:
+        """Nothing: no row stands for an error."""
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class TextSink:
+    """For people: a terminal's table or Markdown."""
+
+    def __init__(
+        self,
+        output: Output,
+        *,
+        is_markdown: bool,
+        max_rows: int | None,
+        columns: Sequence[str] | None,
+        sort: str | None,
+    ) -> None:
+        self._output = output
+        self._is_markdown = is_markdown
+        self._max_rows = max_rows
+        self._columns = columns
+        self._sort = sort
+        self._count = 0
+
+    def add(self, answer: Answer) -> None:
+        """Write one answer."""
+        view = _cut(answer.view, self._max_rows)
+        heading = heading_of(answer)
+        if self._is_markdown:
+            text = markdown.dumps(answer.spec, view, heading, self._columns)
+        else:
+            text = terminal.dumps(
+                answer.spec,
+                view,
+                heading,
+                width=_width(self._output),
+                columns=self._columns,
+                sort=self._sort,
+            )
+        if self._count and self._output.folder is None:
+            text = "\n" + text
+        self._count += 1
+        suffix = "md" if self._is_markdown else "txt"
+        self._output.write(
+            f"{self._output.file_stem(answer)}.{suffix}", text.encode("utf-8", "replace")
+        )
+
+    def add_error(self, error: LoadingError) -> None:
+        """Nothing: stderr has it."""
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+def heading_of(answer: Answer) -> str:
+    """What an answer is about: run, worker, span and selection."""
+    about, selection = answer.subject, answer.subject.selection
+    parts = [about.run or ".", about.worker or "all workers", f"span {about.span}"]
+    if selection.steps is not None:
+        parts.append(f"steps {selection.steps}")
+    if selection.start_ns is not None or selection.end_ns is not None:
+        times = (selection.start_ns, selection.end_ns)
+        start, end = ("" if time is None else f"{time / 1000:,.3f}" for time in times)
+        parts.append(f"{start} to {end} µs")
+    if selection.group_by:
+        parts.append(f"by {selection.group_by}")
+    return " · ".join(parts)
+
+
+def columns_of(text: str | None) -> list[str] | None:
+    """The keys of ``--columns``."""
+    return None if text is None else [key.strip() for key in text.split(",") if key.strip()]
+
+
+def check_csv(table: str | None, tables: Sequence[str], output: str | None, answers: int) -> None:
+    """Refuse CSV on stdout of more than one table: nobody could tell them apart.
+
+    Raises:
+        RequestError: it would be.
+    """
+    if output is not None or (answers == 1 and (table is not None or len(tables) == 1)):
+        return
+    hint = "Write them into a folder with --output DIR"
+    hint += "." if answers > 1 else f", or choose one with --table ({', '.join(tables)})."
+    raise RequestError("bad_parameter", "CSV holds one table, and here are several.", hint)
+
+
+def _cut(view: View, max_rows: int | None) -> View:
+    if max_rows is None:
+        return view
+    tables = {}
+    for name, table in view.tables.items():
+        total = table.frame.height if table.row_count is None else table.row_count
+        tables[name] = dataclasses.replace(table, frame=table.frame.head(max_rows), row_count=total)
+    return dataclasses.replace(view, tables=tables)
+
+
+def _width(output: Output) -> int:
+    if output.folder is not None or not sys.stdout.isatty():
+        return terminal.DEFAULT_WIDTH
+    return shutil.get_terminal_size((terminal.DEFAULT_WIDTH, 24)).columns

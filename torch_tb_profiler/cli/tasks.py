@@ -1,0 +1,193 @@
+"""Which answers a command is to give: the traces found, times the views asked for."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_tb_profiler.cli.arguments import ALL_ROWS
+from torch_tb_profiler.cli.progress import Progress
+from torch_tb_profiler.loading.answering import (
+    Answer,
+    NotReadyError,
+    ViewRequest,
+    answer,
+    view_spec,
+)
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError
+from torch_tb_profiler.server import parameters
+from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.registry import all_views
+from torch_tb_profiler.views.spec import ViewSpec
+
+ALL_VIEWS = "all"
+POLL_S = 0.1
+_FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
+_PASSED_ON = ("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One answer to give: ``request`` to ``catalog``, or why that cannot even be asked.
+
+    Attributes:
+        spec: The view, None when the place itself is the problem.
+        request: The question.
+        catalog: Who answers it.
+        skips_missing: True when a trace without anything for the view is passed over.
+        problem: Why the place cannot be looked at.
+    """
+
+    spec: ViewSpec | None = None
+    request: ViewRequest | None = None
+    catalog: Catalog | None = None
+    skips_missing: bool = False
+    problem: LoadingError | None = None
+
+
+def chosen_views(names: str) -> list[ViewSpec]:
+    """The views named in ``names``, comma separated; ``all`` means every one of a single trace.
+
+    Raises:
+        UnknownError: there is no view of a name.
+        RequestError: a view needs two traces.
+    """
+    if names.strip() == ALL_VIEWS:
+        return [spec for spec in all_views().values() if spec.scope != "pair"]
+    specs = [view_spec(name.strip()) for name in names.split(",") if name.strip()]
+    if not specs:
+        raise RequestError("bad_parameter", "--view names no view.", "See torch-tb-profiler views.")
+    for spec in specs:
+        if spec.scope == "pair":
+            hint = "Use torch-tb-profiler compare BASELINE CANDIDATE."
+            raise RequestError("bad_parameter", f"View {spec.name} needs two traces.", hint)
+    return specs
+
+
+def cache_of(arguments: Namespace) -> CacheFolder | None:
+    """The cache folder that the arguments choose."""
+    if arguments.no_cache:
+        return None
+    chosen = arguments.cache_dir
+    return CacheFolder(Path(chosen).expanduser() if chosen else default_cache_folder())
+
+
+def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:
+    """The arguments as the parameters of ``/view``, so that both mean the same.
+
+    Args:
+        arguments: What was typed.
+        limit: Whether ``--limit`` is passed on; else whoever prints applies it.
+    """
+    typed = {name: getattr(arguments, name) for name in _PASSED_ON}
+    if limit and arguments.limit != ALL_ROWS:
+        typed["limit"] = arguments.limit
+    return {name: value for name, value in typed.items() if value is not None}
+
+
+def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool) -> list[Task]:
+    """Every answer that ``report`` is to give, in order: trace by trace, view by view.
+
+    Raises:
+        RequestError: a parameter cannot be understood.
+    """
+    cache = cache_of(arguments)
+    typed = request_parameters(arguments, limit=limit)
+    parameters.view_request("", typed)
+    skips_missing = arguments.view.strip() == ALL_VIEWS
+    tasks: list[Task] = []
+    for path in arguments.paths:
+        catalog = Catalog([Place(path)], cache=cache)
+        try:
+            files = _chosen_files(catalog, arguments)
+        except LoadingError as error:
+            tasks.append(Task(problem=error))
+            continue
+        for spec, file in _pairs(specs, files):
+            subject = {"run": file.run, "worker": file.worker, "span": file.span}
+            request = parameters.view_request(spec.name, {**_for_view(spec, typed), **subject})
+            tasks.append(Task(spec, request, catalog, skips_missing))
+    return tasks
+
+
+def _for_view(spec: ViewSpec, typed: dict[str, str]) -> dict[str, str]:
+    """``typed`` without what is meant for a table of another view."""
+    table = typed.get("table")
+    if table is None or any(table == own.name for own in spec.tables):
+        return typed
+    return {name: value for name, value in typed.items() if name not in _FOR_ONE_TABLE}
+
+
+def _chosen_files(catalog: Catalog, arguments: Namespace) -> list[SpanFile]:
+    wanted = (arguments.run, arguments.worker, arguments.span)
+    files = [
+        file
+        for file in catalog.contents().files()
+        if all(
+            name is None or name == own
+            for name, own in zip(wanted, (file.run, file.worker, file.span), strict=True)
+        )
+    ]
+    # When nothing fits, asking for it by name raises the error that tells what there is.
+    return files or [catalog.file(*wanted)]
+
+
+def _pairs(specs: Sequence[ViewSpec], files: Sequence[SpanFile]) -> list[tuple[ViewSpec, SpanFile]]:
+    """Views × files; a view of a whole run comes once per run and span."""
+    pairs: list[tuple[ViewSpec, SpanFile]] = []
+    seen: set[tuple[str, str, str]] = set()
+    for file in files:
+        for spec in specs:
+            if spec.scope == "run":
+                key = (spec.name, file.run, file.span)
+                if key in seen:
+                    continue
+                seen.add(key)
+            pairs.append((spec, file))
+    return pairs
+
+
+def perform(task: Task) -> Answer | None:
+    """The answer, with a bar on the terminal while the trace is parsed.
+
+    Returns:
+        None when the trace has nothing for the view and the task says to pass it over.
+
+    Raises:
+        LoadingError: there is no answer; the error tells why.
+    """
+    if task.catalog is None or task.request is None:
+        raise task.problem or OpenError("unreadable", "There is nothing to read.")
+    progress = Progress()
+    try:
+        while (answered := _answer_soon(task.catalog, task.request, progress)) is None:
+            pass
+    except RequestError as error:
+        if task.skips_missing and error.problem.code == "view_unavailable":
+            return None
+        raise
+    finally:
+        progress.wipe()
+    return answered
+
+
+def _answer_soon(catalog: Catalog, request: ViewRequest, progress: Progress) -> Answer | None:
+    """The answer if it is there within :data:`POLL_S`; else the bar moves and it is None."""
+    try:
+        return answer(catalog, request, wait_s=POLL_S)
+    except NotReadyError as pending:
+        progress.show(pending.status)
+        return None
+
+
+def exit_code_of(error: LoadingError) -> int:
+    """2 for what was asked wrongly, 3 for what cannot be read or has nothing for the view."""
+    from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
+
+    if isinstance(error, OpenError) or error.problem.code == "view_unavailable":
+        return INPUT_UNREADABLE
+    return BAD_USAGE

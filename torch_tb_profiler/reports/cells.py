@@ -1,0 +1,141 @@
+"""The cells of a table as people read them: one unit per column, scaled by the column's size.
+
+For the terminal and Markdown. Exact values are what JSON and CSV are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import polars as pl
+
+from torch_tb_profiler.reports.json import finite
+from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table, Unit
+
+NULL = "–"
+
+_SCALES: dict[Unit, tuple[tuple[str, float], ...]] = {
+    "us": (("µs", 1), ("ms", 1e3), ("s", 1e6)),
+    "ns": (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)),
+    "bytes": (("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)),
+    "pct": (("%", 1),),
+    "count": (("", 1),),
+    "ratio": (("", 1),),
+    "gb_per_s": (("GB/s", 1),),
+    "flops": (("FLOP", 1), ("MFLOP", 1e6), ("GFLOP", 1e9), ("TFLOP", 1e12)),
+}
+"""Unit → label and size of its multiples, smallest first."""
+
+_MIN_LEADING = 10
+"""A multiple is used when the largest value of the column is at least this many of it, so that
+small values of the same column keep digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How the numbers of one column are written."""
+
+    label: str
+    divisor: float
+    decimals: int
+
+    def text(self, value: Scalar) -> str:
+        """``value`` in this scale; a value too small for its decimals is ``<0.001``, never 0."""
+        if value is None:
+            return NULL
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            return value
+        scaled = value / self.divisor
+        text = f"{scaled:,.{self.decimals}f}"
+        if value != 0 and float(text.replace(",", "")) == 0:
+            return f"{'<' if value > 0 else '>-'}{10.0**-self.decimals:.{self.decimals}f}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayColumn:
+    """One column ready to be laid out.
+
+    Attributes:
+        key: As in the declaration.
+        title: For people, with ``est.`` before an estimate.
+        unit: Label of the unit all cells are in, maybe empty.
+        is_number: True when cells stand at the right.
+        cells: One text per row.
+        has_values: False when every cell is null.
+    """
+
+    key: str
+    title: str
+    unit: str
+    is_number: bool
+    cells: tuple[str, ...]
+    has_values: bool
+
+
+def display_columns(table: Table) -> list[DisplayColumn]:
+    """The columns of ``table`` as text, in order."""
+    frame = finite(table.frame)
+    return [_display_column(column, frame[column.key]) for column in table.spec.columns]
+
+
+def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
+    is_number = column.type in ("integer", "number")
+    scale = Scale("", 1, 0)
+    if is_number:
+        largest = cast(float | None, values.abs().max()) or 0.0
+        scale = scale_for(column.unit, largest, column.type == "integer")
+    title = column.title
+    if column.estimated and not title.lower().startswith("est"):
+        title = f"est. {title}"
+    return DisplayColumn(
+        key=column.key,
+        title=title,
+        unit=scale.label,
+        is_number=is_number,
+        cells=tuple(map(scale.text, values.to_list())),
+        has_values=values.null_count() < len(values),
+    )
+
+
+def scale_for(unit: Unit | None, largest: float, whole: bool) -> Scale:
+    """The scale for numbers up to ``largest`` (in absolute value) of ``unit``.
+
+    Args:
+        unit: Unit of the values, None for a plain number.
+        largest: The largest value; 0 when there is none.
+        whole: True when the values are integers.
+    """
+    multiples = _SCALES[unit] if unit is not None else (("", 1.0),)
+    label, divisor = multiples[0]
+    for multiple_label, size in multiples[1:]:
+        if largest >= _MIN_LEADING * size:
+            label, divisor = multiple_label, size
+    if whole and divisor == 1:
+        return Scale(label, divisor, 0)
+    scaled = largest / divisor
+    decimals = 1 if scaled >= 1000 else 2 if scaled >= 100 or unit == "pct" else 3
+    return Scale(label, divisor, decimals)
+
+
+def fact_text(fact: Fact) -> str:
+    """The value of a fact with its unit, or the dash with the reason."""
+    value = fact.value
+    if value is None or (isinstance(value, float) and value - value != 0):
+        return f"{NULL} ({fact.reason})" if fact.reason else NULL
+    if isinstance(value, str | bool):
+        return Scale("", 1, 0).text(value)
+    scale = scale_for(fact.unit, abs(float(value)), isinstance(value, int))
+    return f"{scale.text(value)} {scale.label}".rstrip()
+
+
+def chosen(columns: Sequence[DisplayColumn], keys: Sequence[str] | None) -> list[DisplayColumn]:
+    """The columns named by ``keys`` in that order; unknown keys are passed over, None takes all."""
+    if keys is None:
+        return list(columns)
+    by_key = {column.key: column for column in columns}
+    return [by_key[key] for key in keys if key in by_key]

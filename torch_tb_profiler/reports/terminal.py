@@ -1,0 +1,183 @@
+"""A view as plain text for a terminal: fits its width, one unit per column, numbers at the right.
+
+Columns without any value are left out. When the rest is too wide, long texts are shortened in
+the middle; when that is not enough, columns go from the right, except the first and those the
+rows are ordered by; a line under the table names what was left out.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from torch_tb_profiler.reports.cells import DisplayColumn, chosen, display_columns, fact_text
+from torch_tb_profiler.reports.text import display_width, shortened, visible
+from torch_tb_profiler.views.schema import Note, Table, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+DEFAULT_WIDTH = 100
+MIN_WIDTH = 40
+GAP = 2
+MIN_TEXT_WIDTH = 16
+"""A text column is not shortened below this; 16 cells still tell ``aten::…backward``."""
+
+
+def dumps(
+    spec: ViewSpec,
+    view: View,
+    heading: str,
+    *,
+    width: int = DEFAULT_WIDTH,
+    columns: Sequence[str] | None = None,
+    sort: str | None = None,
+) -> str:
+    """The view as lines of at most ``width`` cells.
+
+    Args:
+        spec: The declaration of the view.
+        view: What it answered.
+        heading: What it is about: run, worker, span, selection.
+        width: Cells per line; less than 40 counts as 40.
+        columns: Keys of the columns to show, None for all that fit.
+        sort: The order that was asked for; its columns are never left out.
+    """
+    width = max(width, MIN_WIDTH)
+    title = shortened(visible(f"{spec.title}: {heading}"), width)
+    parts = [f"{title}\n{'=' * display_width(title)}\n"]
+    if view.notes:
+        parts.append("".join(_note(note, width) for note in view.notes))
+    if view.facts:
+        parts.append(_facts(view, width))
+    parts += [_table(table, width, columns, sort) for table in view.tables.values()]
+    return "\n".join(parts)
+
+
+def _note(note: Note, width: int) -> str:
+    mark = "! " if note.severity == "warning" else "- "
+    lines = textwrap.wrap(
+        visible(note.text), width - 2, break_long_words=True, break_on_hyphens=False
+    )
+    return "".join(
+        (mark if number == 0 else "  ") + line + "\n" for number, line in enumerate(lines)
+    )
+
+
+def _facts(view: View, width: int) -> str:
+    names = [
+        visible(f"{fact.title} ({fact.scope})" if fact.scope else fact.title) for fact in view.facts
+    ]
+    name_width = min(max(map(display_width, names)), width // 2)
+    lines = []
+    for name, fact in zip(names, view.facts, strict=True):
+        left = _padded(shortened(name, name_width), name_width, right=False)
+        text = shortened(visible(fact_text(fact)), width - name_width - GAP)
+        lines.append(f"{left}{' ' * GAP}{text}\n")
+    return "".join(lines)
+
+
+def _table(table: Table, width: int, keys: Sequence[str] | None, sort: str | None) -> str:
+    rows, total = table.frame.height, table.row_count
+    total = rows if total is None else total
+    count = f"{rows:,} of {total:,} rows" if rows < total else f"{total:,} rows"
+    title = shortened(f"{table.spec.title} ({count})", width)
+    if rows == 0:
+        return f"{title}\n"
+    candidates = [_visible_cells(column) for column in chosen(display_columns(table), keys)]
+    filled = [column for column in candidates if column.has_values]
+    ordered_by = {key.strip().removeprefix("-") for key in (sort or table.spec.sort).split(",")}
+    shown, widths = _fitted(filled, width, ordered_by)
+    lines = [title, *_header(shown, widths), "  ".join("-" * cells for cells in widths)]
+    lines += [_row([column.cells[row] for column in shown], shown, widths) for row in range(rows)]
+    lines += _left_out(candidates, filled, shown, width)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _visible_cells(column: DisplayColumn) -> DisplayColumn:
+    if column.is_number:
+        return column
+    return DisplayColumn(
+        column.key,
+        column.title,
+        column.unit,
+        column.is_number,
+        tuple(map(visible, column.cells)),
+        column.has_values,
+    )
+
+
+def _fitted(
+    columns: Sequence[DisplayColumn], width: int, keep: set[str]
+) -> tuple[list[DisplayColumn], list[int]]:
+    """The columns that fit, with the width of each."""
+    shown = list(columns)
+    while True:
+        natural = [_natural_width(column) for column in shown]
+        least = [
+            cells if column.is_number else min(cells, MIN_TEXT_WIDTH)
+            for column, cells in zip(shown, natural, strict=True)
+        ]
+        room = width - GAP * (len(shown) - 1)
+        droppable = [column for column in shown[1:] if column.key not in keep] or shown[1:]
+        if sum(least) <= room or not droppable:
+            return shown, _shared_out(natural, least, max(room, sum(least)) if droppable else room)
+        shown.remove(droppable[-1])
+
+
+def _shared_out(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths between ``least`` and ``natural`` that add up to ``room`` at most."""
+    widths = [min(cells, room) for cells in least]
+    spare = room - sum(widths)
+    wanting = [at for at, cells in enumerate(natural) if cells > widths[at]]
+    while spare > 0 and wanting:
+        share = max(1, spare // len(wanting))
+        for at in list(wanting):
+            extra = min(share, natural[at] - widths[at], spare)
+            widths[at] += extra
+            spare -= extra
+            if widths[at] == natural[at]:
+                wanting.remove(at)
+    return widths
+
+
+def _natural_width(column: DisplayColumn) -> int:
+    words = [*column.title.split(), column.unit and f"[{column.unit}]"]
+    return max(*map(display_width, words), *map(display_width, column.cells))
+
+
+def _header(columns: Sequence[DisplayColumn], widths: Sequence[int]) -> list[str]:
+    """The titles wrapped into their columns, standing on the rule, the unit last."""
+    stacks = []
+    for column, width in zip(columns, widths, strict=True):
+        lines = textwrap.wrap(column.title, width, break_on_hyphens=False) or [""]
+        stacks.append([*lines, f"[{column.unit}]"] if column.unit else lines)
+    height = max(map(len, stacks))
+    padded = [[""] * (height - len(stack)) + stack for stack in stacks]
+    return [_row([stack[line] for stack in padded], columns, widths) for line in range(height)]
+
+
+def _row(cells: Sequence[str], columns: Sequence[DisplayColumn], widths: Sequence[int]) -> str:
+    return (" " * GAP).join(
+        _padded(shortened(cell, width), width, right=column.is_number)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    )
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    space = " " * (width - display_width(text))
+    return space + text if right else text + space
+
+
+def _left_out(
+    candidates: Sequence[DisplayColumn],
+    filled: Sequence[DisplayColumn],
+    shown: Sequence[DisplayColumn],
+    width: int,
+) -> list[str]:
+    empty = [column.key for column in candidates if column not in filled]
+    narrow = [column.key for column in filled if column not in shown]
+    lines = []
+    if narrow:
+        lines.append(f"Too wide to show: {', '.join(narrow)} (see --columns, --format csv)")
+    if empty:
+        lines.append(f"Without values: {', '.join(empty)}")
+    return [part for line in lines for part in textwrap.wrap(line, width)]
