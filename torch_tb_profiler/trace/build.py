@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
-from torch_tb_profiler.trace.details import build_device_work, build_memory, by_slice
+from torch_tb_profiler.trace.details import (
+    build_device_work,
+    build_memory,
+    build_operators,
+    by_slice,
+)
 from torch_tb_profiler.trace.devices import build_devices, build_tracks
+from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.links import Links, link
-from torch_tb_profiler.trace.model import OPERATORS, SLICES, Trace, TraceMeta
+from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.nulls import NO_LINK, table_to_frame, to_frame
 from torch_tb_profiler.trace.ordering import OrderedSlices, order_slices
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.steps import build_steps
 from torch_tb_profiler.trace.sums import absorb, device_sums, host_self, resolve
+
+_LINK_COLUMNS = ("raw_category_code", "parent", "depth", "frame", "absorbed_into", "step")
+_VALUE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns", "correlation", "external_id")
+
+
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    """What all tables are made from."""
+
+    slices: OrderedSlices
+    nodes: Forest
+    frames: Forest
+    links: Links
+    absorber: Int64
 
 
 def build_trace(events: EventColumns) -> Trace:
@@ -27,27 +51,22 @@ def build_trace(events: EventColumns) -> Trace:
     """
     quality = QualityReport()
     quality.merge(events.quality)
-    slices = order_slices(events)
-    tolerance = events.time_unit_ns
-    nodes = nest(slices, slices.ids_of(NODE_CATEGORIES), tolerance)
-    frames = nest(slices, slices.ids_of(PYTHON_CATEGORIES), tolerance)
-    links = link(slices, nodes, events.strings, quality)
-    absorber = absorb(slices, nodes)
-    owner = resolve(absorber, links.work_owner)
+    structure = _structure(events, quality)
+    slices, work = structure.slices, structure.links.work
     tracks = build_tracks(events, slices)
-    device_work = build_device_work(events, slices, links, owner, tracks)
-    steps, step = build_steps(slices, links, events.strings, quality)
+    device_work = build_device_work(events, slices, work, tracks)
+    steps, step = build_steps(slices, work, events.strings, quality)
+    used = device_work["device"].drop_nulls().unique().to_list()
     tables = events.tables
-    used = device_work["device"].drop_nulls().unique().to_numpy()
     return Trace(
         meta=_meta(events, slices),
         strings=np.array(events.strings, dtype=object),
-        slices=_slice_frame(slices, nodes, frames, links, absorber, owner, step),
+        slices=_slice_frame(structure, step, events.time_unit_ns, quality),
         device_work=device_work,
-        operators=_operators(events, slices),
+        operators=build_operators(events, slices),
         python=table_to_frame(by_slice(tables["python"], slices.new_id)),
         collectives=table_to_frame(by_slice(tables["collective"], slices.new_id)),
-        memory=build_memory(events, nodes, frames, absorber),
+        memory=build_memory(events, structure.nodes, structure.frames, structure.absorber),
         flows=table_to_frame(tables["flows"]),
         counters=table_to_frame(tables["counters"]),
         instants=table_to_frame(tables["instants"]),
@@ -58,54 +77,70 @@ def build_trace(events: EventColumns) -> Trace:
     )
 
 
+def _structure(events: EventColumns, quality: QualityReport) -> _Structure:
+    """Nest and link; owners are given after absorption."""
+    slices, tolerance = order_slices(events), events.time_unit_ns
+    nodes = nest(slices, slices.ids_of(NODE_CATEGORIES), tolerance)
+    frames = nest(slices, slices.ids_of(PYTHON_CATEGORIES), tolerance)
+    links = link(slices, nodes, events.strings, tolerance_ns=tolerance, quality=quality)
+    absorber = absorb(slices, nodes)
+    links = Links(
+        calls=replace(links.calls, owner=resolve(absorber, links.calls.owner)),
+        work=replace(links.work, owner=resolve(absorber, links.work.owner)),
+    )
+    return _Structure(slices, nodes, frames, links, absorber)
+
+
 def _slice_frame(
-    slices: OrderedSlices,
-    nodes: Forest,
-    frames: Forest,
-    links: Links,
-    absorber: Int64,
-    owner: Int64,
-    step: Int64,
+    structure: _Structure, step: Int64, tolerance_ns: int, quality: QualityReport
 ) -> pl.DataFrame:
+    slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
     size = len(slices.start_ns)
-    parent, depth = np.full((2, size), NO_LINK)
-    for forest in (nodes, frames):
-        parent[forest.ids] = forest.parent
-        depth[forest.ids] = forest.depth
-    parent[links.calls] = resolve(absorber, links.call_owner)
-    frame = np.full(size, NO_LINK)
-    on_host = np.concatenate((nodes.ids, links.calls))
-    frame[on_host] = frames.innermost(slices.track[on_host], slices.start_ns[on_host])
-    lane = np.zeros(size, np.int32)
-    lane[nodes.ids] = nodes.crossing
-    device_self, device_total = device_sums(slices, nodes, links.work, owner)
-    not_node = ~slices.mask_of(NODE_CATEGORIES)
-    host_self_ns = host_self(slices, nodes, links, absorber)
-    for column in (host_self_ns, device_self, device_total):
-        column[not_node] = ABSENT
-    columns = {
+    columns: dict[str, npt.NDArray[Any]] = {
         "id": np.arange(size),
-        "parent": parent,
-        "depth": depth,
-        "frame": frame,
-        "lane": lane,
-        "absorbed_into": absorber,
+        **_tree_columns(structure, tolerance_ns, quality),
+        "frame": np.full(size, NO_LINK),
+        "absorbed_into": structure.absorber,
         "step": step,
-        "self_ns": host_self_ns,
-        "device_self_ns": device_self,
-        "device_total_ns": device_total,
     }
+    on_host = np.concatenate((nodes.ids, calls.ids))
+    columns["frame"][on_host] = structure.frames.innermost(
+        slices.track[on_host], slices.start_ns[on_host]
+    )
+    work = structure.links.work
+    sums = device_sums(slices, nodes, work.ids, work.owner)
+    columns["self_ns"] = host_self(slices, nodes, calls, structure.absorber)
+    columns["device_self_ns"], columns["device_total_ns"] = sums
+    no_node = ~slices.mask_of(NODE_CATEGORIES)
+    for name in ("self_ns", "device_self_ns", "device_total_ns"):
+        columns[name][no_node] = ABSENT
     columns |= {name: getattr(slices, name) for name in SLICES if name not in columns}
-    absent = dict.fromkeys(("parent", "depth", "frame", "absorbed_into", "step"), NO_LINK)
-    absent["raw_category_code"] = NO_LINK
-    for name in ("self_ns", "device_self_ns", "device_total_ns", "correlation", "external_id"):
-        absent[name] = int(ABSENT)
+    absent = dict.fromkeys(_LINK_COLUMNS, NO_LINK) | dict.fromkeys(_VALUE_COLUMNS, int(ABSENT))
     return to_frame(columns, SLICES, absent)
 
 
-def _operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
-    table = by_slice(events.tables["operator"], slices.new_id)
-    return table_to_frame(table).with_columns(pl.lit(None, OPERATORS["forward"]).alias("forward"))
+def _tree_columns(
+    structure: _Structure, tolerance_ns: int, quality: QualityReport
+) -> dict[str, npt.NDArray[Any]]:
+    """Parent, depth and lane of every slice; overlaps are counted."""
+    slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
+    size = len(slices.start_ns)
+    parent, depth, lane = np.full((3, size), NO_LINK)
+    lane[:] = 0
+    ranges = nest(slices, slices.ids_of((Category.DEVICE_ANNOTATION,)), tolerance_ns)
+    for forest in (nodes, structure.frames, calls.within, ranges):
+        parent[forest.ids], depth[forest.ids] = forest.parent, forest.depth
+        lane[forest.ids] = forest.lane
+        quality.add("overlapping_slices", forest.crossing_count)
+    parent[calls.ids] = calls.owner
+    depth[calls.ids] += np.where(calls.place >= 0, depth[calls.place] + 1, 0)
+    lane[calls.ids] += np.where(calls.place >= 0, lane[calls.place], 0)
+    work = structure.links.work.ids
+    lane[work] = flat_lanes(
+        slices.track[work], slices.start_ns[work], slices.end_ns[work], tolerance_ns
+    )
+    quality.add("overlapping_slices", int((lane[work] > 0).sum()))
+    return {"parent": parent, "depth": depth, "lane": lane}
 
 
 def _meta(events: EventColumns, slices: OrderedSlices) -> TraceMeta:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT, DEVICE_COLUMNS, EventColumns, Int64, Table
 from torch_tb_profiler.trace.devices import device_and_stream
-from torch_tb_profiler.trace.links import Links
+from torch_tb_profiler.trace.forward import forward_of
+from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import DEVICE_WORK
 from torch_tb_profiler.trace.nesting import Forest
-from torch_tb_profiler.trace.nulls import NO_LINK, absent_marker, table_to_frame, to_frame
+from torch_tb_profiler.trace.nulls import (
+    NO_LINK,
+    absent_marker,
+    nullable,
+    table_to_frame,
+    to_frame,
+)
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.sums import resolve
 
@@ -23,27 +33,23 @@ def by_slice(table: Table, new_id: Int64) -> Table:
 
 
 def build_device_work(
-    events: EventColumns,
-    slices: OrderedSlices,
-    links: Links,
-    owner: Int64,
-    tracks: pl.DataFrame,
+    events: EventColumns, slices: OrderedSlices, work: DeviceWork, tracks: pl.DataFrame
 ) -> pl.DataFrame:
-    """The ``device_work`` table; ``owner`` is aligned with ``links.work``."""
-    details, work, launch = events.tables["device"], links.work, links.launch
-    device, stream = device_and_stream(slices, details, tracks, work)
-    delay = np.maximum(slices.start_ns[work] - slices.start_ns[launch], 0)
-    columns = {
-        "slice": work,
-        "category": slices.category[work],
-        "name_code": slices.name_code[work],
-        "start_ns": slices.start_ns[work],
-        "dur_ns": slices.dur_ns[work],
+    """The ``device_work`` table."""
+    details, ids, launch = events.tables["device"], work.ids, work.launch
+    device, stream = device_and_stream(slices, details, tracks, ids)
+    delay = np.maximum(slices.start_ns[ids] - slices.start_ns[launch], 0)
+    columns: dict[str, npt.NDArray[Any]] = {
+        "slice": ids,
+        "category": slices.category[ids],
+        "name_code": slices.name_code[ids],
+        "start_ns": slices.start_ns[ids],
+        "dur_ns": slices.dur_ns[ids],
         "device": device,
         "stream": stream,
         "launch": launch,
-        "owner": owner,
-        "orphan_reason": np.where(launch < 0, 1, 2) * (owner < 0),
+        "owner": work.owner,
+        "orphan_reason": np.where(launch < 0, 1, 2) * (work.owner < 0),
         "launch_delay_ns": np.where(launch >= 0, delay, ABSENT),
     }
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
@@ -55,13 +61,19 @@ def build_device_work(
             continue
         marker = absent_marker(name, details)
         missing = np.array([np.nan if marker is None else marker], dtype)
-        columns[name] = np.concatenate((details[name], missing))[row_of[work]]
+        columns[name] = np.concatenate((details[name], missing))[row_of[ids]]
         if marker is not None:
             absent[name] = marker
-    reasons = columns["orphan_reason"]
-    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int8}, absent)
-    names = pl.Series([None, "no_launch", "no_operator"], dtype=pl.String)
-    return frame.with_columns(names.gather(reasons).alias("orphan_reason"))
+    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
+    reasons = pl.Series([None, "no_launch", "no_operator"], dtype=pl.String)
+    return frame.with_columns(reasons.gather(columns["orphan_reason"]).alias("orphan_reason"))
+
+
+def build_operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
+    """The ``operators`` table, with the forward operator of each backward node."""
+    table = by_slice(events.tables["operator"], slices.new_id)
+    forward = forward_of(events, slices, table)
+    return table_to_frame(table).with_columns(nullable("forward", forward))
 
 
 def build_memory(
@@ -73,7 +85,4 @@ def build_memory(
     table = {name: values[order] for name, values in table.items()}
     owner = resolve(absorber, nodes.innermost(table["track"], table["time_ns"]))
     frame = frames.innermost(table["track"], table["time_ns"])
-    return table_to_frame(table).with_columns(
-        pl.Series("owner", owner).replace(NO_LINK, None),
-        pl.Series("frame", frame).replace(NO_LINK, None),
-    )
+    return table_to_frame(table).with_columns(nullable("owner", owner), nullable("frame", frame))

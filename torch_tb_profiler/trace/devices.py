@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64, Table, Track
+from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int32, Int64, Table, Track
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
-from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
 _DEVICE_CATEGORIES = (
@@ -38,27 +38,49 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     where = slices.track[slices.new_id[details["slice"]]]
     device = _first_per_track(count, where, details["device"])
     stream = _first_per_track(count, where, details["stream"])
-    rows = []
-    for index, track in enumerate(events.tracks):
-        on_device = bool(is_device[index])
-        rows.append(
-            (
-                index,
-                track.pid,
-                track.tid,
-                track.process_name,
-                track.process_label,
-                track.thread_name,
-                on_device,
-                _given_or(device[index], _device_of(track)) if on_device else None,
-                _given_or(stream[index], _integer(track.tid)) if on_device else None,
-                _sort_index(track),
-            )
+    position = _display_positions(events.tracks, is_device)
+    rows = [
+        (
+            index,
+            track.pid,
+            track.tid,
+            track.process_name,
+            track.process_label,
+            track.thread_name,
+            bool(is_device[index]),
+            _given_or(device[index], _device_of(track)) if is_device[index] else None,
+            _given_or(stream[index], _integer(track.tid)) if is_device[index] else None,
+            position[index],
         )
+        for index, track in enumerate(events.tracks)
+    ]
     return pl.DataFrame(rows, schema=TRACKS, orient="row")
 
 
-def _first_per_track(count: int, track: Int64, values: Int64) -> Int64:
+def _display_positions(tracks: list[Track], is_device: Mask) -> list[int]:
+    """Per track its place from top to bottom: by the sort indices of the file, hosts before devices
+    where it gives none, then by process and thread number.
+    """
+
+    def key(index: int) -> tuple[object, ...]:
+        track = tracks[index]
+        process, thread = track.process_sort_index, track.thread_sort_index
+        pid, tid = _integer(track.pid), _integer(track.tid)
+        return (
+            (process is None, process or 0),
+            bool(is_device[index]),
+            (pid is None, pid or 0, track.pid),
+            (thread is None, thread or 0),
+            (tid is None, tid or 0, track.tid),
+        )
+
+    position = [0] * len(tracks)
+    for place, index in enumerate(sorted(range(len(tracks)), key=key)):
+        position[index] = place
+    return position
+
+
+def _first_per_track(count: int, track: Int32, values: Int64) -> Int64:
     first = np.full(count, ABSENT)
     given = np.flatnonzero(values != ABSENT)[::-1]
     first[track[given]] = values[given]
@@ -83,10 +105,6 @@ def _integer(value: object) -> int | None:
     return number if abs(number) < 2**63 else None
 
 
-def _sort_index(track: Track) -> int | None:
-    return track.process_sort_index
-
-
 def device_and_stream(
     slices: OrderedSlices, details: Table, tracks: pl.DataFrame, work: Int64
 ) -> tuple[Int64, Int64]:
@@ -101,10 +119,9 @@ def device_and_stream(
 
 
 def build_devices(
-    header: Mapping[str, Any], used_devices: Int64, quality: QualityReport
+    header: Mapping[str, Any], used: Collection[int], quality: QualityReport
 ) -> pl.DataFrame:
     """Devices that the file declares, looked up by their ``id``, and those that ran work."""
-    used = {int(device) for device in np.unique(used_devices) if device != ABSENT}
     rows: dict[int, tuple[Any, ...]] = {}
     declared = header.get("deviceProperties") or header.get("computeProperties")
     for position, properties in enumerate(declared if isinstance(declared, list) else []):
@@ -112,7 +129,7 @@ def build_devices(
             device = _integer(properties.get("id", position))
             if device is not None and device not in rows:
                 rows[device] = _device_row(device, properties, device in used)
-    for device in used - rows.keys():
+    for device in sorted(set(used) - rows.keys()):
         quality.add("device_without_properties", 1, f"device {device}")
         rows[device] = _device_row(device, {}, True)
     return pl.DataFrame([rows[device] for device in sorted(rows)], schema=DEVICES, orient="row")

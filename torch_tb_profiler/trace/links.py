@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.nesting import Forest
+from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -18,78 +18,87 @@ _LAUNCHING = re.compile(r"launch|memcpy|memset|memcopy|copy|fill|enqueue|submit"
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """Links by id, -1 where there is none.
+class HostCalls:
+    """Calls into a device runtime or driver; arrays are aligned with ``ids``, -1 is none.
 
     Attributes:
-        calls: Ids of the host calls into a runtime or driver, ascending.
-        call_place: Per call the innermost node around its start in time.
-        call_owner: Per call the node that made it: as ``call_place``, or the operator its external
-            id names.
-        work: Ids of kernels, copies and sets, ascending.
-        launch: Per work its host call.
-        work_owner: Per work the node that made the call.
+        ids: Slice ids, ascending.
+        launching: Whether the name is one of a call that puts work on a device.
+        within: The calls nested in each other (a driver call inside a runtime call).
+        place: The innermost node around the call's start, in time.
+        owner: The node that made the call; see :func:`link`.
     """
 
-    calls: Int64
-    call_place: Int64
-    call_owner: Int64
-    work: Int64
+    ids: Int64
+    launching: Mask
+    within: Forest
+    place: Int64
+    owner: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWork:
+    """Kernels, copies and sets; arrays are aligned with ``ids``, -1 is none.
+
+    Attributes:
+        ids: Slice ids, ascending.
+        launch: The host call of the same correlation id.
+        owner: The node that made that call.
+    """
+
+    ids: Int64
     launch: Int64
-    work_owner: Int64
+    owner: Int64
 
 
-def link(slices: OrderedSlices, nodes: Forest, strings: list[str], quality: QualityReport) -> Links:
-    """All launch links of a trace; what stays unlinked is counted in ``quality``."""
-    calls = slices.ids_of((Category.RUNTIME,))
+@dataclass(frozen=True, slots=True)
+class Links:
+    """All launch links of a trace."""
+
+    calls: HostCalls
+    work: DeviceWork
+
+
+def link(
+    slices: OrderedSlices,
+    nodes: Forest,
+    strings: list[str],
+    *,
+    tolerance_ns: int,
+    quality: QualityReport,
+) -> Links:
+    """Find every launch and every owner; what stays alone is counted in ``quality``.
+
+    The owner of a call is the innermost operator around its start on its thread, or where there is
+    no operator the innermost range. An external id that names an operator around the call settles
+    calls at the very edge of an operator, in files whose external ids can be trusted (formats.md
+    §0 rule 5). Work without a launch in the file has the operator its own trusted id names.
+    """
+    ids = slices.ids_of((Category.RUNTIME,))
+    place = nodes.innermost(slices.track[ids], slices.start_ns[ids])
     work = slices.ids_of(DEVICE_WORK_CATEGORIES)
-    launches = _launching_mask(slices, calls, strings)
-    launch = _launch_of(slices, calls, launches, work, quality)
-    place = nodes.innermost(slices.track[calls], slices.start_ns[calls])
-    operators = _OperatorsById(slices, trusted=_trusted(slices, calls, work, quality))
-    owner = place.copy()
-    named = operators.find(slices.external_id[calls])
-    around = (
-        (named >= 0)
-        & (slices.track[named] == slices.track[calls])
-        & (slices.start_ns[named] <= slices.start_ns[calls])
-        & (slices.end_ns[named] >= slices.start_ns[calls])
+    named = _OperatorsById(slices, trusted=_trusted(slices, ids, work, quality))
+    calls = HostCalls(
+        ids=ids,
+        launching=_launching(slices, ids, strings),
+        within=nest(slices, ids, tolerance_ns),
+        place=place,
+        owner=_call_owner(slices, nodes, ids, place, named),
     )
-    owner[around] = named[around]
-    work_owner = _work_owner(slices, calls, owner, work, launch, operators)
-    _count_unlinked(slices, calls, launches, owner, work, launch, quality)
-    return Links(calls, place, owner, work, launch, work_owner)
+    launch = _launch_of(slices, calls, work, quality)
+    links = Links(calls, DeviceWork(work, launch, _work_owner(slices, calls, work, launch, named)))
+    _count_unlinked(slices, links, quality)
+    return links
 
 
-def _launching_mask(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Mask:
+def _launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Mask:
     codes, inverse = np.unique(slices.name_code[calls], return_inverse=True)
     launching = np.array([bool(_LAUNCHING.search(strings[code])) for code in codes], np.bool_)
-    return launching[inverse] if len(codes) else np.zeros(0, np.bool_)
-
-
-def _launch_of(
-    slices: OrderedSlices, calls: Int64, launches: Mask, work: Int64, quality: QualityReport
-) -> Int64:
-    """Per work the call of its correlation id. 0 and negative ids mean none.
-
-    Of several calls with one id the first that can launch counts: a runtime call and the driver
-    call inside it share an id, and synchronisations repeat the id of what they wait for.
-    """
-    valid = slices.correlation[calls] > 0
-    calls, launches = calls[valid], launches[valid]
-    correlation = slices.correlation[calls]
-    order = np.lexsort((slices.start_ns[calls], ~launches, correlation))
-    ids, first = np.unique(correlation[order], return_index=True)
-    quality.add("duplicate_correlation", len(calls) - len(ids))
-    if len(ids) == 0:
-        return np.full(len(work), -1, np.int64)
-    wanted = slices.correlation[work]
-    position = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-    return np.where(ids[position] == wanted, calls[order][first][position], -1)
+    return launching[inverse]
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:
-    """Whether external ids name operators: from torch 1.9 or so to 2.2 they repeat the correlation
+    """Whether external ids name operators: between torch 1.12 and 2.2 they repeat the correlation
     id (formats.md §0 rule 5).
     """
     both = np.concatenate((calls, work))
@@ -105,7 +114,7 @@ def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityR
 class _OperatorsById:
     """Nodes by external id. An id that several nodes carry names none of them."""
 
-    def __init__(self, slices: OrderedSlices, trusted: bool) -> None:
+    def __init__(self, slices: OrderedSlices, *, trusted: bool) -> None:
         nodes = slices.ids_of(NODE_CATEGORIES)
         nodes = nodes[slices.external_id[nodes] > 0] if trusted else nodes[:0]
         ids, first, count = np.unique(
@@ -122,39 +131,79 @@ class _OperatorsById:
         return np.where(self._ids[position] == external_id, self._nodes[position], -1)
 
 
-def _work_owner(
-    slices: OrderedSlices,
-    calls: Int64,
-    call_owner: Int64,
-    work: Int64,
-    launch: Int64,
-    operators: _OperatorsById,
+def _call_owner(
+    slices: OrderedSlices, nodes: Forest, calls: Int64, place: Int64, named: _OperatorsById
 ) -> Int64:
-    """The owner of the launch; without a launch, the operator that the work's own id names."""
-    named = operators.find(slices.external_id[work])
-    named[slices.start_ns[named] > slices.start_ns[work]] = -1
-    if len(calls) == 0:
-        return named
-    position = np.minimum(np.searchsorted(calls, launch), len(calls) - 1)
-    return np.where(launch >= 0, call_owner[position], named)
-
-
-def _count_unlinked(
-    slices: OrderedSlices,
-    calls: Int64,
-    launches: Mask,
-    owner: Int64,
-    work: Int64,
-    launch: Int64,
-    quality: QualityReport,
-) -> None:
-    linked = launch >= 0
-    quality.add("kernel_without_launch", int((~linked).sum()))
-    quality.add(
-        "kernel_before_launch",
-        int((slices.start_ns[work[linked]] < slices.start_ns[launch[linked]]).sum()),
+    owner = _nearest_operator(slices, nodes, place)
+    node = named.find(slices.external_id[calls])
+    start = slices.start_ns[calls]
+    around = (
+        (node >= 0)
+        & (slices.track[node] == slices.track[calls])
+        & (slices.start_ns[node] <= start)
+        & (slices.end_ns[node] >= start)
     )
-    launched = np.unique(slices.correlation[work])
-    asked = slices.correlation[calls[launches & (slices.correlation[calls] > 0)]]
-    quality.add("launch_without_kernel", len(np.setdiff1d(asked, launched)))
-    quality.add("launch_without_operator", int((launches & (owner < 0)).sum()))
+    return np.where(around, node, owner)
+
+
+def _nearest_operator(slices: OrderedSlices, nodes: Forest, place: Int64) -> Int64:
+    """Per node the operator it is or lies in; the node itself where it lies in none."""
+    places, inverse = np.unique(place, return_inverse=True)
+    operators = slices.mask_of((Category.OPERATOR, Category.PYTHON_OPERATOR))
+    nearest: Int64 = places.copy()
+    rows = np.flatnonzero(places >= 0)
+    rows = rows[~operators[places[rows]]]
+    above = places[rows]
+    while len(rows):
+        above = nodes.parent[np.searchsorted(nodes.ids, above)]
+        inside = above >= 0
+        rows, above = rows[inside], above[inside]
+        found = operators[above]
+        nearest[rows[found]] = above[found]
+        rows, above = rows[~found], above[~found]
+    owner: Int64 = nearest[inverse]
+    return owner
+
+
+def _launch_of(
+    slices: OrderedSlices, calls: HostCalls, work: Int64, quality: QualityReport
+) -> Int64:
+    """Per work the call of its correlation id. 0 and negative ids mean none.
+
+    Of several calls with one id the first that can launch counts: a runtime call and the driver
+    call inside it share an id, and synchronisations repeat the id of what they wait for.
+    """
+    valid = slices.correlation[calls.ids] > 0
+    ids, launching = calls.ids[valid], calls.launching[valid]
+    correlation = slices.correlation[ids]
+    order = np.lexsort((slices.start_ns[ids], ~launching, correlation))
+    known, first = np.unique(correlation[order], return_index=True)
+    quality.add("duplicate_correlation", len(ids) - len(known))
+    if len(known) == 0:
+        return np.full(len(work), -1, np.int64)
+    wanted = slices.correlation[work]
+    position = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[position] == wanted, ids[order][first][position], -1)
+
+
+def _work_owner(
+    slices: OrderedSlices, calls: HostCalls, work: Int64, launch: Int64, named: _OperatorsById
+) -> Int64:
+    node = named.find(slices.external_id[work])
+    node[slices.start_ns[node] > slices.start_ns[work]] = -1
+    if len(calls.ids) == 0:
+        return node
+    position = np.minimum(np.searchsorted(calls.ids, launch), len(calls.ids) - 1)
+    return np.where(launch >= 0, calls.owner[position], node)
+
+
+def _count_unlinked(slices: OrderedSlices, links: Links, quality: QualityReport) -> None:
+    calls, work = links.calls, links.work
+    linked = work.launch >= 0
+    early = slices.start_ns[work.ids[linked]] < slices.start_ns[work.launch[linked]]
+    asked = calls.ids[calls.launching & (slices.correlation[calls.ids] > 0)]
+    unanswered = np.setdiff1d(slices.correlation[asked], slices.correlation[work.ids])
+    quality.add("kernel_without_launch", int((~linked).sum()))
+    quality.add("kernel_before_launch", int(early.sum()))
+    quality.add("launch_without_kernel", len(unanswered))
+    quality.add("launch_without_operator", int((calls.launching & (calls.owner < 0)).sum()))

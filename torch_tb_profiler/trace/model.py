@@ -112,7 +112,7 @@ TRACKS = {
     "is_device": pl.Boolean,
     "device": pl.Int64,
     "stream": pl.Int64,
-    "sort_index": pl.Int64,
+    "sort_index": pl.Int64,  # place from top to bottom, 0 …
 }
 
 TABLES: dict[str, dict[str, Any]] = {

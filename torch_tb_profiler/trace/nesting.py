@@ -12,47 +12,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Int32, Int64
-from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
-
-
-class TrackClock:
-    """Turns (track, time) into one sortable int64.
-
-    Comparisons with the times it was made of are exact for any time asked. Where the times are too
-    far apart for a joint key (damaged traces), ranks take the place of times.
-    """
-
-    def __init__(self, times_ns: Int64, track_count: int) -> None:
-        self._ranked: Int64 | None = None
-        first, last = (int(times_ns.min()), int(times_ns.max())) if len(times_ns) else (0, 0)
-        if (last - first + 2) * (track_count + 1) >= 2**62:
-            self._ranked = np.unique(times_ns)
-            first, last = 1, len(self._ranked)
-        self._first, self._last, self._span = first, last, last - first + 2
-
-    def keys(self, track: Int32, time_ns: Int64) -> Int64:
-        """One key per (track, time); tracks first, then times."""
-        time = time_ns
-        if self._ranked is not None:
-            time = np.searchsorted(self._ranked, time_ns, "right")
-        time = np.clip(time, self._first - 1, self._last) - (self._first - 1)
-        keys: Int64 = track.astype(np.int64) * self._span + time
-        return keys
+from torch_tb_profiler.trace.lanes import FreeLanes
+from torch_tb_profiler.trace.ordering import OrderedSlices
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
     """The trees that the slices ``ids`` make.
 
-    ``parent`` (slice id, -1 for roots), ``depth`` and ``crossing`` are aligned with ``ids``, which
-    ascend. ``crossing`` marks slices that overlap an earlier one without lying in it.
+    ``parent`` (slice id, -1 for roots), ``depth`` and ``lane`` are aligned with ``ids``, which
+    ascend. ``lane`` is 0 but for slices that overlap an earlier one without lying in it, and for
+    what lies in them; ``crossing_count`` is how many slices do overlap so.
     """
 
     ids: Int64
     parent: Int64
     depth: Int32
-    crossing: Mask
+    lane: Int32
+    crossing_count: int
     _extents: _Extents
 
     def innermost(self, track: Int32, time_ns: Int64) -> Int64:
@@ -104,34 +83,50 @@ def nest(slices: OrderedSlices, ids: Int64, tolerance_ns: int) -> Forest:
     """
     track, start, end = slices.track[ids], slices.start_ns[ids], slices.end_ns[ids]
     rows = np.flatnonzero(end > start)
-    track_x, start_x, close = track[rows], start[rows], end[rows].copy()
-    crossing = np.zeros(len(ids), np.bool_)
+    track_x, start_x, close = track[rows], start[rows], end[rows]
+    lane = np.zeros(len(ids), np.int32)
+    crossing_count = 0
     extents = _Extents(ids[rows], track_x, start_x, close)
     broken = (extents.parent >= 0) & (close[extents.parent] < close)
     if broken.any():
         for bad in np.unique(track_x[broken]):
             low, high = np.searchsorted(track_x, (bad, bad + 1))
-            close[low:high], crosses = _walk(start_x[low:high], close[low:high], tolerance_ns)
-            crossing[rows[low:high]] = crosses
+            walked = _walk(start_x[low:high], close[low:high], tolerance_ns)
+            close[low:high], lane[rows[low:high]] = walked.close, walked.lane
+            crossing_count += walked.crossing_count
         extents = _Extents(ids[rows], track_x, start_x, close)
     parent = np.empty(len(ids), np.int64)
     depth = np.empty(len(ids), np.int32)
     parent[rows], depth[rows] = extents.parent_id, extents.depth
     points = np.flatnonzero(end <= start)
     parent[points], depth[points] = extents.around(track[points], start[points])
-    return Forest(ids, parent, depth, crossing, extents)
+    if crossing_count:
+        held = points[parent[points] >= 0]
+        lane[held] = lane[np.searchsorted(ids, parent[held])]
+    return Forest(ids, parent, depth, lane, crossing_count, extents)
 
 
-def _walk(start: Int64, end: Int64, tolerance_ns: int) -> tuple[Int64, Mask]:
-    """Closing times that make the slices of one track nest properly, and which of them cross.
+@dataclass(slots=True)
+class _Walked:
+    """Closing times that make the slices of one track nest properly, and their lanes."""
 
-    A stack walk in plain Python: only tracks with slices that cross or stick out need it.
+    close: list[int]
+    lane: list[int]
+    crossing_count: int = 0
+
+
+def _walk(start: Int64, end: Int64, tolerance_ns: int) -> _Walked:
+    """Nest one track by a stack, in plain Python: only tracks with slices that cross or stick out
+    need it.
+
+    A slice that crosses gets a lane where nothing is open; it outlives all that it crosses, so what
+    starts after it may go on in the lane of its own parent.
     """
-    close: list[int] = []
-    crossing = np.zeros(len(start), np.bool_)
+    walked = _Walked([], [])
+    close, lanes, free = walked.close, walked.lane, FreeLanes(1)
     stack: list[int] = []
     for here, (begin, finish) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        closing = finish
+        closing, crosses = finish, False
         while stack:
             top = stack[-1]
             if close[top] > begin:
@@ -139,8 +134,13 @@ def _walk(start: Int64, end: Int64, tolerance_ns: int) -> tuple[Int64, Mask]:
                     closing = min(finish, close[top])
                     break
                 close[top] = begin
-                crossing[here] = True
+                crosses = True
             stack.pop()
+        if crosses:
+            walked.crossing_count += 1
+            lanes.append(free.take(begin, finish))
+        else:
+            lanes.append(lanes[stack[-1]] if stack else 0)
         close.append(closing)
         stack.append(here)
-    return np.array(close, np.int64), crossing
+    return walked

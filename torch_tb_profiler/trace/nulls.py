@@ -9,10 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import ABSENT, Table
+from torch_tb_profiler.trace.columns import ABSENT, Int64, Table
 
 NO_LINK = -1
 """Marks an absent id, row number, depth or dictionary code in the builder's own columns."""
+
+
+def nullable(name: str, links: Int64) -> pl.Series:
+    """A column of ids or row numbers with :data:`NO_LINK` as null."""
+    series = pl.Series(name, links, pl.Int64)
+    return series.set(series == NO_LINK, None)
 
 
 def to_frame(

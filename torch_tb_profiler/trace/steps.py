@@ -14,7 +14,7 @@ from torch_tb_profiler.trace.categories import (
     Category,
 )
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.links import Links
+from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import STEPS
 from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
@@ -35,7 +35,7 @@ class _Steps:
 
 
 def build_steps(
-    slices: OrderedSlices, links: Links, strings: list[str], quality: QualityReport
+    slices: OrderedSlices, work: DeviceWork, strings: list[str], quality: QualityReport
 ) -> tuple[pl.DataFrame, Int64]:
     """The ``steps`` table, and per slice its row there (-1 for none)."""
     steps = _annotated_steps(slices, strings, quality)
@@ -43,7 +43,7 @@ def build_steps(
     if steps is None:
         quality.add("no_steps")
         steps = _whole_recording(slices)
-    start, end, device_events = _stretch(steps, slices, links)
+    start, end, device_events = _stretch(steps, slices, work)
     kept = _kept(device_events)
     quality.add("step_left_out", int((~kept).sum()))
     count = len(steps.name)
@@ -62,7 +62,7 @@ def build_steps(
     )
     if made_up:
         return frame, np.full(len(slices.start_ns), 0 if count else -1, np.int64)
-    return frame, _step_of_slices(steps, slices, links)
+    return frame, _step_of_slices(steps, slices, work)
 
 
 def _annotated_steps(
@@ -117,29 +117,29 @@ def _row_at(steps: _Steps, time_ns: Int64) -> Int64:
     return row
 
 
-def _stretch(steps: _Steps, slices: OrderedSlices, links: Links) -> tuple[Int64, Int64, Int64]:
+def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[Int64, Int64, Int64]:
     """Start, end and number of device events per step, by the rules of peer-behaviour §2.9.
 
     A device event belongs to the step that holds its launch wholly.
     """
     count = len(steps.name)
-    launched = links.launch >= 0
-    launch = links.launch[launched]
+    launched = work.launch >= 0
+    launch = work.launch[launched]
     row_of_launch = _row_at(steps, slices.start_ns[launch])
     if count:
         row_of_launch[slices.end_ns[launch] > steps.end[row_of_launch]] = -1
-    row = np.full(len(links.work), -1, np.int64)
+    row = np.full(len(work.ids), -1, np.int64)
     row[launched] = row_of_launch
     inside = row >= 0
     device_events = np.bincount(row[inside], minlength=count).astype(np.int64)
     if not inside.any():
         return steps.start.copy(), steps.end.copy(), device_events
     device_end = np.full(count, np.iinfo(np.int64).min)
-    np.maximum.at(device_end, row[inside], slices.end_ns[links.work[inside]])
+    np.maximum.at(device_end, row[inside], slices.end_ns[work.ids[inside]])
     boundary = int(steps.start[0])
     if device_events[0]:
-        first = slices.start_ns[links.work[row == 0]].min()
-        before = slices.end_ns[links.work[~inside]]
+        first = slices.start_ns[work.ids[row == 0]].min()
+        before = slices.end_ns[work.ids[~inside]]
         boundary = max(boundary, int(before[before < first].max(initial=boundary)))
     start, end = np.empty(count, np.int64), np.empty(count, np.int64)
     for step in range(count):
@@ -161,14 +161,14 @@ def _kept(device_events: Int64) -> Mask:
     return kept
 
 
-def _step_of_slices(steps: _Steps, slices: OrderedSlices, links: Links) -> Int64:
+def _step_of_slices(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> Int64:
     """Host slices by their start, device work by its launch or owner; the rest has none."""
     row = _row_at(steps, slices.start_ns)
     row[steps.slice] = np.arange(len(steps.name))
     row[slices.mask_of(_ON_DEVICES)] = -1
-    source = np.where(links.launch >= 0, links.launch, links.work_owner)
+    source = np.where(work.launch >= 0, work.launch, work.owner)
     known = source >= 0
-    row[links.work[known]] = row[source[known]]
+    row[work.ids[known]] = row[source[known]]
     return row
 
 
