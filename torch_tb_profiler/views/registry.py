@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views import kernels, operators, overview
+from torch_tb_profiler.views import kernels, memory, modules, operators, overview
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 __all__ = ["PairView", "RunView", "TraceView", "ViewSpec", "all_views"]
 
-SPECS: tuple[ViewSpec, ...] = (overview.SPEC, operators.SPEC, kernels.SPEC)
+SPECS: tuple[ViewSpec, ...] = (
+    overview.SPEC,
+    operators.SPEC,
+    kernels.SPEC,
+    memory.SPEC,
+    modules.SPEC,
+)
 
 
 def all_views() -> dict[str, ViewSpec]:

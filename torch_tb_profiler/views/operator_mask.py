@@ -1,0 +1,21 @@
+"""Which slices count as operators in every table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.codes import of_names
+from torch_tb_profiler.views.forests import Bools
+from torch_tb_profiler.views.operators import is_operator_name
+
+
+def operator_mask(trace: Trace) -> Bools:
+    """Mask over slices of what counts as an operator (peer-behaviour §2.6)."""
+    slices = trace.slices
+    is_operator: Bools = slices["category"].to_numpy() == Category.OPERATOR
+    ids = np.flatnonzero(is_operator)
+    names = slices["name_code"].to_numpy()[ids]
+    is_operator[ids] = of_names(trace, names, is_operator_name, np.bool_)
+    return is_operator
