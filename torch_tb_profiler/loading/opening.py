@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.importers import import_trace
-from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import StorageError
@@ -75,19 +74,11 @@ def _from_cache(cache: CacheFolder | None, key: str) -> Trace | None:
 
 
 def _parse(location: Location, state: FileState, progress: Progress | None) -> Trace:
-    chunks = _counted(read_chunks(location), state.size_bytes, progress)
-    return build_trace(import_trace(chunks, name=location.url))
-
-
-def _counted(
-    chunks: Iterator[bytes], size_bytes: int, progress: Progress | None
-) -> Iterator[bytes]:
-    done_bytes = 0
-    for chunk in chunks:
-        yield chunk
-        done_bytes += len(chunk)
+    def report(done_bytes: int) -> None:
         if progress is not None:
-            progress(done_bytes, size_bytes)
+            progress(done_bytes, state.size_bytes)
+
+    return build_trace(import_trace(read_chunks(location), name=location.url, progress=report))
 
 
 def _keep(cache: CacheFolder, key: str, trace: Trace, location: Location, state: FileState) -> None:

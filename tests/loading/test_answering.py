@@ -1,0 +1,192 @@
+"""Cases: views of one trace, of a run and of a pair; a broken worker is named and left out;
+waiting and not waiting; sort and filter of one table; what is missing, unknown or malformed.
+
+The views are tiny ones made here, so that what is tested is the way to them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from torch_tb_profiler.loading import trace_store
+from torch_tb_profiler.loading.answering import (
+    NotReadyError,
+    Subject,
+    TableQuery,
+    ViewRequest,
+    answer,
+)
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.errors import OpenError, RequestError, UnknownError
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import registry
+from torch_tb_profiler.views.registry import ViewSpec
+from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
+from torch_tb_profiler.views.selection import Selection, selected_steps
+
+Writer = Callable[..., Path]
+
+NAMES = TableSpec(
+    "names",
+    "Names",
+    "One slice per row.",
+    (
+        Column("worker", "Worker", "string", None, "Where."),
+        Column("name", "Name", "string", None, "What."),
+    ),
+)
+
+
+def names_view(traces: Mapping[str, Trace]) -> View:
+    rows = [
+        (worker, trace.text(code))
+        for worker, trace in traces.items()
+        for code in trace.slices["name_code"]
+    ]
+    frame = pl.DataFrame(rows, schema=NAMES.polars_schema(), orient="row")
+    return View(tables={"names": Table(NAMES, frame)})
+
+
+def of_trace(trace: Trace, selection: Selection) -> View:
+    selected_steps(trace, selection)
+    return names_view({"": trace})
+
+
+def of_run(traces: Mapping[str, Trace], _selection: Selection) -> View:
+    return names_view(traces)
+
+
+def of_pair(baseline: Trace, _a: Selection, candidate: Trace, _b: Selection) -> View:
+    return names_view({"baseline": baseline, "candidate": candidate})
+
+
+def no_aten(trace: Trace) -> str | None:
+    has = any("aten" in str(text) for text in trace.strings)
+    return None if has else "the trace has no aten operator"
+
+
+SPECS = (
+    ViewSpec("single", "Single", "?", "trace", (NAMES,), of_trace, ("a", "b")),
+    ViewSpec("every", "Every", "?", "run", (NAMES,), of_run, missing=no_aten),
+    ViewSpec("both", "Both", "?", "pair", (NAMES,), of_pair),
+    ViewSpec("aten", "Aten", "?", "trace", (NAMES,), of_trace, missing=no_aten),
+)
+
+
+@pytest.fixture(autouse=True)
+def _views(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SPECS", SPECS)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, write_trace: Writer) -> Catalog:
+    write_trace(tmp_path / "one" / "w0.pt.trace.json", ("aten::mm", "aten::add"))
+    write_trace(tmp_path / "one" / "w1.pt.trace.json", ("aten::mul",))
+    write_trace(tmp_path / "two" / "w0.pt.trace.json", ("other",))
+    return Catalog([Place(str(tmp_path))], cache=None, rescan_s=0.0)
+
+
+def rows(view: View) -> list[tuple[object, ...]]:
+    return view.tables["names"].frame.rows()
+
+
+def test_a_view_of_one_trace(catalog: Catalog) -> None:
+    request = ViewRequest("single", Subject("one", "w0"))
+    answered = answer(catalog, request, wait_s=None)
+    assert rows(answered.view) == [("", "aten::mm"), ("", "aten::add")]
+    found = answered.subject
+    assert (found.run, found.worker, found.span) == ("one", "w0", "default")
+
+
+def test_a_view_of_every_worker(catalog: Catalog) -> None:
+    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert rows(answered.view) == [("w0", "aten::mm"), ("w0", "aten::add"), ("w1", "aten::mul")]
+    assert answered.subject.worker is None
+    assert answered.view.notes == ()
+
+
+def test_a_broken_worker_is_named_and_left_out(catalog: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "one" / "w2.pt.trace.json").write_text("no json at all")
+    (tmp_path / "one" / "w3.pt.trace.json").touch()
+    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert {worker for worker, _ in rows(answered.view)} == {"w0", "w1"}
+    notes = answered.view.notes
+    assert [(note.kind, note.severity) for note in notes] == [("quality", "warning")] * 2
+    assert [note.evidence["worker"] for note in notes] == ["w2", "w3"]
+    assert "w2.pt.trace.json" in notes[0].text
+
+
+def test_a_run_whose_workers_are_all_broken_fails(catalog: Catalog, tmp_path: Path) -> None:
+    for number in (0, 1):
+        (tmp_path / "one" / f"w{number}.pt.trace.json").write_text("no json at all")
+    with pytest.raises(OpenError):
+        answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+
+
+def test_a_view_of_a_pair(catalog: Catalog) -> None:
+    request = ViewRequest("both", Subject("two"), baseline=Subject("one", "w1"))
+    answered = answer(catalog, request, wait_s=None)
+    assert rows(answered.view) == [("baseline", "aten::mul"), ("candidate", "other")]
+    assert answered.baseline is not None
+    assert (answered.baseline.run, answered.baseline.worker) == ("one", "w1")
+    with pytest.raises(RequestError) as caught:
+        answer(catalog, ViewRequest("both", Subject("two")), wait_s=None)
+    assert "baseline_run" in (caught.value.problem.hint or "")
+
+
+def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
+    query = TableQuery(sort="-name", filter="name~aten", limit=1)
+    answered = answer(catalog, ViewRequest("single", Subject("one"), rows=query), wait_s=None)
+    assert rows(answered.view) == [("", "aten::mm")]
+    assert answered.view.tables["names"].row_count == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "code"),
+    [
+        (ViewRequest("sngle"), UnknownError, "unknown_view"),
+        (ViewRequest("single", rows=TableQuery(table="x")), UnknownError, "unknown_table"),
+        (ViewRequest("single", rows=TableQuery(sort="x")), RequestError, "bad_parameter"),
+        (ViewRequest("single", rows=TableQuery(filter="x=1")), RequestError, "bad_parameter"),
+        (ViewRequest("single", Subject(selection=Selection(steps="7"))), RequestError, None),
+        (ViewRequest("single", Subject(selection=Selection(group_by="c"))), RequestError, None),
+        (ViewRequest("aten", Subject("two")), RequestError, "view_unavailable"),
+        (ViewRequest("every", Subject("two")), RequestError, "view_unavailable"),
+        (ViewRequest("single", Subject("three")), UnknownError, "unknown_run"),
+    ],
+)
+def test_what_cannot_be_answered(
+    catalog: Catalog, request_: ViewRequest, error: type[Exception], code: str | None
+) -> None:
+    with pytest.raises(error) as caught:
+        answer(catalog, request_, wait_s=None)
+    problem = caught.value.problem  # type: ignore[attr-defined]
+    assert problem.code == (code or "bad_parameter")
+    assert problem.message
+
+
+def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
+    with pytest.raises(RequestError, match="no aten operator"):
+        answer(catalog, ViewRequest("aten", Subject("two")), wait_s=None)
+
+
+def test_asking_starts_the_parsing_and_does_not_wait(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_store, "open_file", _never)
+    with pytest.raises(NotReadyError) as caught:
+        answer(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
+    assert caught.value.status.state in ("queued", "parsing")
+    assert caught.value.status.file == "2 files"
+    catalog.store.close()
+
+
+def _never(*_arguments: object, progress: Callable[[int, int], None], **_options: object) -> None:
+    while True:  # until the store is closed: then progress raises
+        time.sleep(0.01)
+        progress(0, 1)

@@ -1,0 +1,45 @@
+"""Cases: speed and time left while reading; empty files; one status for many workers."""
+
+from __future__ import annotations
+
+import pytest
+
+from torch_tb_profiler.loading.errors import Problem
+from torch_tb_profiler.loading.status import READING_SHARE, SpanStatus, joined, reading_status
+
+
+def test_half_of_a_file_read_in_two_seconds() -> None:
+    status = reading_status("1", "w", 200_000_000, 100_000_000, 2.0)
+    assert status.state == "parsing"
+    assert status.mb_per_s == 50.0
+    assert status.progress == READING_SHARE / 2
+    # 45 % took two seconds, so the other 55 % take 2.44
+    assert status.eta_s == pytest.approx(2.4, abs=0.05)
+
+
+@pytest.mark.parametrize(("size", "done", "elapsed_s"), [(0, 0, 0.0), (100, 0, 1.0), (100, 0, 0)])
+def test_nothing_is_promised_before_there_is_a_speed(
+    size: int, done: int, elapsed_s: float
+) -> None:
+    status = reading_status("1", "w", size, done, elapsed_s)
+    assert status.mb_per_s is None
+    assert status.eta_s is None
+
+
+def test_many_workers_as_one() -> None:
+    parts = [
+        SpanStatus("1", "a", "kineto", 100_000_000, "ready", 1.0),
+        SpanStatus("1", "b", None, 300_000_000, "parsing", 0.5, mb_per_s=10.0),
+    ]
+    status = joined("1", parts)
+    assert (status.state, status.file) == ("parsing", "2 files")
+    assert status.progress == pytest.approx((100 + 150) / 400)
+    assert status.eta_s == pytest.approx(15.0)
+
+
+def test_failed_workers_do_not_fail_the_others() -> None:
+    failed = SpanStatus("1", "a", None, 100, "failed", error=Problem("not_json", "bad"))
+    ready = SpanStatus("1", "b", "kineto", 100, "ready", 1.0)
+    assert joined("1", [failed, ready]).state == "ready"
+    assert joined("1", [failed, failed]).state == "failed"
+    assert joined("1", [failed, failed]).error == Problem("not_json", "bad")
