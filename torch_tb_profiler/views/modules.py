@@ -21,11 +21,14 @@ from torch_tb_profiler.views.module_tree import (
     module_tree,
     profile_tree,
 )
+from torch_tb_profiler.views.operators import NO_DEVICE_WORK
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, slice_mask
 from torch_tb_profiler.views.spec import ViewSpec
 
 NS_PER_US = 1000.0
+NO_LINKS = "The trace does not link forward and backward operators."
+NO_BACKWARD = "No backward node in this trace belongs to an operator inside a module."
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -114,16 +117,16 @@ def modules(trace: Trace, selection: Selection) -> View:
     tree = module_tree(trace)
     times = trace.derived("module_times", lambda: module_times(trace, tree))
     frame = module_frame(trace, selection, tree, times)
-    no_backward = {} if (tree.backward_of >= 0).any() else _backward_reasons(trace)
+    unknown = _unknown_columns(trace, tree)
     tables = {
-        "modules": Table(MODULES, _without(frame, no_backward), no_backward),
+        "modules": Table(MODULES, _without(frame, unknown), unknown),
         "module_flame": flame_table(frame),
     }
     if is_lightning(trace):
         ranges = profile_tree(trace)
         range_times = trace.derived("profile_times", lambda: module_times(trace, ranges))
         range_frame = module_frame(trace, selection, ranges, range_times)
-        tables["lightning_ranges"] = Table(RANGES, _without(range_frame, no_backward), no_backward)
+        tables["lightning_ranges"] = Table(RANGES, _without(range_frame, unknown), unknown)
     return View(tables=tables, notes=_notes(trace, tree))
 
 
@@ -173,13 +176,17 @@ def _labels(nodes: ModuleNodes, shown: Int64) -> dict[str, list[str | int | None
     }
 
 
-def _backward_reasons(trace: Trace) -> dict[str, str]:
-    """Column → why there is no backward time, for a trace without links to the backward pass."""
-    if trace.operators["forward"].is_not_null().any():
-        reason = "no backward node in this trace belongs to an operator inside a module"
-    else:
-        reason = "the trace does not link forward and backward operators"
-    return {column.key: reason for column in _COLUMNS if column.key.startswith("backward_")}
+def _unknown_columns(trace: Trace, tree: ModuleTree) -> dict[str, str]:
+    """Column → why this trace says nothing about it."""
+    unknown = {}
+    keys = [column.key for column in _COLUMNS]
+    if not (tree.backward_of >= 0).any():
+        linked = trace.operators["forward"].is_not_null().any()
+        reason = NO_BACKWARD if linked else NO_LINKS
+        unknown = {key: reason for key in keys if key.startswith("backward_")}
+    if trace.device_work.is_empty():
+        unknown |= {key: NO_DEVICE_WORK for key in keys if "device_" in key}
+    return unknown
 
 
 def _without(frame: pl.DataFrame, reasons: dict[str, str]) -> pl.DataFrame:
