@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parent
 PAGES = ROOT / "torch_tb_profiler" / "static"
 SOURCES = ROOT / "fe"
 SKIP_VARIABLE = "TORCH_TB_PROFILER_SKIP_FE"
-MIN_NODE_MAJOR = 20
+MIN_NODE = (20, 19)
+"""What the bundler needs (``engines`` in ``fe/package.json``)."""
+
 NOT_SOURCES = {"node_modules", "dist", "test-results", "playwright-report", "e2e"}
 
 
@@ -93,7 +95,7 @@ def _source_files(folder: Path) -> Iterator[Path]:
 def _npm() -> str:
     node, npm = shutil.which("node"), shutil.which("npm")
     advice = (
-        f"Install Node {MIN_NODE_MAJOR} or newer with npm (https://nodejs.org, or "
+        f"Install Node {MIN_NODE[0]}.{MIN_NODE[1]} or newer with npm (https://nodejs.org, or "
         "'apt-get install nodejs npm', 'brew install node', 'conda install nodejs'), or set "
         f"{SKIP_VARIABLE}=1 to install without the pages."
     )
@@ -101,8 +103,8 @@ def _npm() -> str:
         missing = "node" if node is None else "npm"
         sys.exit(f"torch-tb-profiler: the pages cannot be built: no {missing} on PATH. {advice}")
     answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    version = re.match(r"v(\d+)", answer.stdout)
-    if version is None or int(version.group(1)) < MIN_NODE_MAJOR:
+    version = re.match(r"v(\d+)\.(\d+)", answer.stdout)
+    if version is None or (int(version[1]), int(version[2])) < MIN_NODE:
         sys.exit(
             f"torch-tb-profiler: the pages cannot be built: {node} is "
             f"{answer.stdout.strip() or 'broken'}. {advice}"

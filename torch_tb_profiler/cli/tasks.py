@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
+from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
 from torch_tb_profiler.cli.progress import Progress
 from torch_tb_profiler.loading.answering import (
     Answer,
@@ -186,8 +187,6 @@ def _answer_soon(catalog: Catalog, request: ViewRequest, progress: Progress) -> 
 
 def exit_code_of(error: LoadingError) -> int:
     """2 for what was asked wrongly, 3 for what cannot be read or has nothing for the view."""
-    from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
-
     if isinstance(error, OpenError) or error.problem.code == "view_unavailable":
         return INPUT_UNREADABLE
     return BAD_USAGE

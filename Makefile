@@ -1,0 +1,95 @@
+# make demo   a fresh clone to a page full of samples
+# make test   everything that must hold, on a fresh machine too
+# make bench  how fast it is
+# make fe     the pages only
+
+PYTHON ?= python3
+VENV ?= .venv
+PORT ?= 6006
+LOGDIR ?= samples
+
+BIN := $(VENV)/bin
+PAGES := torch_tb_profiler/static/index.html
+FE_SOURCES := $(shell find fe -type f -not -path '*/node_modules/*' -not -path 'fe/e2e/*' \
+	-not -path 'fe/test-results/*' -not -path 'fe/playwright-report/*' 2>/dev/null)
+NODE_HINT := The pages need Node 20.19 or newer with npm: https://nodejs.org
+CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser \
+	/usr/bin/google-chrome))
+
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
+export npm_config_audit := false
+export npm_config_fund := false
+export npm_config_update_notifier := false
+
+.PHONY: demo test bench fe schema lint python-tests fe-tests e2e clean
+
+demo: $(VENV)/.installed $(PAGES)
+	@echo
+	@echo "TensorBoard with the samples: http://localhost:$(PORT)/#pytorch_profiler   (Ctrl-C ends it)"
+	@echo
+	@$(BIN)/tensorboard --logdir $(LOGDIR) --port $(PORT)
+
+test: lint python-tests fe-tests e2e
+	@echo "All tests passed."
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy tools bench
+	$(BIN)/lint-imports
+	$(BIN)/python tools/generate_schema.py --check
+
+python-tests: $(VENV)/.installed-test $(PAGES)
+	$(BIN)/pytest
+
+fe-tests: fe/node_modules/.package-lock.json
+	cd fe && npm run typecheck
+	cd fe && npm run lint
+	cd fe && npm test
+
+e2e: $(VENV)/.installed-test $(PAGES) chromium
+	cd fe && PATH="$(abspath $(BIN)):$$PATH" npm run e2e
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python bench/ingest.py
+
+fe: $(PAGES)
+
+schema: $(VENV)/.installed-test
+	$(BIN)/python tools/generate_schema.py
+
+# The environment. Editable: what runs is what stands here, with the pages made by `make fe`.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "Python 3.10 or newer is needed; name one with make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "$(NODE_HINT)"; exit 1; }
+	cd fe && npm ci
+	@touch $@
+
+$(PAGES): fe/node_modules/.package-lock.json $(FE_SOURCES)
+	cd fe && npm run build
+	@touch $@
+
+.PHONY: chromium
+chromium:
+ifeq ($(CHROMIUM),)
+	@command -v apt-get >/dev/null || { \
+		echo "The browser tests need Chromium at /usr/bin/chromium; please install it."; exit 1; }
+	$(if $(filter 0,$(shell id -u)),,sudo) sh -c \
+		'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core'
+endif
+
+clean:
+	rm -rf build dist *.egg-info torch_tb_profiler/static fe/node_modules fe/dist bench/out

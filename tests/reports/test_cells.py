@@ -1,0 +1,85 @@
+"""Cells for people: units by the size of the column, no false zeros, nulls as a dash."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text, scale_for
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, Unit
+
+
+def _cells(
+    unit: Unit | None, values: list[float | None], kind: str = "number"
+) -> tuple[str, list[str]]:
+    column = Column("x", "X", "integer" if kind == "integer" else "number", unit, "Help.")
+    spec = TableSpec("t", "T", "A row.", (column,))
+    frame = pl.DataFrame({"x": values}, spec.polars_schema(), strict=False)
+    (shown,) = display_columns(Table(spec, frame))
+    return shown.unit, list(shown.cells)
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "label", "cells"),
+    [
+        ("us", [1.5, 123.456], "µs", ["1.50", "123.46"]),
+        ("us", [12_000.0, 0.25, 0.0], "ms", ["12.000", "<0.001", "0.000"]),
+        ("us", [12_345_678.9, 1000.0], "s", ["12.346", "0.001"]),
+        ("ns", [50_000.0], "µs", ["50.000"]),
+        ("bytes", [5 * 2**30, 15 * 2**30], "GiB", ["5.000", "15.000"]),
+        ("pct", [33.333, None], "%", ["33.33", "–"]),
+        ("count", [math.nan, 2.0], "", ["–", "2.000"]),
+        ("us", [None, None], "µs", ["–", "–"]),
+        ("us", [-25_000.0, 0.001], "ms", ["-25.000", "<0.001"]),
+        ("us", [-0.0001, 5.0], "µs", [">-0.001", "5.000"]),
+    ],
+)
+def test_one_unit_per_column_by_its_largest_value(
+    unit: Unit, values: list[float | None], label: str, cells: list[str]
+) -> None:
+    assert _cells(unit, values) == (label, cells)
+
+
+def test_counts_have_no_decimals_and_thousands_are_grouped() -> None:
+    assert _cells("count", [1_204_000, 3], "integer") == ("", ["1,204,000", "3"])
+    assert _cells(None, [7], "integer") == ("", ["7"])
+
+
+def test_large_byte_counts_are_scaled_though_whole() -> None:
+    assert _cells("bytes", [512, 100], "integer") == ("B", ["512", "100"])
+    assert _cells("bytes", [20 * 2**20], "integer") == ("MiB", ["20.000"])
+
+
+def test_booleans_and_estimates() -> None:
+    columns = (
+        Column("used", "Used", "boolean", None, "Help."),
+        Column("occupancy_pct", "Occupancy", "number", "pct", "Help.", estimated=True),
+        Column("eff_pct", "Est. Efficiency", "number", "pct", "Help.", estimated=True),
+    )
+    spec = TableSpec("t", "T", "A row.", columns)
+    frame = pl.DataFrame([(True, 1.0, None), (None, 2.0, None)], spec.polars_schema(), orient="row")
+    used, occupancy, efficiency = display_columns(Table(spec, frame))
+    assert used.cells == ("yes", "–")
+    assert occupancy.title == "est. Occupancy"
+    assert efficiency.title == "Est. Efficiency"
+    assert not efficiency.has_values
+    assert [c.key for c in chosen([used, occupancy], ["occupancy_pct", "nothing", "used"])] == [
+        "occupancy_pct",
+        "used",
+    ]
+
+
+def test_facts_carry_their_unit_or_their_reason() -> None:
+    assert fact_text(Fact("a_pct", "A", 12.345, "pct", None, "Help.")) == "12.35 %"
+    assert fact_text(Fact("a_us", "A", 25_000.0, "us", None, "Help.")) == "25.000 ms"
+    assert fact_text(Fact("n", "N", 3, "count", None, "Help.")) == "3"
+    assert fact_text(Fact("name", "Name", "A100", None, None, "Help.")) == "A100"
+    assert fact_text(Fact("a", "A", None, "pct", None, "Help.", "no GPU")) == "– (no GPU)"
+    assert fact_text(Fact("a", "A", math.nan, "pct", None, "Help.")) == "–"
+
+
+def test_a_scale_keeps_digits_of_what_is_ten_times_smaller() -> None:
+    scale = scale_for("us", 9_999.0, whole=False)
+    assert (scale.label, scale.text(9_999.0)) == ("µs", "9,999.0")

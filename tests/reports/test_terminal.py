@@ -1,0 +1,93 @@
+"""What stands on a terminal: never wider than it, nothing it acts on, nothing left out unsaid."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reports.examples import KERNELS, SPEC, kernels_view
+from torch_tb_profiler.reports.terminal import dumps
+from torch_tb_profiler.reports.text import display_width
+from torch_tb_profiler.views.schema import Table, View
+
+
+def _text(view: View, width: int = 100, columns: list[str] | None = None) -> str:
+    return dumps(SPEC, view, "run · worker0", width=width, columns=columns)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 300])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(map(display_width, _text(kernels_view(), width).split("\n"))) <= width
+
+
+@given(
+    st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.floats()), max_size=4),
+    st.integers(40, 120),
+)
+@settings(max_examples=60)
+def test_whatever_the_names_lines_fit_and_hold_no_control_character(
+    rows: list[tuple[str, float]], width: int
+) -> None:
+    frame = pl.DataFrame(
+        [
+            (name.encode("utf-8", "replace").decode(), "op", None, *[value] * 10)
+            for name, value in rows
+        ],
+        KERNELS.polars_schema(),
+        orient="row",
+    )
+    lines = _text(View(tables={"kernels": Table(KERNELS, frame)}), width).split("\n")
+    assert max(map(display_width, lines)) <= width
+    assert all(unicodedata.category(c)[0] != "C" for line in lines for c in line)
+
+
+def test_every_row_is_one_line_under_a_header_with_units() -> None:
+    view = kernels_view()
+    lines = _text(view, 300).split("\n")
+    rule = next(n for n, line in enumerate(lines) if line.startswith("----"))
+    assert "[ms]" not in lines[rule]
+    assert "[µs]" in lines[rule - 1]
+    assert "[KiB]" not in lines[rule - 1]
+    assert [line.split()[-1] for line in lines[rule + 1 : rule + 4]] == [
+        "1,234.5",
+        "2,469.0",
+        "3,703.5",
+    ]
+    assert "aten::add" in lines[rule + 1]
+
+
+def test_what_does_not_fit_is_named_and_the_sorted_column_stays() -> None:
+    text = _text(kernels_view(), 100)
+    assert "Share" in text
+    assert "Too wide to show: " in text
+    left_out = text.partition("Too wide to show: ")[2].partition("(")[0].replace("\n", " ")
+    assert "d_pct" not in left_out
+    assert "c_pct" in left_out
+    assert "Without values: grid" in text
+
+
+def test_chosen_columns_come_in_the_order_asked_for() -> None:
+    text = _text(kernels_view(), 100, ["total_us", "name"])
+    header = next(line for line in text.split("\n") if "Name" in line)
+    assert header.index("Total") < header.index("Name") if "Total" in header else True
+    assert "Share" not in text
+    assert "Too wide" not in text
+
+
+def test_rows_left_out_are_counted() -> None:
+    assert "Kernels (3 of 1,204 rows)" in _text(kernels_view(3, row_count=1204))
+    assert "Kernels (3 rows)" in _text(kernels_view(3))
+    assert "Kernels (0 rows)" in _text(kernels_view(0))
+
+
+def test_facts_and_notes_stand_above_the_tables() -> None:
+    lines = _text(kernels_view()).split("\n")
+    assert lines[0] == "Kernels: run · worker0"
+    assert next(line for line in lines if "GPU utilization (GPU 0)" in line).endswith("12.35 %")
+    assert any(line.endswith("– (not recorded)") for line in lines)
+    first_note = next(n for n, line in enumerate(lines) if line.startswith("! The data loader"))
+    assert lines[first_note + 1].startswith("  ")
