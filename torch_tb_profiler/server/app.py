@@ -7,6 +7,7 @@ with routes and pages under ``/data/plugin/pytorch_profiler/``.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
@@ -30,6 +31,8 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """Names by which a browser on this machine reaches a loopback server."""
 
 MAX_SHOWN_PATH = 120
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
 
 class App:
@@ -91,12 +94,8 @@ class App:
             raise HttpError(405, "method_not_allowed", f"{request.method[:20]} is not served.")
         if self._allowed_hosts is None:
             return
-        host = request.environ.get("HTTP_HOST", "").lower()
-        name = (
-            host[: host.index("]") + 1]
-            if host.startswith("[") and "]" in host
-            else (host.partition(":")[0])
-        )
+        match = _HOST.fullmatch(request.environ.get("HTTP_HOST", "").lower())
+        name = match[1] if match else ""
         if name not in self._allowed_hosts and not name.endswith(".localhost"):
             message = f"This server does not answer to the name {name[:80]!r}."
             hint = "Open it as http://localhost, or start it with --host and that name."
