@@ -28,7 +28,7 @@ from torch_tb_profiler.trace.sums import resolve
 def by_slice(table: Table, new_id: Int64) -> Table:
     """A table of details with its ``slice`` column in ids of the trace, ordered by it."""
     slice_id = new_id[table["slice"]]
-    order = np.argsort(slice_id, kind="stable")
+    order = np.argsort(slice_id)
     return {name: (slice_id if name == "slice" else c)[order] for name, c in table.items()}
 
 

@@ -29,15 +29,12 @@ def forward_of(events: EventColumns, slices: OrderedSlices, operators: Table) ->
     number = operators["sequence_number"]
     thread = operators["forward_thread"][backward]
     home = _tracks_of_threads(events, slices, operators, backward, made)
-    home_track = np.array([home.get(value, -1) for value in thread.tolist()], np.int32)
-    pairs = np.stack(
-        (
-            np.concatenate((track[made], home_track)).astype(np.int64),
-            number[np.concatenate((made, backward))],
-        )
-    )
-    _, pair = np.unique(pairs, axis=1, return_inverse=True)
-    pair = pair.reshape(-1)
+    no_track = len(events.tracks)
+    home_track = np.array([home.get(value, no_track) for value in thread.tolist()], np.int32)
+    places = np.concatenate((track[made], home_track))
+    numbers = number[np.concatenate((made, backward))]
+    pair_keys = TrackClock(numbers, int(places.max()) + 1).keys(places, numbers)
+    _, pair = np.unique(pair_keys, return_inverse=True)
     start = slices.start_ns[operators["slice"]]
     found = _last_before(pair[: len(made)], start[made], pair[len(made) :], start[backward])
     forward[backward] = np.where(found >= 0, operators["slice"][made[found]], -1)

@@ -92,9 +92,12 @@ def link(
 
 
 def _launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Mask:
-    codes, inverse = np.unique(slices.name_code[calls], return_inverse=True)
-    launching = np.array([bool(_LAUNCHING.search(strings[code])) for code in codes], np.bool_)
-    return launching[inverse]
+    names = slices.name_code[calls]
+    launching = np.zeros(len(strings), np.bool_)
+    for code in np.flatnonzero(np.bincount(names, minlength=1)):
+        launching[code] = _LAUNCHING.search(strings[code]) is not None
+    mask: Mask = launching[names]
+    return mask
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:
@@ -183,7 +186,11 @@ def _launch_of(
         return np.full(len(work), -1, np.int64)
     wanted = slices.correlation[work]
     position = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[position] == wanted, ids[order][first][position], -1)
+    linked = known[position] == wanted
+    unanswered = launching[order][first]
+    unanswered[position[linked]] = False
+    quality.add("launch_without_kernel", int(unanswered.sum()))
+    return np.where(linked, ids[order][first][position], -1)
 
 
 def _work_owner(
@@ -201,9 +208,6 @@ def _count_unlinked(slices: OrderedSlices, links: Links, quality: QualityReport)
     calls, work = links.calls, links.work
     linked = work.launch >= 0
     early = slices.start_ns[work.ids[linked]] < slices.start_ns[work.launch[linked]]
-    asked = calls.ids[calls.launching & (slices.correlation[calls.ids] > 0)]
-    unanswered = np.setdiff1d(slices.correlation[asked], slices.correlation[work.ids])
     quality.add("kernel_without_launch", int((~linked).sum()))
     quality.add("kernel_before_launch", int(early.sum()))
-    quality.add("launch_without_kernel", len(unanswered))
     quality.add("launch_without_operator", int((calls.launching & (calls.owner < 0)).sum()))

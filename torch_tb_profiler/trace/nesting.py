@@ -54,26 +54,30 @@ class _Extents:
         here = np.arange(count)
         self.depth: Int64 = here - np.searchsorted(self._closes, self._starts, "right")
         self._by_level = np.sort(self.depth * count + here)
-        self.parent = self._last_at(self.depth - 1, here)
+        self.parent = np.empty(count, np.int64)
+        self.parent[self._by_level % max(count, 1)] = self._last_at(self._by_level - count)
         self.parent_id = self._ids[self.parent]
 
-    def _last_at(self, depth: Int64, before: Int64) -> Int64:
-        """The last extent at ``depth`` among the first ``before + 1``; -1 where depth is -1."""
-        count = len(self._starts)
-        if count == 0:
-            return np.full(len(depth), -1, np.int64)
-        wanted = depth * count + before
-        order = np.argsort(wanted)
-        position = np.empty(len(wanted), np.int64)
-        position[order] = np.searchsorted(self._by_level, wanted[order], "right") - 1
-        return np.where(depth >= 0, self._by_level[position] % count, -1)
+    def _last_at(self, wanted: Int64) -> Int64:
+        """Per ``depth × count + before``, ascending, the last extent at that depth among the first
+        ``before + 1``; -1 where the depth is -1.
+        """
+        position = np.searchsorted(self._by_level, wanted, "right") - 1
+        return np.where(wanted >= 0, self._by_level[position] % len(self._by_level), -1)
 
     def around(self, track: Int32, time_ns: Int64) -> tuple[Int64, Int64]:
         """Per (track, time) the id of the innermost extent around it, or -1, and how many are."""
+        count = len(self._starts)
+        if count == 0:
+            return np.full(len(track), -1, np.int64), np.zeros(len(track), np.int64)
         keys = self._clock.keys(track, time_ns)
         started = np.searchsorted(self._starts, keys, "right")
         depth: Int64 = started - np.searchsorted(self._closes, keys, "right")
-        return self._ids[self._last_at(depth - 1, started - 1)], depth
+        wanted = (depth - 1) * count + started - 1
+        order = np.argsort(wanted)
+        innermost = np.empty(len(track), np.int64)
+        innermost[order] = self._ids[self._last_at(wanted[order])]
+        return innermost, depth
 
 
 def nest(slices: OrderedSlices, ids: Int64, tolerance_ns: int) -> Forest:

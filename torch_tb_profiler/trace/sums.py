@@ -79,7 +79,7 @@ def device_sums(
     owned = owner >= 0
     np.add.at(own, owner[owned], slices.dur_ns[work[owned]])
     total = own.copy()
-    order = np.argsort(nodes.depth, kind="stable")
+    order = np.argsort(nodes.depth)
     last_level = int(nodes.depth.max(initial=0))
     levels = np.searchsorted(nodes.depth[order], np.arange(1, last_level + 2))
     for low, high in reversed(list(pairwise(levels.tolist()))):
