@@ -21,10 +21,10 @@ from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_TOTALS = "the trace gives no totals (torch before 1.10 wrote only the size of each event)"
-NO_ADDRESSES = "the trace gives no addresses (torch before 1.10), so releases cannot be paired"
-NO_RELEASE = "the recording holds no release (or no allocation) of this block"
-NO_RESERVED = "the trace does not say how much this allocator reserves"
+NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
+NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
+NO_RELEASE = "The recording holds no release (or no allocation) of this block."
+NO_RESERVED = "The trace does not say how much this allocator reserves."
 NS_PER_US = 1000.0
 
 
@@ -62,7 +62,7 @@ def _reasons(records: MemoryRecords) -> dict[str, str]:
         return dict.fromkeys(("peak_allocated_bytes", "peak_reserved_bytes", "peak_us"), NO_TOTALS)
     return {
         "peak_reserved_bytes": NO_RESERVED,
-        "device_memory_bytes": "the trace does not declare the memory of this device",
+        "device_memory_bytes": "The trace does not declare the memory of this device.",
     }
 
 
@@ -93,7 +93,14 @@ def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
 
 def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
     if not records.has_addresses:
-        return [Note("quality", "no_addresses", "info", f"No events and no peak: {NO_ADDRESSES}.")]
+        return [
+            Note(
+                "quality",
+                "no_addresses",
+                "info",
+                f"No events and no peak composition. {NO_ADDRESSES}",
+            )
+        ]
     size, pairs = records.size_bytes, records.pairs
     lone = int((chosen & (size < 0) & (pairs.allocation < 0)).sum())
     reused = int((chosen & pairs.reused).sum())
@@ -134,7 +141,7 @@ def _oom(trace: Trace) -> list[Note]:
 def _missing(trace: Trace) -> str | None:
     if trace.memory.height:
         return None
-    return "no memory events were recorded; profile with profile_memory=True"
+    return "The recording holds no memory events (profile_memory=True records them)."
 
 
 SPEC = ViewSpec(

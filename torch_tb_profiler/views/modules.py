@@ -215,10 +215,10 @@ def _missing(trace: Trace) -> str | None:
     if module_tree(trace).count:
         return None
     if is_lightning(trace):
-        return "the Lightning trace has no [pl][module] ranges"
+        return "The Lightning recording holds no [pl][module] ranges."
     if trace.python.height == 0:
-        return "no Python frames were recorded; profile with with_stack=True to see modules"
-    return "no nn.Module was called while the trace was recorded"
+        return "The recording holds no Python frames (with_stack=True records them, and modules with them)."
+    return "No nn.Module was called during the recording."
 
 
 SPEC = ViewSpec(
