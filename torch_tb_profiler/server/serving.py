@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
@@ -32,54 +32,49 @@ class _QuietHandler(WSGIRequestHandler):
 
 
 def make_app_server(url: str, *, port: int, host: str, cache: CacheFolder | None) -> BaseWSGIServer:
-    """A server of the places ``urls``, bound but not serving yet; ``port`` 0 takes a free one.
+    """A server of the place ``url``, bound but not serving yet; ``port`` 0 takes a free one.
 
     Raises:
-        OpenError: one of the places does not exist or cannot be reached.
+        OpenError: the place does not exist or cannot be reached.
         OSError: the address cannot be bound.
     """
     try:
-        for url in urls:
-            location = open_location(url)
-            if not is_folder(location):
-                file_state(location)
+        location = open_location(url)
+        if not is_folder(location):
+            file_state(location)
     except StorageError as error:
         raise OpenError(error.code, error.message, error.hint) from error
-    catalog = Catalog([Place(url) for url in urls], cache=cache)
+    catalog = Catalog([Place(url)], cache=cache)
     app = standalone_app(Site(catalog, "standalone"), allowed_hosts=allowed_hosts(host))
     return make_server(host, port, app, threaded=True, request_handler=_QuietHandler)
 
 
 def serve(
-    urls: Sequence[str],
+    url: str,
     *,
     port: int = DEFAULT_PORT,
     host: str = "127.0.0.1",
     cache: CacheFolder | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve the pages of the places ``urls`` until Ctrl-C.
+    """Serve the pages of the place ``url`` until Ctrl-C.
 
     Args:
-        urls: Paths or URLs of logdirs or trace files.
+        url: Path or URL of a logdir or a trace file.
         port: TCP port; 0 takes a free one.
         host: Address to listen on; anything but loopback opens the traces to the network.
         cache: Where parsed traces are kept, or None.
         announce: Gets the URL when the server listens.
 
     Raises:
-        OpenError: one of the places does not exist or cannot be reached.
+        OpenError: the place does not exist or cannot be reached.
         OSError: the address cannot be bound (in use, not of this machine).
     """
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = make_app_server(urls, port=port, host=host, cache=cache)
+    server = make_app_server(url, port=port, host=host, cache=cache)
     announce(server_url(server, host))
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        announce("Stopped.")
-    finally:
-        server.server_close()
+    server.serve_forever()  # returns on Ctrl-C, with the socket closed
+    announce("Stopped.")
 
 
 def server_url(server: BaseWSGIServer, host: str) -> str:
