@@ -34,8 +34,8 @@ def test_wide_and_combining_characters_have_their_true_width() -> None:
 
 
 def test_the_middle_goes() -> None:
-    assert shortened("abcdefghij", 5) == "ab…ij"
-    assert shortened("abcdefghij", 6) == "abc…ij"
+    assert shortened("abcdefghij", 5) == "abc…j"
+    assert shortened("abcdefghij", 7) == "abcd…ij"
     assert shortened("short", 5) == "short"
 
 

@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = make_parser()
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(with_descending_sort(sys.argv[1:] if argv is None else argv))
         code = _run(arguments.command, arguments)
         sys.stdout.flush()
     except SystemExit as error:  # argparse: --help, --version, bad usage
@@ -35,6 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def with_descending_sort(argv: Sequence[str]) -> list[str]:
+    """``--sort -calls`` as ``--sort=-calls``: argparse takes the first for a missing value."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] == "--sort" and word.startswith("-"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _run(command: str, arguments: object) -> int:

@@ -16,7 +16,7 @@ exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read
 
 examples:
   torch-tb-profiler report logs/worker0.pt.trace.json.gz
-  torch-tb-profiler report logs --view operators --sort=-device_self_us --limit 10
+  torch-tb-profiler report logs --view operators --sort -device_self_us --limit 10
   torch-tb-profiler report logs --view overview,kernels --format json > report.json
   torch-tb-profiler serve logs
 """

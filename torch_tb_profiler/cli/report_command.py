@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import (
+    BAD_USAGE,
     DONE,
-    INPUT_UNREADABLE,
     tell_error,
     tell_warning,
 )
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
         if isinstance(error, BrokenPipeError) or not arguments.output:
             raise
         tell_error(f"{arguments.output} cannot be written: {error.strerror}.", "Choose another.")
-        return INPUT_UNREADABLE
+        return BAD_USAGE
 
 
 def make_sink(arguments: Namespace, specs: Sequence[ViewSpec], tasks: Sequence[Task]) -> Sink:

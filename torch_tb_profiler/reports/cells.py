@@ -90,7 +90,7 @@ def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
         largest = cast(float | None, values.abs().max()) or 0.0
         scale = scale_for(column.unit, largest, column.type == "integer")
     title = column.title
-    if column.estimated and not title.lower().startswith("est"):
+    if column.estimated and "est." not in title.lower():
         title = f"est. {title}"
     return DisplayColumn(
         key=column.key,

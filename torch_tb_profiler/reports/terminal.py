@@ -19,7 +19,10 @@ DEFAULT_WIDTH = 100
 MIN_WIDTH = 40
 GAP = 2
 MIN_TEXT_WIDTH = 16
-"""A text column is not shortened below this; 16 cells still tell ``aten::…backward``."""
+"""A text column is not shortened below this; 16 cells still tell ``aten::conv…ward``."""
+
+MIN_FIRST_WIDTH = 40
+"""Nor the first, which says what the row is, below this: kernels of one family start alike."""
 
 
 def dumps(
@@ -79,6 +82,7 @@ def _table(table: Table, width: int, keys: Sequence[str] | None, sort: str | Non
     rows, total = table.frame.height, table.row_count
     total = rows if total is None else total
     count = f"{rows:,} of {total:,} rows" if rows < total else f"{total:,} rows"
+    count = "1 row" if total == 1 else count
     title = shortened(f"{table.spec.title} ({count})", width)
     if rows == 0:
         return f"{title}\n"
@@ -113,8 +117,8 @@ def _fitted(
     while True:
         natural = [_natural_width(column) for column in shown]
         least = [
-            cells if column.is_number else min(cells, MIN_TEXT_WIDTH)
-            for column, cells in zip(shown, natural, strict=True)
+            cells if column.is_number else min(cells, MIN_TEXT_WIDTH if at else MIN_FIRST_WIDTH)
+            for at, (column, cells) in enumerate(zip(shown, natural, strict=True))
         ]
         room = width - GAP * (len(shown) - 1)
         droppable = [column for column in shown[1:] if column.key not in keep] or shown[1:]

@@ -44,7 +44,8 @@ def _cells(character: str) -> int:
 
 
 def shortened(text: str, width: int) -> str:
-    """``text`` in at most ``width`` cells, shortened in the middle, where kernel names say least.
+    """``text`` in at most ``width`` cells, shortened in the middle: two thirds of what is left are
+    its start, one third its end.
 
     ``width`` of 1 leaves the ellipsis alone; below 1 nothing.
     """
@@ -53,8 +54,8 @@ def shortened(text: str, width: int) -> str:
     if width <= 1:
         return ELLIPSIS[:width] if width > 0 else ""
     room = width - 1
-    head = _fitting(text, room - room // 2)
-    tail = _fitting(text[::-1], room // 2)[::-1]
+    head = _fitting(text, room - room // 3)
+    tail = _fitting(text[::-1], room // 3)[::-1]
     return head + ELLIPSIS + tail
 
 

@@ -1,0 +1,62 @@
+"""The frame of the command: versions, help, start-up that loads nothing heavy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Done
+from torch_tb_profiler import __version__
+from torch_tb_profiler.cli import main, report_command, with_descending_sort
+
+Run = Callable[..., Done]
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out == f"torch-tb-profiler {__version__}\n"
+    assert "exit codes: 0 done" in run("--help").out
+    for command in ("report", "compare", "serve", "views"):
+        done = run(command, "--help")
+        assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("module", ["torch_tb_profiler", "torch_tb_profiler.cli"])
+def test_nothing_heavy_is_loaded_before_the_arguments_are_understood(module: str) -> None:
+    code = (
+        f"import sys, {module}; "
+        "print([m for m in ('numpy', 'polars', 'msgspec', 'werkzeug', 'fsspec', 'tensorboard', "
+        "'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "[]"
+
+
+def test_a_report_loads_no_server_and_no_cloud_client() -> None:
+    code = (
+        "import sys, torch_tb_profiler.cli.report_command; "
+        "print([m for m in ('werkzeug', 'fsspec', 'tensorboard', 'pandas', 'asyncio') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "[]"
+
+
+def test_a_descending_sort_needs_no_equals_sign() -> None:
+    assert with_descending_sort(["report", "x", "--sort", "-calls,name", "--limit", "3"]) == [
+        "report", "x", "--sort=-calls,name", "--limit", "3",
+    ]  # fmt: skip
+    assert with_descending_sort(["--sort", "calls"]) == ["--sort", "calls"]
+
+
+def test_an_interrupt_is_130_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report_command, "run", interrupted)
+    assert main(["report", "x"]) == 130
+    assert capsys.readouterr().err == ""

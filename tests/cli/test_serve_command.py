@@ -1,0 +1,60 @@
+"""``serve``: prints its address, answers there, tells what is wrong with place or address."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def server(resnet: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "torch_tb_profiler", "serve", str(resnet), "--port", "0",
+               "--cache-dir", str(tmp_path)]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=os.environ) as process:  # fmt: skip
+        yield process
+        process.kill()
+
+
+def test_it_prints_its_address_answers_and_ends_on_interrupt(
+    server: subprocess.Popen[str],
+) -> None:
+    assert server.stdout is not None
+    assert server.stderr is not None
+    address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+    assert address is not None
+    with urllib.request.urlopen(address.group() + "api/runs", timeout=20) as answer:
+        assert "runs" in json.load(answer)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(20) == 0
+    assert "Traceback" not in server.stderr.read()
+
+
+def test_a_place_that_does_not_exist_is_3(run: Run, tmp_path: Path) -> None:
+    done = run("serve", tmp_path / "missing", "--port", "0")
+    assert done.code == 3
+    assert "does not exist" in done.err
+
+
+def test_a_port_that_is_taken_is_2_with_the_next_step(run: Run, samples: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = run("serve", samples, "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert "--port" in done.err
+    assert run("serve", samples, "--port", "70000").code == 2
