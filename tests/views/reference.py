@@ -1,0 +1,247 @@
+"""A slow and independent reading of raw Kineto events: dicts, lists and plain sums.
+
+It shares no code with the package. Definitions: peer-behaviour §2.5, §2.6, §4 and §5, with design
+§6: a launch belongs to the innermost operator around it on its thread (without one, the innermost
+range), an absorbed double keeps its kernels. Times are whole ns.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RANGES = {"cpu_op", "operator", "user_annotation", "python"}
+DEVICE = {"kernel", "memcpy", "memset", "gpu_memcpy", "gpu_memset"}
+
+
+@dataclass(eq=False)
+class Node:
+    """A host range."""
+
+    name: str
+    start: int
+    dur: int
+    thread: tuple[str, str]
+    in_tables: bool
+    is_operator: bool
+    args: dict[str, Any]
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    work: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        return self.start + self.dur
+
+    def subtree(self) -> Iterable[Node]:
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.children
+
+
+@dataclass
+class Reading:
+    """What the reference understands of a file."""
+
+    operators: list[Node]
+    device: list[dict[str, Any]]
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """The events of a file."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        events: list[dict[str, Any]] = json.load(file)["traceEvents"]
+    return events
+
+
+def ns(time_us: float) -> int:
+    return round(time_us * 1000)
+
+
+def is_node(event: dict[str, Any]) -> bool:
+    return str(event.get("cat", "")).lower() in RANGES
+
+
+def is_call(event: dict[str, Any]) -> bool:
+    cat = str(event.get("cat", "")).lower()
+    return cat == "runtime" or cat.endswith(("_runtime", "_driver"))
+
+
+def is_operator(event: dict[str, Any]) -> bool:
+    """An operator event, shown in tables or not."""
+    name = event["name"]
+    ranges = (
+        "ProfilerStep#",
+        "Optimizer.step",
+        "Optimizer.zero_grad",
+        "enumerate(DataLoader)#",
+        "enumerate(DataPipe)#",
+    )
+    return event["cat"].lower() in ("cpu_op", "operator") and not name.startswith(ranges)
+
+
+def is_in_tables(event: dict[str, Any]) -> bool:
+    name = event["name"]
+    wrappers = ("DataParallel.forward", "DistributedDataParallel.forward")
+    return is_operator(event) and name not in wrappers and not name.startswith("Optimizer.")
+
+
+def read(events: Iterable[dict[str, Any]]) -> Reading:
+    """Nest, link, absorb."""
+    slices = [event for event in events if event.get("ph") == "X"]
+    threads: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for event in filter(is_node, slices):
+        key = (str(event["pid"]), str(event["tid"]))
+        node = Node(
+            event["name"],
+            ns(event["ts"]),
+            ns(event["dur"]),
+            key,
+            is_in_tables(event),
+            is_operator(event) or event["cat"] == "python",
+            event.get("args", {}),
+        )
+        threads[key].append(node)
+    for nodes in threads.values():
+        _nest(nodes)
+    device = [event for event in slices if str(event.get("cat", "")).lower() in DEVICE]
+    launched: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for event in device:
+        event["owner"] = None
+        launched[event["args"].get("correlation", -1)].append(event)
+    for event in filter(is_call, slices):
+        key = (str(event["pid"]), str(event["tid"]))
+        place = _innermost(threads[key], ns(event["ts"]))
+        owner = place
+        while owner is not None and not owner.is_operator:
+            owner = owner.parent
+        owner = owner or place
+        work = launched.get(event.get("args", {}).get("correlation", -2), [])
+        for piece in work:
+            piece["owner"] = owner
+        if place is not None and owner is not None:
+            place.calls.append(event)
+            owner.work += work
+    operators = [n for nodes in threads.values() for n in _absorbed(nodes) if n.in_tables]
+    return Reading(operators, device)
+
+
+def _nest(nodes: list[Node]) -> None:
+    stack: list[Node] = []
+    for node in sorted(nodes, key=lambda n: (n.start, -n.dur)):
+        while stack and node.start >= stack[-1].end:
+            stack.pop()
+        if stack:
+            assert node.end <= stack[-1].end, "the reference knows no crossing ranges"
+            node.parent = stack[-1]
+            stack[-1].children.append(node)
+        stack.append(node)
+
+
+def _innermost(nodes: list[Node], time: int) -> Node | None:
+    around = [node for node in nodes if node.start <= time < node.end]
+    return max(around, key=lambda n: (n.start, -n.dur), default=None)
+
+
+def _absorbed(nodes: list[Node]) -> list[Node]:
+    """The nodes without doubles: an operator whose only child is an operator of its name takes
+    that child's children, calls and work."""
+    gone: set[int] = set()
+    for node in sorted(nodes, key=lambda n: (n.start, -n.dur)):
+        if id(node) in gone:
+            continue
+        while (
+            len(node.children) == 1
+            and node.is_operator
+            and node.children[0].is_operator
+            and node.children[0].name == node.name
+        ):
+            [double] = node.children
+            gone.add(id(double))
+            node.children = double.children
+            node.calls += double.calls
+            for piece in double.work:
+                piece["owner"] = node
+            node.work += double.work
+    return [node for node in nodes if id(node) not in gone]
+
+
+def host_self(node: Node) -> int:
+    inner = sum(child.dur for child in node.children)
+    return node.dur - inner - sum(ns(call["dur"]) for call in node.calls)
+
+
+def device_self(node: Node) -> int:
+    return sum(ns(piece["dur"]) for piece in node.work)
+
+
+def device_total(node: Node) -> int:
+    return sum(device_self(inner) for inner in node.subtree())
+
+
+def operator_sums(
+    operators: Iterable[Node], key: Callable[[Node], Any]
+) -> dict[Any, tuple[int, float, float, float, float]]:
+    """Group → (calls, device self, device total, host self, host total), times in µs."""
+    sums: dict[Any, list[int]] = defaultdict(lambda: [0] * 5)
+    for node in operators:
+        row = (1, device_self(node), device_total(node), host_self(node), node.dur)
+        total = sums[key(node)]
+        for i, value in enumerate(row):
+            total[i] += value
+    return {group: (row[0], *(value / 1000 for value in row[1:])) for group, row in sums.items()}
+
+
+def kernel_key(piece: dict[str, Any]) -> tuple[Any, ...]:
+    """Name, operator, grid, block, registers, shared memory."""
+    args = piece["args"]
+    owner = piece["owner"]
+    return (
+        piece["name"],
+        None if owner is None else owner.name,
+        *(None if args.get(k) is None else json.dumps(args[k]) for k in ("grid", "block")),
+        args.get("registers per thread"),
+        args.get("shared memory"),
+    )
+
+
+def kernel_sums(
+    kernels: Iterable[dict[str, Any]], key: Callable[[dict[str, Any]], Any]
+) -> dict[Any, tuple[float | None, ...]]:
+    """Group → (calls, total, mean, min, max, blocks per SM, occupancy), times in µs."""
+    groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for piece in kernels:
+        groups[key(piece)].append(piece)
+    found: dict[Any, tuple[float | None, ...]] = {}
+    for group, pieces in groups.items():
+        durs = [ns(piece["dur"]) / 1000 for piece in pieces]
+        found[group] = (
+            len(durs),
+            sum(durs),
+            sum(durs) / len(durs),
+            min(durs),
+            max(durs),
+            _weighted(pieces, "blocks per SM"),
+            _weighted(pieces, "est. achieved occupancy %"),
+        )
+    return found
+
+
+def _weighted(pieces: list[dict[str, Any]], argument: str) -> float | None:
+    """Mean weighted by duration over the pieces that have the argument."""
+    even = all(piece["dur"] == 0 for piece in pieces)
+    known = [
+        (piece["args"][argument], 1 if even else piece["dur"])
+        for piece in pieces
+        if piece["args"].get(argument) is not None
+    ]
+    weight = sum(w for _, w in known)
+    return sum(v * w for v, w in known) / weight if weight else None
