@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 from collections.abc import Callable, Collection
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -46,7 +47,12 @@ def make_app_server(url: str, *, port: int, host: str, cache: CacheFolder | None
         raise OpenError(error.code, error.message, error.hint) from error
     catalog = Catalog([Place(url)], cache=cache)
     app = standalone_app(Site(catalog, "standalone"), allowed_hosts=allowed_hosts(host))
-    return make_server(host, port, app, threaded=True, request_handler=_QuietHandler)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Bound here, because werkzeug ends the process when it cannot bind.
+    with socket.create_server((host, port), family=family) as bound:
+        return make_server(
+            host, port, app, threaded=True, request_handler=_QuietHandler, fd=bound.fileno()
+        )
 
 
 def serve(
