@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -62,7 +63,8 @@ def _places(context: Any) -> list[Place]:
 
 
 def _named_place(part: str) -> Place:
-    """``name:path`` or a path alone, which may be a URL, start with a drive, or have colons."""
-    name, colon, path = part.partition(":")
-    is_path = is_url(part) or len(name) <= 1 or name[:1] in "/\\." or not path
-    return Place(part) if is_path or not colon else Place(path, name)
+    """``name:path``, or a path: one that is a URL, begins with a slash or has a drive."""
+    name, _, path = part.partition(":")
+    if is_url(part) or part.startswith("/") or os.path.splitdrive(part)[0] or not path:
+        return Place(part)
+    return Place(path, name)
