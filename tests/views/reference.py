@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -135,8 +136,9 @@ def read(events: Iterable[dict[str, Any]]) -> Reading:
 
 
 def _nest(nodes: list[Node]) -> None:
+    nodes.sort(key=lambda n: (n.start, -n.dur))
     stack: list[Node] = []
-    for node in sorted(nodes, key=lambda n: (n.start, -n.dur)):
+    for node in nodes:
         while stack and node.start >= stack[-1].end:
             stack.pop()
         if stack:
@@ -147,15 +149,19 @@ def _nest(nodes: list[Node]) -> None:
 
 
 def _innermost(nodes: list[Node], time: int) -> Node | None:
-    around = [node for node in nodes if node.start <= time < node.end]
-    return max(around, key=lambda n: (n.start, -n.dur), default=None)
+    """``nodes`` in order of start, longer first."""
+    last = bisect_right(nodes, time, key=lambda node: node.start)
+    node = nodes[last - 1] if last else None
+    while node is not None and node.end <= time:
+        node = node.parent
+    return node
 
 
 def _absorbed(nodes: list[Node]) -> list[Node]:
     """The nodes without doubles: an operator whose only child is an operator of its name takes
     that child's children, calls and work."""
     gone: set[int] = set()
-    for node in sorted(nodes, key=lambda n: (n.start, -n.dur)):
+    for node in nodes:
         if id(node) in gone:
             continue
         while (
