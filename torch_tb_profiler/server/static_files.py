@@ -32,7 +32,7 @@ FOREVER = "public, max-age=31536000, immutable"
 
 NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>PyTorch Profiler</title>
 <h1>The pages are not built</h1>
-<p>This is a source checkout without its front end. Build it with <code>make build</code> (needs
+<p>This is a source checkout without its front end. Build it with <code>make fe</code> (needs
 Node 20 or later), or install a wheel: <code>pip install torch-tb-profiler</code>.</p></html>"""
 
 
