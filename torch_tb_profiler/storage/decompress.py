@@ -7,12 +7,13 @@ the damage; the kind of damage is told, not raised.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from queue import Full, Queue
-from typing import Any
+from typing import Any, cast
 
 from isal import isal_zlib
 
+GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub declares an instance
 GZIP_MAGIC = b"\x1f\x8b"
 OUTPUT_BYTES = 1 << 20
 """Most bytes given out at once, so that memory does not follow the compression ratio."""
@@ -55,7 +56,7 @@ def _gunzipped(
                 break
         try:
             piece = stream.decompress(pending, OUTPUT_BYTES)
-        except isal_zlib.error:
+        except GZIP_ERROR:
             on_issue("gzip_corrupt")
             return
         if piece:
@@ -75,7 +76,7 @@ def _gunzipped(
 _END = object()
 
 
-def in_background(pieces: Iterable[bytes], depth: int = 16) -> Iterator[bytes]:
+def in_background(pieces: Iterable[bytes], depth: int = 16) -> Generator[bytes, None, None]:
     """Draw from ``pieces`` in a thread, at most ``depth`` ahead; errors are raised here.
 
     Decompression and reading release the interpreter lock, so they overlap with decoding.

@@ -36,6 +36,9 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Table
 from torch_tb_profiler.trace.quality import QualityReport
 
+USABLE_NS = 2**62
+"""Times beyond (the year 2116) are damage; below, adding two does not overflow."""
+
 UNNAMED = "(unnamed)"
 MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
 PHASES = ("X", "B", "E")
@@ -105,13 +108,13 @@ class _Maker:
     def _group(self, events: Sequence[Event]) -> Int32:
         """Number the distinct (phase, category, pid, tid); everything else follows from it."""
         groups = Interner()
-        keys = attrgetter("ph", "cat", "pid", "tid")
         try:
-            codes = np.array([groups[key] for key in map(keys, events)], np.int32)
+            numbers = [groups[e.ph, e.cat, e.pid, e.tid] for e in events]
         except TypeError:  # an id that is a list or an object
             groups.clear()
-            texts = [tuple(map(_hashable, keys(event))) for event in events]
-            codes = np.array([groups[key] for key in texts], np.int32)
+            keys = attrgetter("ph", "cat", "pid", "tid")
+            numbers = [groups[tuple(map(_hashable, keys(event)))] for event in events]
+        codes = np.array(numbers, np.int32)
         parts = list(groups)
         self.group_kind = np.array([kind_of(ph, cat) for ph, cat, _, _ in parts], np.int8)
         self.group_category = np.array(
@@ -132,14 +135,14 @@ class _Maker:
 
     def _track_codes(self, codes: Int32) -> tuple[Int32, Int32]:
         """Track and category code per event; only groups that are used get a number."""
-        for group in np.unique(codes):
+        for group in np.flatnonzero(np.bincount(codes, minlength=len(self.group_parts))):
             _, cat, pid, tid = self.group_parts[group]
             self.group_track[group] = self.tracks[text_of(pid), text_of(tid)]
             self.group_word[group] = text_codes([cat], self.strings)[0]
         return self.group_track[codes], self.group_word[codes]
 
-    def _times(self, events: Sequence[Event], name: str) -> Times:
-        times = to_ns(list(map(attrgetter(name), events)), self.exact)
+    def _times(self, values: list[Any]) -> Times:
+        times = to_ns(values, self.exact)
         self.batch.has_fraction |= times.has_fraction
         self.batch.quality.add("string_time", times.strings)
         return times
@@ -150,8 +153,8 @@ class _Maker:
         """The chosen events that have a usable time, their groups and times."""
         rows = list(compress(events, chosen))
         codes = codes[chosen]
-        ns = self._times(rows, "ts").ns
-        usable = ns != ABSENT
+        ns = self._times([event.ts for event in rows]).ns
+        usable = np.abs(ns) < USABLE_NS
         if not usable.all():
             self.batch.quality.add("event_without_time", int((~usable).sum()))
             return list(compress(rows, usable)), codes[usable], ns[usable]
@@ -159,7 +162,7 @@ class _Maker:
 
     def _names(self, events: Sequence[Event]) -> Int32:
         strings = self.strings
-        names = list(map(attrgetter("name"), events))
+        names = [event.name for event in events]
         if set(map(type, names)) <= {str}:
             return np.array([strings[name] for name in names], np.int32)
         self.batch.quality.add("missing_name", names.count(None))
@@ -199,9 +202,9 @@ class _Maker:
 
     def _durations(self, rows: list[Event], is_complete: npt.NDArray[np.bool_]) -> Int64:
         if is_complete.all():
-            return self._times(rows, "dur").ns
+            return self._times([event.dur for event in rows]).ns
         dur = np.full(len(rows), ABSENT, np.int64)
-        dur[is_complete] = self._times(list(compress(rows, is_complete)), "dur").ns
+        dur[is_complete] = self._times([event.dur for event in compress(rows, is_complete)]).ns
         return dur
 
     def _details(self, kind: Kind, args: tables.Args, at: Int64) -> None:
@@ -286,8 +289,8 @@ class _Maker:
         args = decode_args(structs.TRACK_ARGS, [e.args for e in rows], self.batch.quality)
         for event, arg in zip(rows, args, strict=True):
             key = (text_of(event.name), text_of(event.pid), text_of(event.tid))
-            value = arg.name if arg.name is not None else arg.labels
-            self.batch.declared[key] = value if value is not None else arg.sort_index
+            given = (arg.name, arg.labels, arg.sort_index)
+            self.batch.declared[key] = next((v for v in given if v is not None), None)
 
 
 def _hashable(value: Any) -> Any:

@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int8
+from torch_tb_profiler.trace.columns import Int8, Int32
 
 CATEGORIES: dict[str, Category] = {
     "operator": Category.OPERATOR,
@@ -42,7 +42,7 @@ CATEGORIES: dict[str, Category] = {
 }
 """Category as the file writes it, in lower case → ours."""
 
-UNKNOWN = np.int8(-1)
+UNKNOWN = -1
 """A category that is missing or that nobody knows; settled by track, arguments and name."""
 
 NAMED_RANGES: tuple[tuple[re.Pattern[str], Category], ...] = (
@@ -58,7 +58,7 @@ RANGE_CATEGORIES = (Category.OPERATOR, Category.ANNOTATION)
 RUNTIME_NAME = re.compile(r"(cuda|cu|hip|ur|ze)[A-Z]")
 
 
-def category_of(raw: str | None) -> np.int8:
+def category_of(raw: str | None) -> int:
     """The category behind the file's word for it; :data:`UNKNOWN` when there is none.
 
     Host API calls are recognised by their ending, so that a new vendor's are not lost.
@@ -67,31 +67,31 @@ def category_of(raw: str | None) -> np.int8:
         return UNKNOWN
     word = raw.lower()
     if word in CATEGORIES:
-        return np.int8(CATEGORIES[word])
+        return int(CATEGORIES[word])
     if word.endswith(("_runtime", "_driver")):
-        return np.int8(Category.RUNTIME)
+        return int(Category.RUNTIME)
     return UNKNOWN
 
 
-def range_category(name: str) -> np.int8:
+def range_category(name: str) -> int:
     """STEP, DATALOADER or OPTIMIZER for the profiler's own ranges, else :data:`UNKNOWN`."""
     for pattern, category in NAMED_RANGES:
         if pattern.match(name):
-            return np.int8(category)
+            return int(category)
     return UNKNOWN
 
 
-def category_without_word(name: str, on_device: bool) -> np.int8:
+def category_without_word(name: str, on_device: bool) -> int:
     """The category of a slice without any: by the row it stands on, then by its name."""
     if on_device:
         if name.startswith("Memcpy"):
-            return np.int8(Category.MEMCPY)
-        return np.int8(Category.MEMSET if name.startswith("Memset") else Category.KERNEL)
+            return int(Category.MEMCPY)
+        return int(Category.MEMSET if name.startswith("Memset") else Category.KERNEL)
     is_call = RUNTIME_NAME.match(name) is not None
-    return np.int8(Category.RUNTIME if is_call else Category.OPERATOR)
+    return int(Category.RUNTIME if is_call else Category.OPERATOR)
 
 
-def refine_ranges(category: Int8, name_code: np.ndarray, strings: list[str]) -> None:
+def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:
     """Turn the ranges the profiler names itself into their category, in place."""
     rows = np.flatnonzero(np.isin(category, [int(c) for c in RANGE_CATEGORIES]))
     codes, inverse = np.unique(name_code[rows], return_inverse=True)

@@ -7,37 +7,51 @@ events and practically nowhere else, because an object inside an event follows a
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 COMMON_KEYS = (b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"id", b"args")
 FIRST_KEY = re.compile(rb'[\s,]*\{\s*"([^"\\]{1,64})"\s*:')
 BACK_STEP_BYTES = 1 << 16
+OVERLAP_BYTES = 1024
+
+
+class Cut(NamedTuple):
+    """A place between two events: where the first ends, and where the next begins."""
+
+    end: int
+    start: int
 
 
 class Cuts:
-    """Finds event starts in pieces of one file."""
+    """Finds event starts in pieces of one file.
+
+    Attributes:
+        key: The first key of the first event.
+        learned: Matches between two events that begin with that key.
+        common: Matches between two events that begin with any usual key; may match elsewhere.
+    """
 
     def __init__(self, head: bytes) -> None:
         """Learn the first key from ``head``, which stands inside the event array."""
         found = FIRST_KEY.match(head)
         self.key = found[1] if found else b"ph"
-        self._learned = _between([self.key])
-        self._common = _between([*COMMON_KEYS, self.key])
+        self.learned = _between([self.key])
+        self.common = _between([*COMMON_KEYS, self.key])
 
     def first_after(self, piece: bytes, position: int) -> int:
         """Start of the first event that begins after ``position``; the length if none does."""
-        found = self._learned.search(piece, position)
+        found = self.learned.search(piece, position)
         return found.start(1) if found else len(piece)
 
-    def last_before(self, buffer: bytes | bytearray, start: int) -> int:
-        """Start of the last event that begins in ``buffer[start:]``; -1 if none is seen."""
-        for pattern in (self._learned, self._common):
-            low = len(buffer)
-            while low > start:
-                low = max(start, low - BACK_STEP_BYTES)
-                starts = [found.start(1) for found in pattern.finditer(buffer, low)]
-                if starts:
-                    return starts[-1]
-        return -1
+    def last(self, buffer: bytes, pattern: re.Pattern[bytes]) -> Cut | None:
+        """The last place in ``buffer`` where one event ends and another begins."""
+        low = len(buffer)
+        while low > 0:
+            high, low = low, max(0, low - BACK_STEP_BYTES)
+            found = list(pattern.finditer(buffer, low, min(len(buffer), high + OVERLAP_BYTES)))
+            if found:
+                return Cut(found[-1].start() + 1, found[-1].start(1))
+        return None
 
 
 def _between(keys: list[bytes]) -> re.Pattern[bytes]:

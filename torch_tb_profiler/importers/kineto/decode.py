@@ -13,9 +13,11 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.pieces import Piece
 from torch_tb_profiler.importers.kineto.repair import (
     decode_text,
     encode,
@@ -32,8 +34,9 @@ MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
 SEPARATOR = re.compile(rb"[\s,]*")
-NOT_AN_OBJECT = re.compile(rb"[^,\]{]*")
+SCALAR_VALUE = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])')
 LAST_END = re.compile(rb"\}(?=\s*,?\s*\])")
 
 
@@ -43,35 +46,49 @@ class Decoded:
 
     events: list[Event]
     tail: bytes | None = None
-    is_cut: bool = False
 
 
-def decode_piece(piece: bytes, cuts: Cuts, exact: bool, quality: QualityReport) -> Decoded:
-    """The events of ``piece``, which starts at an event or at the comma before one.
+def decode_piece(piece: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> Decoded:
+    """The events of one piece.
 
     Args:
-        piece: Bytes inside the event array; its last piece may hold what follows the array.
+        piece: A part of the event array.
         cuts: Where events begin in this file.
         exact: Decode times from their text.
         quality: Is told of every repair and loss.
     """
-    events = _decode_list(piece, exact)
-    if events is not None and not has_ambiguous_names(piece, events):
+    if piece.is_last:
+        return _Careful(piece.text, cuts, exact, quality).decoded
+    events = _decode_list(piece.text, exact)
+    if events is not None and not has_ambiguous_names(piece.text, events):
         return Decoded(events)
-    return _Careful(piece, cuts, exact, quality).decoded
+    return _Careful(piece.text[1:-1], cuts, exact, quality).decoded
 
 
-def has_ambiguous_names(piece: bytes, events: list[Event]) -> bool:
+def has_ambiguous_names(text: bytes, events: list[Event]) -> bool:
     """Whether some event may hold ``pid`` twice: then its name ended too early."""
-    count = piece.count(b'"pid"')
+    count = _count_word(text, PID_WORD)
+    if count == len(events):
+        return False
     return count > len(events) or count > sum(event.pid is not None for event in events)
 
 
-def _decode_list(piece: bytes, exact: bool) -> list[Event] | None:
+def _count_word(text: bytes, word: np.uint32) -> int:
+    """How often four bytes occur; twice as fast as ``bytes.count`` on large texts."""
+    size = word.itemsize
+    if len(text) < 2 * size:
+        return text.count(word.tobytes())
+    return sum(
+        int(np.count_nonzero(np.frombuffer(text, np.uint32, (len(text) - at) // size, at) == word))
+        for at in range(size)
+    )
+
+
+def _decode_list(text: bytes, exact: bool) -> list[Event] | None:
     try:
         if not exact:
-            return structs.EVENTS.decode(b"".join((b"[", piece, b"]")))
-        found = structs.EXACT_EVENTS.decode(b"".join((b"[", piece, b"]")))
+            return structs.EVENTS.decode(text)
+        found = structs.EXACT_EVENTS.decode(text)
     except DECODE_ERRORS:
         return None
     return [_with_exact_times(event) for event in found]
@@ -104,7 +121,7 @@ class _Careful:
         position = 0
         while position < len(piece) and self.decoded.tail is None:
             until = cuts.first_after(piece, position + STRETCH_BYTES)
-            events = _decode_list(piece[position:until].strip(b" \t\r\n,"), exact)
+            events = _decode_list(_as_list(piece[position:until]), exact)
             if events is not None and not has_ambiguous_names(piece[position:until], events):
                 self.decoded.events += events
                 position = until
@@ -133,16 +150,16 @@ class _Careful:
 
     def _skip(self, position: int) -> int:
         """Over something in the array that is no object."""
-        found = NOT_AN_OBJECT.match(self.piece, position)
-        end = found.end() if found else position
+        found = SCALAR_VALUE.match(self.piece, position)
+        end = found.end() if found else self.cuts.first_after(self.piece, position)
         self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
-        return max(end, position + 1)
+        return end
 
     def _event(self, position: int) -> int:
         """Read the event at ``position``; return where to go on."""
         if self.next_cut <= position:
             self.next_cut = self.cuts.first_after(self.piece, position)
-        fast = _decode_list(self.piece[position : self.next_cut].rstrip(b" \t\r\n,"), self.exact)
+        fast = _decode_list(_as_list(self.piece[position : self.next_cut]), self.exact)
         if fast is not None and len(fast) == 1:
             if not has_ambiguous_names(self.piece[position : self.next_cut], fast):
                 self.decoded.events += fast
@@ -185,7 +202,6 @@ class _Careful:
             if self._append(piece[position:end]):
                 return end
         if not ends:
-            self.decoded.is_cut = True
             return len(piece)
         self.quality.add("event_dropped", 1, _shown(piece[position : ends[0]]))
         return ends[0]
@@ -193,7 +209,7 @@ class _Careful:
     def _possible_ends(self, position: int) -> list[int]:
         """Ends of the event, nearest first: before the next events, or before the array's end."""
         piece = self.piece
-        ends = []
+        ends: list[int] = []
         start = position
         while len(ends) < MAX_ENDS:
             start = self.cuts.first_after(piece, start)
@@ -206,6 +222,10 @@ class _Careful:
         if not ends and stripped.endswith(b"}"):
             ends.append(len(stripped))
         return sorted(set(ends))
+
+
+def _as_list(text: bytes) -> bytes:
+    return b"[" + text.strip(b" \t\r\n,") + b"]"
 
 
 def event_of(value: dict[str, Any], text: str) -> Event:

@@ -24,16 +24,15 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     Table,
     Track,
-    empty_table,
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
 EPOCH_NS = 10**17
 """Times beyond this (three years in ns) count from the epoch, not from a base."""
 
-LONG_NS = 3600 * 10**9
+LONG_NS = 24 * 3600 * 10**9
 LONG_FACTOR = 10
-"""A slice is never cut below an hour or ten times the range of all starts."""
+"""A slice is never cut below a day or ten times the range of all starts."""
 
 TRACK_NUMBER = re.compile(r"(?:stream )?(\d{1,9})")
 
@@ -176,7 +175,7 @@ def _settle_durations(tables: dict[str, Table], quality: QualityReport) -> None:
     if not start.size:
         return
     extent = int(start.max()) - int(start.min())
-    huge = dur > max(LONG_NS, LONG_FACTOR * extent)
+    huge = dur > min(max(LONG_NS, LONG_FACTOR * extent), 2**62 - 1)
     if huge.any():
         quality.add("huge_duration", int(huge.sum()))
         end = int((start + np.where(huge, 0, dur)).max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from torch_tb_profiler.importers.kineto.repair import (
@@ -15,46 +16,58 @@ from torch_tb_profiler.importers.kineto.repair import (
 from torch_tb_profiler.trace.quality import QualityReport
 
 EVENTS = "traceEvents"
+BLANK = " \t\r\n\0"
 QUOTED_LINE = re.compile(r'^(\s*"[^"\n]*"\s*:\s*")(.*)("\s*,?\s*)$', re.MULTILINE)
 KEY = re.compile(r'"([^"\\\n]+)"\s*:\s*')
 
 
-def read_header(head: bytes, tail: bytes, quality: QualityReport) -> dict[str, Any]:
+def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict[str, Any]:
     """The top-level keys other than the events.
 
     Args:
         head: The text up to and with the opening bracket of the event array.
-        tail: The text behind its closing bracket, maybe cut, maybe with a second document.
+        tail: The text behind its closing bracket, maybe cut, maybe with a second document; None
+            when the file ends before the bracket.
         quality: Is told of repairs, of a missing end and of trailing text.
     """
-    before, after = decode_text(head, quality), decode_text(tail, quality)
+    before = decode_text(head, quality)
+    after = "}" if tail is None else decode_text(tail, quality)
     if before.lstrip().startswith("["):
-        quality.add("trailing_data", int(bool(after.strip(" \t\r\n\0"))))
+        quality.add("trailing_data", int(tail is not None and bool(after.strip(BLANK))))
         return {}
-    for text, issue in _readings(before, after):
+    found = _read(before, after, quality)
+    if found is None:
+        quality.add("truncated")
+        found = _read(before, "}", quality)
+        found = (_salvaged(before) if found is None else found) | _salvaged(after)
+    return {key: value for key, value in found.items() if key != EVENTS}
+
+
+def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
+    """The header as a whole; None when no reading of it is valid."""
+    for text, issues in _readings(f"{before}]{after}"):
         parsed = parse_lenient(text, len(text) - len(text.lstrip()))
         if parsed is None or not isinstance(parsed.value, dict):
             continue
-        if issue is not None:
+        for issue in issues:
             quality.add(issue)
-        quality.add("trailing_data", int(bool(text[parsed.end :].strip(" \t\r\n\0"))))
-        return {key: value for key, value in parsed.value.items() if key != EVENTS}
-    quality.add("truncated", int(bool(tail)))
-    return _salvaged(before) | _salvaged(after)
+        quality.add("trailing_data", int(bool(text[parsed.end :].strip(BLANK))))
+        return parsed.value
+    return None
 
 
-def _readings(before: str, after: str) -> list[tuple[str, str | None]]:
-    """The texts to try, best first, each with the issue it repairs."""
-    whole = f"{before}]{after}"
-    escaped = fix_escapes(whole)[0]
-    lines = QUOTED_LINE.sub(_with_escaped_quotes, escaped)
-    return [
-        (whole, None),
-        (escaped, "backslash_repaired"),
-        (fix_values(escaped)[0], "empty_value"),
-        (fix_values(lines)[0], "quote_repaired"),
-        (fix_values(fix_quotes(escaped))[0], "quote_repaired"),
-    ]
+def _readings(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The texts to try, best first, each with the issues it repairs."""
+    yield text, []
+    escaped, escapes = fix_escapes(text)
+    if escapes:
+        yield escaped, escapes
+    filled, values = fix_values(escaped)
+    if values:
+        yield filled, [*escapes, *values]
+    for quoted in (QUOTED_LINE.sub(_with_escaped_quotes, escaped), fix_quotes(escaped)):
+        filled, values = fix_values(quoted)
+        yield filled, [*escapes, "quote_repaired", *values]
 
 
 def _with_escaped_quotes(line: re.Match[str]) -> str:
@@ -67,7 +80,7 @@ def _salvaged(text: str) -> dict[str, Any]:
     position = 0
     while (key := KEY.search(text, position)) is not None:
         parsed = parse_lenient(text, key.end())
-        if parsed is not None and key[1] != EVENTS:
+        if parsed is not None:
             found[key[1]] = parsed.value
         position = parsed.end if parsed is not None else key.end()
     return found

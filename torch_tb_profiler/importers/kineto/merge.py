@@ -45,14 +45,21 @@ class Merger:
         self.quality.merge(batch.quality)
         self.has_fraction |= batch.has_fraction
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found that belongs to a trace."""
+        return not self.parts and not self.declared
+
     def _moved(
         self, column: str, values: npt.NDArray[Any], strings: Int32, tracks: Int32
     ) -> npt.NDArray[Any]:
         if column.endswith("_code"):
-            return strings[values]
-        if column == "track":
-            return tracks[values]
-        return values + self.slice_count if column == "slice" else values
+            values = strings[values]
+        elif column == "track":
+            values = tracks[values]
+        elif column == "slice":
+            values = values + self.slice_count
+        return values
 
     def table(self, name: str) -> Table:
         """One whole table; its parts are given up. Details are ordered by slice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
 from torch_tb_profiler.trace.columns import ABSENT, Table
@@ -20,7 +21,7 @@ def pair_begin_end(tables: dict[str, Table], quality: QualityReport) -> None:
     slices = tables["slices"]
     phase, start, track = slices[PHASE_COLUMN], slices["start_ns"], slices["track"]
     marks = np.flatnonzero(phase != 0)
-    order = marks[np.lexsort((marks, -_rank(phase[marks]), start[marks], track[marks]))]
+    order = marks[np.lexsort((marks, start[marks], track[marks]))]
     open_rows: list[int] = []
     current = -1
     for row in order.tolist():
@@ -37,10 +38,6 @@ def pair_begin_end(tables: dict[str, Table], quality: QualityReport) -> None:
             slices["dur_ns"][begin] = start[row] - start[begin]
     _close_open(open_rows, slices, quality)
     _drop_rows(tables, phase == END)
-
-
-def _rank(phase: np.ndarray) -> np.ndarray:
-    return np.zeros(phase.size, np.int8)
 
 
 def _match(open_rows: list[int], name_code: int, slices: Table) -> int | None:
@@ -63,7 +60,7 @@ def _close_open(open_rows: list[int], slices: Table, quality: QualityReport) -> 
     open_rows.clear()
 
 
-def _drop_rows(tables: dict[str, Table], gone: np.ndarray) -> None:
+def _drop_rows(tables: dict[str, Table], gone: npt.NDArray[np.bool_]) -> None:
     position = np.where(gone, ABSENT, np.cumsum(~gone) - 1)
     for name, table in tables.items():
         if name == "slices":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 
 PIECE_BYTES = 8 << 20
@@ -13,81 +13,110 @@ MAX_HEADER_BYTES = 256 << 20
 MAX_TAIL_BYTES = 16 << 20
 
 EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+FIRST_EVENT_BYTES = 4096
+SEARCH_BYTES = 1 << 18
+LONG_FACTOR = 4
+"""Without a cut at the learned key, one at any common key will do after this many pieces."""
+MAX_PIECE_BYTES = 1 << 29
+"""An event longer than this is given up, so that memory stays bounded."""
+
 KEY_OVERLAP = 64
 """A match that begins before the last chunk's end is not missed within this many bytes."""
 
 
+class Piece(NamedTuple):
+    """A part of the event array.
+
+    Attributes:
+        text: Whole events as a JSON list ``[{…},{…}]``. The last piece has no brackets of its
+            own: it holds the last event and whatever follows it.
+        is_last: Whether the file ends with this piece.
+    """
+
+    text: bytes
+    is_last: bool
+
+
 class Pieces:
-    """Iterates over pieces of the event array, each beginning at an event.
+    """Iterates over pieces of the event array.
 
     Attributes:
         header: The text before the events, ending with the opening bracket of the array.
         cuts: Where events begin.
-        rest: Bytes of the pieces that were not taken any more, up to a limit.
     """
 
-    def __init__(self, chunks: Iterator[bytes], name: str, piece_bytes: int = PIECE_BYTES) -> None:
-        """Read up to the first event.
-
-        Raises:
-            TraceFormatError: there is no event array.
-        """
+    def __init__(self, chunks: Iterator[bytes], piece_bytes: int = PIECE_BYTES) -> None:
+        """Read up to the first events."""
         self._chunks = chunks
         self._piece_bytes = piece_bytes
-        self._name = name
-        self.header, self._buffer = self._split_header()
-        while len(self._buffer) < 4096 and (chunk := next(chunks, b"")):
-            self._buffer += chunk
-        self.cuts = Cuts(bytes(self._buffer[:4096]))
+        self.header, self._start = self._split_header()
+        while len(self._start) < FIRST_EVENT_BYTES and (chunk := next(chunks, b"")):
+            self._start += chunk
+        self.cuts = Cuts(self._start[:FIRST_EVENT_BYTES])
 
-    def _split_header(self) -> tuple[bytes, bytearray]:
+    def _split_header(self) -> tuple[bytes, bytes]:
+        """The header, which ends with the bracket of the event array if there is one."""
         buffer = bytearray()
         searched = 0
         for chunk in self._chunks:
             buffer += chunk
-            start = buffer.lstrip()[:1]
-            if start == b"[":
+            if buffer.lstrip()[:1] == b"[":
                 at = buffer.index(b"[") + 1
-                return bytes(buffer[:at]), buffer[at:]
+                return bytes(buffer[:at]), bytes(buffer[at:])
             found = EVENTS_KEY.search(buffer, searched)
             if found:
-                return bytes(buffer[: found.end()]), buffer[found.end() :]
+                return bytes(buffer[: found.end()]), bytes(buffer[found.end() :])
             searched = max(0, len(buffer) - KEY_OVERLAP)
             if len(buffer) > MAX_HEADER_BYTES:
                 break
-        return bytes(buffer), bytearray()
+        return bytes(buffer), b""
 
     @property
-    def has_events_key(self) -> bool:
+    def has_events(self) -> bool:
         """Whether the header ends at an event array."""
         return self.header.endswith(b"[")
 
-    def __iter__(self) -> Iterator[bytes]:
-        buffer = self._buffer
-        searched = 0
+    def __iter__(self) -> Iterator[Piece]:
+        parts = [self._start]
+        size = len(self._start)
+        for chunk in self._gathered():
+            parts.append(chunk)
+            size += len(chunk)
+            if size < self._piece_bytes:
+                continue
+            is_long = size > LONG_FACTOR * self._piece_bytes
+            cut = self.cuts.last(chunk, self.cuts.common if is_long else self.cuts.learned)
+            if cut is not None:
+                parts[-1] = chunk[: cut.end]
+                yield _whole(parts)
+                parts = [chunk[cut.start :]]
+                size = len(parts[0])
+            elif size > MAX_PIECE_BYTES:
+                yield _whole(parts)
+                parts = []
+                size = 0
+        rest = b"".join(parts)
+        cut = self.cuts.last(rest, self.cuts.learned)
+        if cut is not None:
+            yield _whole([rest[: cut.end]])
+            rest = rest[cut.start :]
+        yield Piece(rest, is_last=True)
+
+    def _gathered(self) -> Iterator[bytes]:
+        """The chunks, small ones joined, so that a cut is searched in few of them."""
+        least = min(SEARCH_BYTES, self._piece_bytes)
+        parts: list[bytes] = []
+        size = 0
         for chunk in self._chunks:
-            buffer += chunk
-            if len(buffer) - searched < self._piece_bytes:
-                continue
-            cut = self.cuts.last_before(buffer, searched)
-            if cut < 0:
-                searched = len(buffer)
-                continue
-            piece = bytes(buffer[:cut])
-            del buffer[:cut]
-            searched = 0
-            yield piece.rstrip(b" \t\r\n,")
-        cut = self.cuts.last_before(buffer, 0)
-        if cut > 0:
-            yield bytes(buffer[:cut]).rstrip(b" \t\r\n,")
-            del buffer[:cut]
-        yield bytes(buffer)
+            parts.append(chunk)
+            size += len(chunk)
+            if size >= least:
+                yield b"".join(parts) if len(parts) > 1 else chunk
+                parts = []
+                size = 0
+        if parts:
+            yield b"".join(parts)
 
 
-def no_events(name: str, header: bytes) -> TraceFormatError:
-    """The error for a file without event array."""
-    return TraceFormatError(
-        "no_events" if header else "empty_file",
-        f"{name} holds no trace events.",
-        "Was the profiler stopped and the trace exported completely?",
-    )
+def _whole(parts: list[bytes]) -> Piece:
+    return Piece(b"".join((b"[", *parts, b"]")), is_last=False)

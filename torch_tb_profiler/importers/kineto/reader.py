@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 from torch_tb_profiler.importers.kineto.decode import decode_piece
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger
-from torch_tb_profiler.importers.kineto.pieces import MAX_TAIL_BYTES, PIECE_BYTES, Pieces, no_events
+from torch_tb_profiler.importers.kineto.pieces import (
+    MAX_TAIL_BYTES,
+    PIECE_BYTES,
+    Piece,
+    Pieces,
+)
+from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.kineto.times import InexactTimeError
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-def read_piece(piece: bytes, cuts: Cuts) -> Batch:
+def read_piece(piece: Piece, cuts: Cuts) -> Batch:
     """One piece of the event array as columns. Pure: may run in any process, in any order."""
     try:
         return _batch(piece, cuts, exact=False)
@@ -24,7 +31,7 @@ def read_piece(piece: bytes, cuts: Cuts) -> Batch:
         return _batch(piece, cuts, exact=True)
 
 
-def _batch(piece: bytes, cuts: Cuts, exact: bool) -> Batch:
+def _batch(piece: Piece, cuts: Cuts, exact: bool) -> Batch:
     quality = QualityReport()
     decoded = decode_piece(piece, cuts, exact, quality)
     batch = make_batch(decoded.events, exact)
@@ -53,9 +60,9 @@ def read(
     Raises:
         TraceFormatError: the text holds no event array.
     """
-    pieces = Pieces(iter(chunks), name, piece_bytes)
-    if not pieces.has_events_key:
-        raise no_events(name, pieces.header)
+    pieces = Pieces(iter(chunks), piece_bytes)
+    if not pieces.has_events:
+        raise no_events(pieces.header, name)
     merger = Merger()
     if quality is not None:
         merger.quality.merge(quality)
@@ -71,13 +78,35 @@ def read(
             break
     if tail is None:
         merger.quality.add("truncated")
-    header = read_header(pieces.header, tail or b"", merger.quality)
+    if pieces.header.strip() == b"[" and merger.is_empty:
+        raise no_trace(name, "none of its items is a trace event")
+    header = read_header(pieces.header, tail, merger.quality)
     return finish(merger, header)
 
 
-def _drained(stream: Iterator[bytes]) -> bytes:
+def no_events(header: bytes, name: str) -> TraceFormatError:
+    """The reason why a JSON text without event array is no trace."""
+    if parse_lenient(header.decode("utf-8", "replace")) is None:
+        return TraceFormatError(
+            "no_events",
+            f"{name} ends before its first event.",
+            "The recording process was probably stopped while writing: export the trace again.",
+        )
+    return no_trace(name, "it has no 'traceEvents' list")
+
+
+def no_trace(name: str, reason: str) -> TraceFormatError:
+    """The error for JSON of another kind."""
+    return TraceFormatError(
+        "not_a_trace",
+        f"{name} is JSON but no profiler trace: {reason}.",
+        "Name a file written by torch.profiler (export_chrome_trace, tensorboard_trace_handler).",
+    )
+
+
+def _drained(stream: Iterator[Piece]) -> bytes:
     """The rest of the file, as far as it can matter."""
     rest = bytearray()
     for piece in stream:
-        rest += piece[: MAX_TAIL_BYTES - len(rest)]
+        rest += piece.text[: MAX_TAIL_BYTES - len(rest)]
     return bytes(rest)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ CLOSING_QUOTE = re.compile(
     re.IGNORECASE,
 )
 MAX_NAME_ENDS = 8
+MAX_DIGITS = 4000
+"""Python refuses longer integers."""
 
 
 @dataclass(slots=True)
@@ -69,20 +72,33 @@ def parse_lenient(text: str, start: int = 0) -> Parsed | None:
         result = dict(items)
         repeated = frozenset()
         if len(result) != len(items):
-            keys = [key for key, _ in items]
-            repeated = frozenset(key for key in result if keys.count(key) > 1)
+            counts = Counter(key for key, _ in items)
+            repeated = frozenset(key for key, count in counts.items() if count > 1)
         return result
 
-    def no_number(_: str) -> None:
+    def constant(_: str) -> None:
         nonlocal no_numbers
         no_numbers += 1
 
     def number(digits: str) -> float | None:
         value = float(digits)
-        return value if abs(value) < float("inf") else no_number(digits)
+        if abs(value) < float("inf"):
+            return value
+        constant(digits)
+        return None
+
+    def integer(digits: str) -> int | None:
+        if len(digits) <= MAX_DIGITS:
+            return int(digits)
+        constant(digits)
+        return None
 
     decoder = json.JSONDecoder(
-        strict=False, object_pairs_hook=pairs, parse_constant=no_number, parse_float=number
+        strict=False,
+        object_pairs_hook=pairs,
+        parse_constant=constant,
+        parse_float=number,
+        parse_int=integer,
     )
     try:
         value, end = decoder.raw_decode(text, start)
@@ -211,10 +227,10 @@ def repaired_event(text: str, quality: QualityReport) -> dict[str, Any] | None:
         parsed = _whole(reading)
         if parsed is None or not isinstance(parsed.value, dict):
             continue
-        if "pid" in parsed.repeated:
-            restored = _unambiguous(reading)
-            if restored is not None:
-                parsed, issues = restored, [*issues, "ambiguous_name"]
+        restored = _unambiguous(reading) if "pid" in parsed.repeated else None
+        if restored is not None:
+            parsed = restored
+            quality.add("ambiguous_name", 1, text)
         for issue in issues:
             quality.add(issue, 1, text)
         quality.add("not_a_number", parsed.no_numbers)

@@ -7,9 +7,11 @@ the args are then decoded by a struct that names only what that kind of event ne
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import msgspec
+
+from torch_tb_profiler.trace.columns import ABSENT
 
 NO_ARGS = msgspec.Raw(b"{}")
 NOTHING = msgspec.Raw(b"")
@@ -43,94 +45,121 @@ class ExactEvent(msgspec.Struct, gc=False):
     args: msgspec.Raw = NO_ARGS
 
 
-SCALAR = Any
-LIST = msgspec.Raw
+class Field(NamedTuple):
+    """How one argument is decoded.
 
-LINK_FIELDS: dict[str, tuple[str, Any]] = {
-    "correlation": ("correlation", SCALAR),
-    "external_id": ("External id", SCALAR),
-    "external_id_old": ("external id", SCALAR),
+    Attributes:
+        key: Its key in the file.
+        default: What stands for an absent one; an undecoded ``Raw`` default leaves it undecoded.
+    """
+
+    key: str
+    default: Any
+
+
+Fields = dict[str, Field]
+"""Struct field → argument."""
+
+
+def _int(key: str) -> Field:
+    return Field(key, ABSENT)
+
+
+def _float(key: str) -> Field:
+    return Field(key, float("nan"))
+
+
+def _text(key: str) -> Field:
+    return Field(key, None)
+
+
+def _list(key: str) -> Field:
+    return Field(key, NOTHING)
+
+
+LINK_FIELDS: Fields = {
+    "correlation": _int("correlation"),
+    "external_id": _int("External id"),
+    "external_id_old": _int("external id"),
 }
-"""Struct field → (key in the file, how it is decoded)."""
-
-OPERATOR_FIELDS: dict[str, tuple[str, Any]] = {
-    "input_shape": ("Input Dims", LIST),
-    "input_shape_old": ("Input dims", LIST),
-    "input_type": ("Input type", LIST),
-    "concrete_inputs": ("Concrete Inputs", LIST),
-    "call_stack": ("Call stack", SCALAR),
-    "sequence_number": ("Sequence number", SCALAR),
-    "forward_thread": ("Fwd thread id", SCALAR),
-    "record_function_id": ("Record function id", SCALAR),
-    "python_caller_id": ("python_caller_id", SCALAR),
-}
-
-COLLECTIVE_FIELDS: dict[str, tuple[str, Any]] = {
-    "collective": ("Collective name", SCALAR),
-    "dtype": ("dtype", SCALAR),
-    "in_nelems": ("In msg nelems", SCALAR),
-    "out_nelems": ("Out msg nelems", SCALAR),
-    "group_size": ("Group size", SCALAR),
-    "group": ("Process Group Name", SCALAR),
-    "group_id": ("Process Group ID", SCALAR),
-    "group_description": ("Process Group Description", SCALAR),
-    "group_ranks": ("Process Group Ranks", SCALAR),
-    "sequence": ("Seq", SCALAR),
-    "src_rank": ("Src Rank", SCALAR),
-    "dst_rank": ("Dst Rank", SCALAR),
-    "is_async": ("Is asynchronized op", SCALAR),
-}
-
-PYTHON_FIELDS: dict[str, tuple[str, Any]] = {
-    "python_id": ("Python id", SCALAR),
-    "python_parent_id": ("Python parent id", SCALAR),
-    "module_id": ("Python module id", SCALAR),
-}
-
-DEVICE_FIELDS: dict[str, tuple[str, Any]] = {
-    "device": ("device", SCALAR),
-    "stream": ("stream", SCALAR),
-    "grid": ("grid", LIST),
-    "block": ("block", LIST),
-    "registers_per_thread": ("registers per thread", SCALAR),
-    "shared_memory_bytes": ("shared memory", SCALAR),
-    "blocks_per_sm": ("blocks per SM", SCALAR),
-    "warps_per_sm": ("warps per SM", SCALAR),
-    "est_achieved_occupancy_pct": ("est. achieved occupancy %", SCALAR),
-    "est_achieved_occupancy_pct_old": ("theoretical occupancy %", SCALAR),
-    "graph_node": ("graph node id", SCALAR),
-    "bytes": ("bytes", SCALAR),
-    "occupancy": ("occupancy", SCALAR),
+OPERATOR_FIELDS: Fields = {
+    "input_shape": _list("Input Dims"),
+    "input_shape_old": _list("Input dims"),
+    "input_type": _list("Input type"),
+    "concrete_inputs": _list("Concrete Inputs"),
+    "call_stack": _text("Call stack"),
+    "sequence_number": _int("Sequence number"),
+    "forward_thread": _int("Fwd thread id"),
+    "record_function_id": _int("Record function id"),
+    "python_caller_id": _text("python_caller_id"),
 }
 
-MEMORY_FIELDS: dict[str, tuple[str, Any]] = {
-    "device_type": ("Device Type", SCALAR),
-    "device": ("Device Id", SCALAR),
-    "address": ("Addr", SCALAR),
-    "bytes": ("Bytes", SCALAR),
-    "total_allocated_bytes": ("Total Allocated", SCALAR),
-    "total_reserved_bytes": ("Total Reserved", SCALAR),
+COLLECTIVE_FIELDS: Fields = {
+    "collective": _text("Collective name"),
+    "dtype": _text("dtype"),
+    "in_nelems": _int("In msg nelems"),
+    "out_nelems": _int("Out msg nelems"),
+    "group_size": _int("Group size"),
+    "group": _text("Process Group Name"),
+    "group_id": _text("Process Group ID"),
+    "group_description": _text("Process Group Description"),
+    "group_ranks": _text("Process Group Ranks"),
+    "sequence": _int("Seq"),
+    "src_rank": _int("Src Rank"),
+    "dst_rank": _int("Dst Rank"),
+    "is_async": _text("Is asynchronized op"),
 }
 
-TRACK_FIELDS: dict[str, tuple[str, Any]] = {
-    "name": ("name", SCALAR),
-    "labels": ("labels", SCALAR),
-    "sort_index": ("sort_index", SCALAR),
+PYTHON_FIELDS: Fields = {
+    "python_id": _int("Python id"),
+    "python_parent_id": _int("Python parent id"),
+    "module_id": _int("Python module id"),
+}
+
+DEVICE_FIELDS: Fields = {
+    "device": _int("device"),
+    "stream": _int("stream"),
+    "grid": _list("grid"),
+    "block": _list("block"),
+    "registers_per_thread": _int("registers per thread"),
+    "shared_memory_bytes": _int("shared memory"),
+    "blocks_per_sm": _float("blocks per SM"),
+    "warps_per_sm": _float("warps per SM"),
+    "est_achieved_occupancy_pct": _float("est. achieved occupancy %"),
+    "est_achieved_occupancy_pct_old": _float("theoretical occupancy %"),
+    "graph_node": _int("graph node id"),
+    "bytes": _int("bytes"),
+    "occupancy": _text("occupancy"),
+}
+
+MEMORY_FIELDS: Fields = {
+    "device_type": _int("Device Type"),
+    "device": _int("Device Id"),
+    "address": _int("Addr"),
+    "bytes": _int("Bytes"),
+    "total_allocated_bytes": _int("Total Allocated"),
+    "total_reserved_bytes": _int("Total Reserved"),
+}
+
+TRACK_FIELDS: Fields = {
+    "name": _text("name"),
+    "labels": _text("labels"),
+    "sort_index": _text("sort_index"),
 }
 
 
-def _decoder(name: str, *groups: dict[str, tuple[str, Any]]) -> msgspec.json.Decoder[Any]:
-    fields = {field: spec for group in groups for field, spec in group.items()}
+def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
+    fields = {name: field for group in groups for name, field in group.items()}
     struct = msgspec.defstruct(
         name,
         [
-            (field, kind, NOTHING if kind is msgspec.Raw else None)
-            for field, (_, kind) in fields.items()
+            (name, msgspec.Raw if field.default is NOTHING else Any, field.default)
+            for name, field in fields.items()
         ],
         gc=False,
-        rename={field: key for field, (key, _) in fields.items()},
+        rename={name: field.key for name, field in fields.items()},
     )
-    return cast("msgspec.json.Decoder[Any]", msgspec.json.Decoder(struct))
+    return msgspec.json.Decoder(struct)
 
 
 EVENTS = msgspec.json.Decoder(list[Event])

@@ -18,7 +18,7 @@ from torch_tb_profiler.importers.kineto.structs import (
     DEVICE_FIELDS,
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
-    PYTHON_FIELDS,
+    Fields,
 )
 from torch_tb_profiler.importers.kineto.values import (
     Interner,
@@ -27,6 +27,7 @@ from torch_tb_profiler.importers.kineto.values import (
     int_column,
     raw_codes,
     text_codes,
+    text_of,
 )
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Table
 from torch_tb_profiler.trace.quality import QualityReport
@@ -38,18 +39,17 @@ def _values(args: Args, field: str) -> list[Any]:
     return list(map(attrgetter(field), args))
 
 
-def has_fields(args: Args, fields: dict[str, tuple[str, Any]]) -> bool:
+def has_fields(args: Args, fields: Fields) -> bool:
     """Whether these structs were decoded with ``fields``."""
     return len(args) > 0 and all(hasattr(args[0], field) for field in fields)
 
 
 def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
     """Correlation and external id (spelled with a small e up to torch 1.11)."""
-    external = int_column(_values(args, "external_id"), quality)
-    if np.any(external == ABSENT):
-        old = int_column(_values(args, "external_id_old"), quality)
-        external = np.where(external == ABSENT, old, external)
-    return int_column(_values(args, "correlation"), quality), external
+    external = int_column([arg.external_id for arg in args], quality)
+    if np.all(external == ABSENT):
+        external = int_column([arg.external_id_old for arg in args], quality)
+    return int_column([arg.correlation for arg in args], quality), external
 
 
 def _keep(table: Table, rows: Int64, present: npt.NDArray[np.bool_]) -> Table:
@@ -73,18 +73,17 @@ def _any_present(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[
 def operator_table(args: Args, rows: Int64, strings: Interner, quality: QualityReport) -> Table:
     """The operator arguments of host slices."""
     assert has_fields(args, OPERATOR_FIELDS)
-    shape = raw_codes(_values(args, "input_shape"), strings)
-    if np.any(shape < 0):
-        old = raw_codes(_values(args, "input_shape_old"), strings)
-        shape = np.where(shape < 0, old, shape)
+    shape = raw_codes([arg.input_shape for arg in args], strings)
+    if np.all(shape < 0):
+        shape = raw_codes([arg.input_shape_old for arg in args], strings)
     table: Table = {
         "input_shape_code": shape,
-        "input_type_code": raw_codes(_values(args, "input_type"), strings),
-        "concrete_inputs_code": raw_codes(_values(args, "concrete_inputs"), strings),
+        "input_type_code": raw_codes([arg.input_type for arg in args], strings),
+        "concrete_inputs_code": raw_codes([arg.concrete_inputs for arg in args], strings),
         "call_stack_code": call_stacks(args, strings),
-        "sequence_number": int_column(_values(args, "sequence_number"), quality),
-        "forward_thread": int_column(_values(args, "forward_thread"), quality),
-        "record_function_id": int_column(_values(args, "record_function_id"), quality),
+        "sequence_number": int_column([arg.sequence_number for arg in args], quality),
+        "forward_thread": int_column([arg.forward_thread for arg in args], quality),
+        "record_function_id": int_column([arg.record_function_id for arg in args], quality),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
@@ -94,12 +93,11 @@ def call_stacks(args: Args, strings: Interner) -> Int32:
 
     torch 1.12 wrote the outermost frame first; it alone also wrote ``python_caller_id``.
     """
-    distinct = Interner()
-    codes = text_codes(_values(args, "call_stack"), distinct)
-    reverse = any(caller is not None for caller in _values(args, "python_caller_id"))
-    texts = [stack_text(text, reverse) for text in distinct]
-    final = text_codes(texts, strings)
-    return np.where(codes < 0, -1, final[codes]).astype(np.int32) if texts else codes
+    callers = [arg.python_caller_id for arg in args]
+    reverse = callers.count(None) < len(callers)
+    return text_codes(
+        [arg.call_stack for arg in args], strings, lambda text: stack_text(text_of(text), reverse)
+    )
 
 
 def stack_text(text: str, reverse: bool) -> str:
@@ -110,34 +108,42 @@ def stack_text(text: str, reverse: bool) -> str:
 
 def python_table(args: Args, rows: Int64, quality: QualityReport) -> Table:
     """The ids of python frames."""
-    table = {field: int_column(_values(args, field), quality) for field in PYTHON_FIELDS}
+    table = {
+        "python_id": int_column([arg.python_id for arg in args], quality),
+        "python_parent_id": int_column([arg.python_parent_id for arg in args], quality),
+        "module_id": int_column([arg.module_id for arg in args], quality),
+    }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
 
 def device_table(args: Args, rows: Int64, strings: Interner, quality: QualityReport) -> Table:
     """The launch arguments of kernels, copies, sets and other device slices."""
     assert has_fields(args, DEVICE_FIELDS)
-    occupancy = float_column(_values(args, "est_achieved_occupancy_pct"), quality)
-    if np.any(np.isnan(occupancy)):
-        old = float_column(_values(args, "est_achieved_occupancy_pct_old"), quality)
-        occupancy = np.where(np.isnan(occupancy), old, occupancy)
+    occupancy = float_column([arg.est_achieved_occupancy_pct for arg in args], quality)
+    if np.all(np.isnan(occupancy)):
+        occupancy = float_column([arg.est_achieved_occupancy_pct_old for arg in args], quality)
     table: Table = {
-        "device": int_column(_values(args, "device"), quality),
-        "stream": int_column(_values(args, "stream"), quality),
-        "grid_code": raw_codes(_values(args, "grid"), strings),
-        "block_code": raw_codes(_values(args, "block"), strings),
-        "registers_per_thread": int_column(_values(args, "registers_per_thread"), quality),
-        "shared_memory_bytes": int_column(_values(args, "shared_memory_bytes"), quality),
-        "blocks_per_sm": float_column(_values(args, "blocks_per_sm"), quality),
-        "warps_per_sm": float_column(_values(args, "warps_per_sm"), quality),
+        "device": int_column([arg.device for arg in args], quality),
+        "stream": int_column([arg.stream for arg in args], quality),
+        "grid_code": raw_codes([arg.grid for arg in args], strings),
+        "block_code": raw_codes([arg.block for arg in args], strings),
+        "registers_per_thread": int_column([arg.registers_per_thread for arg in args], quality),
+        "shared_memory_bytes": int_column([arg.shared_memory_bytes for arg in args], quality),
+        "blocks_per_sm": float_column([arg.blocks_per_sm for arg in args], quality),
+        "warps_per_sm": float_column([arg.warps_per_sm for arg in args], quality),
         "est_achieved_occupancy_pct": occupancy,
-        "graph_node": int_column(_values(args, "graph_node"), quality),
-        "bytes": int_column(_values(args, "bytes"), quality),
-        "occupancy_limit_code": text_codes(
-            map(limiting_factors, _values(args, "occupancy")), strings
-        ),
+        "graph_node": int_column([arg.graph_node for arg in args], quality),
+        "bytes": int_column([arg.bytes for arg in args], quality),
+        "occupancy_limit_code": _occupancy_limits(args, strings),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
+
+
+def _occupancy_limits(args: Args, strings: Interner) -> Int32:
+    given = [arg.occupancy for arg in args]
+    if given.count(None) == len(given):
+        return np.full(len(given), -1, np.int32)
+    return text_codes(list(map(limiting_factors, given)), strings)
 
 
 def limiting_factors(occupancy: Any) -> str | None:
@@ -162,7 +168,7 @@ def collective_table(
         if arg.collective is not None
         or arg.group is not None
         or arg.group_id is not None
-        or arg.in_nelems is not None
+        or arg.in_nelems != ABSENT
     ]
     if not marked:
         return None

@@ -20,6 +20,9 @@ EXACT_US = 2.0**53 / 1000
 
 MAX_US = (2**63 - 1) // 1000
 
+BEYOND_NS = 2**63 - 1
+"""Stands for a time too large to hold; its negative for one too small."""
+
 
 class InexactTimeError(Exception):
     """A time lost digits in a double; the times must be decoded from their text."""
@@ -30,7 +33,7 @@ class Times:
     """Nanoseconds with :data:`ABSENT` where there is no usable time.
 
     Attributes:
-        ns: The times.
+        ns: The times; plus or minus :data:`BEYOND_NS` for those that int64 does not hold.
         has_fraction: Whether any was written with decimals.
         strings: How many were written as text.
     """
@@ -50,8 +53,10 @@ def text_to_ns(text: str) -> int:
 
 
 def _decimal_to_ns(number: Decimal) -> int:
-    if not number.is_finite() or abs(number) > MAX_US:
+    if number.is_nan():
         return ABSENT
+    if abs(number) > MAX_US:
+        return BEYOND_NS if number > 0 else -BEYOND_NS
     return int((number * 1000).to_integral_value())
 
 
@@ -59,8 +64,8 @@ def value_to_ns(value: Any) -> int:
     """One decoded time value as nanoseconds; :data:`ABSENT` if it is none."""
     if isinstance(value, str):
         return text_to_ns(value)
-    if isinstance(value, int):
-        return int(value) * 1000 if abs(value) <= MAX_US else ABSENT
+    if isinstance(value, int) and not isinstance(value, bool):
+        return min(max(int(value) * 1000, -BEYOND_NS), BEYOND_NS)
     if isinstance(value, float):
         return _decimal_to_ns(Decimal(repr(value)))
     return _decimal_to_ns(value) if isinstance(value, Decimal) else ABSENT

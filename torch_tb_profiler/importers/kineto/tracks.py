@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch_tb_profiler.importers.kineto.values import ABSENT, int_column, text_of
-from torch_tb_profiler.trace.columns import Track
+from torch_tb_profiler.importers.kineto.values import int_column, text_of
+from torch_tb_profiler.trace.columns import ABSENT, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 

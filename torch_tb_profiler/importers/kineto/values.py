@@ -6,7 +6,8 @@ value, so that a number written as text, hexadecimal or ``N/A`` costs time and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -54,43 +55,29 @@ def _as_float(value: Any) -> float:
 
 
 def is_no_number(value: Any) -> bool:
-    """Whether a value stands for "no number": ``"N/A"``, ``"nan"``, a float NaN or inf."""
-    if isinstance(value, str):
-        return value.strip().lower() in NO_NUMBER_WORDS
-    return isinstance(value, float) and not (abs(value) < float("inf"))
+    """Whether a value is a word for "no number": ``"N/A"``, ``"nan"``, ``""``."""
+    return isinstance(value, str) and value.strip().lower() in NO_NUMBER_WORDS
 
 
 def int_column(values: list[Any], quality: QualityReport) -> Int64:
     """int64 column; None and what is no integer become ABSENT (``N/A`` and NaN are counted)."""
-    filled = [ABSENT if value is None else value for value in values]
-    try:
-        column = np.array(filled, np.int64) if _all_ints(filled) else None
-    except OverflowError:
-        column = None
-    if column is not None:
-        return column
-    quality.add("not_a_number", sum(map(is_no_number, filled)))
-    return np.array([_as_int(value) for value in filled], np.int64)
-
-
-def _all_ints(values: Sequence[Any]) -> bool:
-    return set(map(type, values)) <= {int, bool}
+    if set(map(type, values)) <= {int, bool}:
+        with suppress(OverflowError):
+            return np.array(values, np.int64)
+    quality.add("not_a_number", sum(map(is_no_number, values)))
+    return np.array([_as_int(value) for value in values], np.int64)
 
 
 def float_column(values: list[Any], quality: QualityReport) -> Float64:
-    """float64 column; None and what is no finite number become NaN (counted as above)."""
-    filled = [float("nan") if value is None else value for value in values]
-    if set(map(type, filled)) <= {int, float, bool}:
-        try:
-            column = np.array(filled, np.float64)
-        except OverflowError:
-            pass
-        else:
-            quality.add("not_a_number", int(np.isinf(column).sum()))
-            column[np.isinf(column)] = np.nan
-            return column
+    """float64 column; None and what is no finite number become NaN.
+
+    A float NaN is what the structs give for an absent one; only words for it are counted.
+    """
+    if set(map(type, values)) <= {int, float, bool}:
+        with suppress(OverflowError):
+            return np.array(values, np.float64)
     quality.add("not_a_number", sum(map(is_no_number, values)))
-    return np.array([_as_float(value) for value in filled], np.float64)
+    return np.array([_as_float(value) for value in values], np.float64)
 
 
 def flag_column(values: list[Any]) -> Int8:
@@ -110,15 +97,28 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def text_codes(values: Iterable[Any], strings: Interner) -> Int32:
-    """Dictionary codes of texts; None and empty text are -1."""
-    codes = [
-        -1
-        if value is None or value == ""
-        else strings[value if type(value) is str else text_of(value)]
-        for value in values
-    ]
-    return np.array(codes, np.int32)
+def text_codes(
+    values: list[Any],
+    strings: Interner,
+    normalise: Callable[[Any], str | None] = text_of,
+) -> Int32:
+    """Dictionary codes of texts, each distinct one normalised once; None and empty text are -1."""
+    if values.count(None) == len(values):
+        return np.full(len(values), -1, np.int32)
+    distinct = Interner()
+    try:
+        codes = np.array([distinct[value] for value in values], np.int32)
+    except TypeError:  # a list or an object
+        distinct.clear()
+        codes = np.array([distinct[text_of(value)] for value in values], np.int32)
+    return _final_codes(distinct, strings, normalise)[codes]
+
+
+def _final_codes(
+    distinct: Interner, strings: Interner, normalise: Callable[[Any], str | None]
+) -> Int32:
+    texts = [None if value is None else normalise(value) for value in distinct]
+    return np.array([strings[text] if text else -1 for text in texts], np.int32)
 
 
 def list_text(raw: bytes) -> str | None:
@@ -132,14 +132,8 @@ def list_text(raw: bytes) -> str | None:
     return None if value is None else str(value)
 
 
-def raw_codes(
-    raws: Iterable[msgspec.Raw],
-    strings: Interner,
-    normalise: Callable[[bytes], str | None] = list_text,
-) -> Int32:
-    """Dictionary codes of undecoded values, each distinct one normalised once."""
+def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
+    """Dictionary codes of undecoded lists in their one text form."""
     distinct = Interner()
-    codes = np.array([distinct[bytes(raw)] for raw in raws], np.int32)
-    texts = [normalise(raw) for raw in distinct]
-    final = np.array([-1 if text is None else strings[text] for text in texts], np.int32)
-    return final[codes] if codes.size else codes
+    codes = np.array([distinct[raw] for raw in map(bytes, raws)], np.int32)
+    return _final_codes(distinct, strings, list_text)[codes] if raws else codes
