@@ -1,0 +1,101 @@
+/** The frame: bar, rail, and the page of the view that the address names. */
+import { useEffect, useMemo } from "react";
+
+import { apiUrl } from "../api/client";
+import { forgetAnswers, useResource, useRuns, type Resource } from "../api/hooks";
+import type { Runs, ViewInfo, Views } from "../api/types";
+import { VIEWS } from "../generated/schema";
+import { pageOf } from "../pages";
+import { resolveTarget, traceQuery, type Target } from "../state/target";
+import { useParams } from "../state/urlStore";
+import { EmptyLogdir } from "./EmptyLogdir";
+import { Rail } from "./Rail";
+import { FailureCard, PendingCard } from "./SpanState";
+import { TopBar } from "./TopBar";
+
+const FIRST_VIEW = "overview";
+
+export function App() {
+  const params = useParams();
+  const runs = useRuns();
+  const known = runs.state === "ready" ? runs.data : null;
+  const target = useMemo(() => (known === null ? null : resolveTarget(known, params)), [known, params]);
+  const failed = target?.span.state === "failed";
+  const views = useResource<Views>(target === null || failed ? null : apiUrl("views", traceQuery(target)));
+  const list = useMemo(() => viewList(views), [views]);
+  const name = params["view"] ?? FIRST_VIEW;
+  const info = list.find((view) => view.name === name) ?? null;
+  useFreshAnswers(target);
+
+  return (
+    <div className="frame">
+      <TopBar runs={known} target={target} view={info} views={list} />
+      {target === null || failed ? <nav className="rail" aria-label="Views" /> : <Rail views={list} current={name} />}
+      <main className="main">
+        <Content runs={runs} target={target} views={views} info={info} name={name} />
+      </main>
+    </div>
+  );
+}
+
+/** While the trace is read the views are named already, but nothing is known of them. */
+function viewList(views: Resource<Views>): readonly ViewInfo[] {
+  if (views.state === "ready") return views.data.views;
+  if (views.state === "loading" && views.last !== null) return views.last.views;
+  return Object.entries(VIEWS).map(([name, view]) => ({
+    name,
+    title: "title" in view ? String(view.title) : name,
+    help: "",
+    scope: "trace",
+    available: false,
+    reason: "The trace is still being read.",
+    group_bys: [],
+  }));
+}
+
+/** A file that was written anew has other answers. */
+function useFreshAnswers(target: Target | null): void {
+  const file = target === null ? null : `${target.span.file} ${target.span.size_bytes}`;
+  useEffect(() => forgetAnswers, [file]);
+}
+
+interface ContentProps {
+  readonly runs: Resource<Runs>;
+  readonly target: Target | null;
+  readonly views: Resource<Views>;
+  readonly info: ViewInfo | null;
+  readonly name: string;
+}
+
+function Content({ runs, target, views, info, name }: ContentProps) {
+  if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
+  if (runs.state !== "ready") return <p className="soft">Asking the server which runs there are …</p>;
+  if (target === null) {
+    return runs.data.discovering ? <p className="soft">Looking for traces …</p> : <EmptyLogdir />;
+  }
+  if (target.unknown !== null) {
+    const failure = {
+      code: "unknown",
+      message: `There is no ${target.unknown} here.`,
+      hint: "Choose another above. A trace that is still being written appears when it is complete.",
+    };
+    return <FailureCard title="This link leads to nothing" failure={failure} />;
+  }
+  const { span } = target;
+  if (span.state === "failed" && span.error !== null) {
+    return <FailureCard title="This trace could not be read" file={span.file} failure={span.error} />;
+  }
+  if (views.state === "failed") return <FailureCard title="Cannot list the views" file={span.file} failure={views.failure} />;
+  if (views.state === "pending") return <PendingCard span={views.span} run={target.run} />;
+  if (views.state === "loading" && views.last === null) return <p className="soft">Opening the trace …</p>;
+  if (info === null) {
+    const failure = { code: "unknown", message: `There is no view “${name}”.`, hint: "Choose one on the left." };
+    return <FailureCard title="This link leads to nothing" failure={failure} />;
+  }
+  if (!info.available) {
+    const failure = { code: "missing", message: info.reason ?? "Nothing to show.", hint: "" };
+    return <FailureCard title={`${info.title}: nothing to show for this trace`} failure={failure} />;
+  }
+  const Page = pageOf(info.name);
+  return <Page key={info.name} info={info} target={target} />;
+}

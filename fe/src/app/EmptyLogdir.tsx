@@ -1,0 +1,50 @@
+/** No trace found: what is looked for, and how to make one. */
+import { useResource } from "../api/hooks";
+import { apiUrl } from "../api/client";
+import type { About } from "../api/types";
+import { copyText } from "../lib/download";
+
+const SNIPPET = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
+
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+             schedule=schedule(wait=1, warmup=1, active=3), record_shapes=True, profile_memory=True,
+             with_stack=True, on_trace_ready=tensorboard_trace_handler("LOGDIR")) as profiler:
+    for batch in loader:
+        train(batch); profiler.step()`;
+
+export function EmptyLogdir() {
+  const about = useResource<About>(apiUrl("about"));
+  const logdir = about.state === "ready" ? about.data.logdir : null;
+  const code = SNIPPET.replace("LOGDIR", logdir !== null && !/["\\\n]/.test(logdir) ? logdir : "log");
+  return (
+    <div className="page empty">
+      <section className="card">
+        <header>
+          <h2>No profiler trace here yet</h2>
+        </header>
+        <div className="body">
+          {logdir !== null && (
+            <p>
+              Looked in <span className="mono">{logdir}</span> and every folder below it.
+            </p>
+          )}
+          <p>
+            Traces are files named <span className="mono">WORKER.STAMP.pt.trace.json</span> or{" "}
+            <span className="mono">….pt.trace.json.gz</span>, as torch.profiler writes them. Each folder that holds some is a
+            run. New files appear here by themselves.
+          </p>
+          <p>These lines make one:</p>
+          <pre className="code">{code}</pre>
+          <p>
+            <button type="button" className="button" onClick={() => void copyText(code)}>
+              Copy these lines
+            </button>
+          </p>
+          <p className="soft">
+            A trace with another name opens when it is named directly: <span className="mono">torch-tb-profiler serve trace.json</span>
+          </p>
+        </div>
+      </section>
+    </div>
+  );
+}

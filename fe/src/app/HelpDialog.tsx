@@ -1,0 +1,126 @@
+/** Keys, the grammar of filters, and the few settings. */
+import { useEffect, useRef } from "react";
+
+import { EDITORS, type EditorName } from "../source/editor";
+import { saveEditorSettings, useEditorSettings } from "../source/settings";
+import { isTyping } from "./SearchBox";
+
+interface Props {
+  readonly open: boolean;
+  readonly onOpen: () => void;
+  readonly onClose: () => void;
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["/", "find a name in every view"],
+  ["?", "this page"],
+  ["← ↑ ↓ →", "move in a table"],
+  ["Enter", "open or close the row"],
+  ["Ctrl C", "copy the cell; with Shift the row"],
+  ["Shift click", "on a header: sort by one more column"],
+];
+
+const FILTERS: readonly (readonly [string, string])[] = [
+  ["gemm", "text that contains it; capitals do not matter"],
+  ["!nccl", "text that does not contain it"],
+  ["=aten::add", "exactly this text"],
+  [">100   <=5", "numbers, in the unit of the header"],
+  [">2ms   >1GB", "numbers with a unit of their own"],
+  ["10..20", "a range, both ends included"],
+  ["-", "no value;  !- any value"],
+];
+
+export function HelpDialog({ open, onOpen, onClose }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "?" && !isTyping(event.target)) onOpen();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [onOpen]);
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-label="Help and settings">
+      <div className="page-head">
+        <h1>Help and settings</h1>
+        <span style={{ flex: 1 }} />
+        <button type="button" className="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      <div className="columns help">
+        <section>
+          <h2>Keys</h2>
+          <Pairs rows={KEYS} keyed />
+        </section>
+        <section>
+          <h2>Filters of a column</h2>
+          <Pairs rows={FILTERS} keyed={false} />
+        </section>
+      </div>
+      <p>
+        Everything on screen stands in the address: a copied link shows a colleague the same. Each header says on hover what
+        its numbers mean; hover a number for its exact value, and a “–” for why there is none. “est.” marks estimates.
+      </p>
+      <EditorForm />
+    </dialog>
+  );
+}
+
+function Pairs({ rows, keyed }: { readonly rows: readonly (readonly [string, string])[]; readonly keyed: boolean }) {
+  return (
+    <dl className="facts">
+      {rows.map(([term, text]) => (
+        <div key={term} style={{ display: "contents" }}>
+          <dt>{keyed ? <kbd>{term}</kbd> : <code className="mono">{term}</code>}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function EditorForm() {
+  const settings = useEditorSettings();
+  return (
+    <section className="editor-form">
+      <h2>Jump to source</h2>
+      <label>
+        Editor
+        <select
+          className="field"
+          value={settings.editor}
+          onChange={({ target }) => saveEditorSettings({ ...settings, editor: target.value as EditorName })}
+        >
+          {Object.entries(EDITORS).map(([name, title]) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Paths in the trace start with
+        <input
+          className="field"
+          placeholder="/workspace"
+          value={settings.from}
+          onChange={({ target }) => saveEditorSettings({ ...settings, from: target.value })}
+        />
+      </label>
+      <label>
+        and lie here under
+        <input
+          className="field"
+          placeholder="/home/me/src/model"
+          value={settings.to}
+          onChange={({ target }) => saveEditorSettings({ ...settings, to: target.value })}
+        />
+      </label>
+    </section>
+  );
+}

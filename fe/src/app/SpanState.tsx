@@ -1,0 +1,95 @@
+/** A trace that is not there yet, or never will be: what happens to it, and what to do. */
+import type { Failure, Run, Span } from "../api/types";
+import { formatNumber, formatSeconds, formatValue } from "../lib/format";
+
+interface PendingProps {
+  readonly span: Span;
+  readonly run: Run | null;
+}
+
+export function PendingCard({ span, run }: PendingProps) {
+  const others = (run?.workers ?? [])
+    .flatMap((worker) => worker.spans.map((each) => ({ worker: worker.name, span: each })))
+    .filter(({ span: each }) => each.file !== span.file && (each.state === "parsing" || each.state === "failed"));
+  return (
+    <section className="card" aria-busy="true">
+      <header>
+        <h2>{span.state === "queued" ? "Waiting to read the trace" : "Reading the trace"}</h2>
+      </header>
+      <div className="body pending">
+        <Progress span={span} label={span.file} />
+        {others.map(({ worker, span: each }) => (
+          <Progress key={`${worker}/${each.name}`} span={each} label={each.file} />
+        ))}
+        <p className="soft">Pages appear as soon as they are ready. The next opening takes the parsed trace from the cache.</p>
+      </div>
+    </section>
+  );
+}
+
+function Progress({ span, label }: { readonly span: Span; readonly label: string }) {
+  const percent = Math.round(span.progress * 100);
+  return (
+    <div>
+      <p className="pending-line">
+        <span className="mono">{label}</span>
+        <span className="soft">{progressText(span)}</span>
+      </p>
+      <div className="meter" role="progressbar" aria-label={label} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100}>
+        <i style={{ width: `${percent}%` }} />
+      </div>
+    </div>
+  );
+}
+
+/** "42 % of 38.1 MiB, 120 MB/s, 3 s left". */
+export function progressText(span: Span): string {
+  if (span.state === "failed") return `failed: ${span.error?.message ?? "no reason given"}`;
+  if (span.state === "queued") return `${formatValue(span.size_bytes, "bytes")}, waiting`;
+  const parts = [`${Math.round(span.progress * 100)} % of ${formatValue(span.size_bytes, "bytes")}`];
+  if (span.mb_per_s !== null) parts.push(`${formatNumber(span.mb_per_s, span.mb_per_s < 10 ? 1 : 0)} MB/s`);
+  if (span.eta_s !== null) parts.push(span.eta_s < 1 ? "less than a second left" : `${formatSeconds(span.eta_s)} left`);
+  return parts.join(", ");
+}
+
+interface FailureProps {
+  readonly title: string;
+  readonly file?: string;
+  readonly failure: Failure;
+  readonly onRetry?: () => void;
+}
+
+export function FailureCard({ title, file, failure, onRetry }: FailureProps) {
+  return (
+    <section className="card failed" role="alert">
+      <header>
+        <h2>{title}</h2>
+      </header>
+      <div className="body">
+        <dl className="facts">
+          {file !== undefined && (
+            <>
+              <dt>File</dt>
+              <dd className="mono">{file}</dd>
+            </>
+          )}
+          <dt>Cause</dt>
+          <dd>{failure.message}</dd>
+          {failure.hint !== "" && (
+            <>
+              <dt>Next step</dt>
+              <dd>{failure.hint}</dd>
+            </>
+          )}
+        </dl>
+        {onRetry !== undefined && (
+          <p style={{ marginTop: 12 }}>
+            <button type="button" className="button" onClick={onRetry}>
+              Try again
+            </button>
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

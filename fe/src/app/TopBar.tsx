@@ -1,0 +1,109 @@
+/** Run ▸ worker ▸ span, the selection, search, theme and help. */
+import { useState } from "react";
+
+import type { Runs, ViewInfo } from "../api/types";
+import { navigate, useParams } from "../state/urlStore";
+import type { Target } from "../state/target";
+import { HelpDialog } from "./HelpDialog";
+import { MoonIcon, SunIcon } from "./icons";
+import { SearchBox } from "./SearchBox";
+import { SelectionControl } from "./SelectionControl";
+import { chooseTheme, useTheme } from "./theme";
+
+interface Props {
+  readonly runs: Runs | null;
+  readonly target: Target | null;
+  readonly view: ViewInfo | null;
+  readonly views: readonly ViewInfo[];
+}
+
+export function TopBar({ runs, target, view, views }: Props) {
+  const theme = useTheme();
+  const [helpOpen, setHelpOpen] = useState(false);
+  const other = theme === "dark" ? "light" : "dark";
+  return (
+    <div className="topbar" role="banner">
+      <span className="brand">PyTorch Profiler</span>
+      {runs !== null && target !== null && <Pickers runs={runs} target={target} allWorkers={view?.scope === "run"} />}
+      {target !== null && <SelectionControl />}
+      <span className="spacer" />
+      {target !== null && <SearchBox target={target} views={views} />}
+      <button
+        type="button"
+        className="button quiet icon"
+        title={`Switch to the ${other} theme`}
+        aria-label={`Switch to the ${other} theme`}
+        onClick={() => chooseTheme(other)}
+      >
+        {theme === "dark" ? <SunIcon /> : <MoonIcon />}
+      </button>
+      <button type="button" className="button quiet icon" title="Help and settings (?)" aria-label="Help and settings" onClick={() => setHelpOpen(true)}>
+        ?
+      </button>
+      <HelpDialog open={helpOpen} onOpen={() => setHelpOpen(true)} onClose={() => setHelpOpen(false)} />
+    </div>
+  );
+}
+
+interface PickersProps {
+  readonly runs: Runs;
+  readonly target: Target;
+  readonly allWorkers: boolean;
+}
+
+const NO_SELECTION = { steps: null, start_us: null, end_us: null };
+
+function Pickers({ runs, target, allWorkers }: PickersProps) {
+  const params = useParams();
+  const { run, worker, span } = target;
+  // Steps mean the same on another worker of the run; another run or span has its own.
+  return (
+    <div className="picker">
+      <Picker
+        label="Run"
+        names={runs.runs.map((each) => each.name)}
+        value={run.name}
+        onPick={(name) => navigate({ run: name, worker: null, span: null, ...NO_SELECTION })}
+      />
+      {allWorkers && run.workers.length > 1 ? (
+        <span className="soft">▸ all {run.workers.length} workers</span>
+      ) : (
+        <Picker
+          label="Worker"
+          names={run.workers.map((each) => each.name)}
+          value={worker.name}
+          onPick={(name) => navigate({ run: run.name, worker: name, span: params["span"], start_us: null, end_us: null })}
+        />
+      )}
+      <Picker
+        label="Span"
+        names={worker.spans.map((each) => each.name)}
+        value={span.name}
+        onPick={(name) => navigate({ run: run.name, worker: worker.name, span: name, ...NO_SELECTION })}
+      />
+    </div>
+  );
+}
+
+interface PickerProps {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly value: string;
+  readonly onPick: (name: string) => void;
+}
+
+function Picker({ label, names, value, onPick }: PickerProps) {
+  if (names.length < 2) return null;
+  return (
+    <>
+      {label !== "Run" && <span className="faint">▸</span>}
+      <select className="field" aria-label={label} title={`${label}: ${value}`} value={value} onChange={({ target }) => onPick(target.value)}>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {label === "Span" && /^\d+$/.test(name) ? `Span ${name}` : name === "" ? "(no name)" : name}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}

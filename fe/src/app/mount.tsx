@@ -1,0 +1,24 @@
+/** Starts the application in the document it finds: the standalone page, or TensorBoard's plugin frame. */
+import { createRoot } from "react-dom/client";
+
+import { setApiBase } from "../api/client";
+import { startUrlStore } from "../state/urlStore";
+import { App } from "./App";
+import { startTheme } from "./theme";
+import "./theme.css";
+import "./app.css";
+import "../table/table.css";
+import "../pages/pages.css";
+
+export function mount(apiBase: URL): void {
+  setApiBase(apiBase);
+  startTheme();
+  startUrlStore();
+  document.title ||= "PyTorch Profiler";
+  document.documentElement.lang ||= "en";
+  const root = document.createElement("div");
+  root.id = "torch-tb-profiler";
+  root.style.height = "100%";
+  document.body.append(root);
+  createRoot(root).render(<App />);
+}

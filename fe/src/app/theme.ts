@@ -1,0 +1,65 @@
+/** Light or dark: as chosen here once, else as TensorBoard shows itself, else as the system says. */
+import { useSyncExternalStore } from "react";
+
+export type Theme = "light" | "dark";
+
+const STORAGE_KEY = "torch-tb-profiler.theme";
+const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+const listeners = new Set<() => void>();
+let chosen: Theme | null = readChosen();
+
+function readChosen(): Theme | null {
+  try {
+    const stored = localStorage.getItem(STORAGE_KEY);
+    return stored === "light" || stored === "dark" ? stored : null;
+  } catch {
+    return null; // storage can be forbidden inside a frame
+  }
+}
+
+/** TensorBoard marks its body; another origin may not be looked at. */
+function hostBody(): HTMLElement | null {
+  try {
+    return window.parent === window ? null : window.parent.document.body;
+  } catch {
+    return null;
+  }
+}
+
+export function theme(): Theme {
+  if (chosen !== null) return chosen;
+  const host = hostBody();
+  const dark = host === null ? systemDark.matches : host.classList.contains("dark-mode");
+  return dark ? "dark" : "light";
+}
+
+function apply(): void {
+  document.documentElement.dataset["theme"] = theme();
+  for (const listener of listeners) listener();
+}
+
+export function startTheme(): void {
+  apply();
+  systemDark.addEventListener("change", apply);
+  const host = hostBody();
+  if (host !== null) new MutationObserver(apply).observe(host, { attributeFilter: ["class"] });
+}
+
+export function chooseTheme(next: Theme): void {
+  chosen = next;
+  try {
+    localStorage.setItem(STORAGE_KEY, next);
+  } catch {
+    // not remembered, but shown
+  }
+  apply();
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore(subscribe, theme);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,158 @@
+/** A chart with its title, legend and tools. ECharts arrives with the first one that is shown. */
+import type { ECharts } from "echarts/core";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+
+import { Popover } from "../app/Popover";
+import { useTheme } from "../app/theme";
+import { saveFile, saveUrl } from "../lib/download";
+import { chartColors } from "./colors";
+import { chartCsv } from "./csv";
+import { Legend } from "./Legend";
+import { chartOptions, zoomable } from "./options";
+import { isCurve, type ChartData, type ChartRange } from "./types";
+
+interface Props {
+  readonly title: string;
+  readonly help?: string;
+  readonly chart: ChartData;
+  readonly fileName: string;
+  readonly height: number;
+  /** "Use this range as selection"; without it a zoom is only a zoom. */
+  readonly onSelect?: (range: ChartRange) => void;
+  /** A click on a bar, by its place among the categories. */
+  readonly onPick?: (index: number) => void;
+  readonly extra?: ReactNode;
+}
+
+export function Chart({ title, help, chart, fileName, height, onSelect, onPick, extra }: Props) {
+  const theme = useTheme();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [range, setRange] = useState<ChartRange | null>(null);
+  const { element, instance } = useECharts();
+  const pick = useRef(onPick);
+  useEffect(() => {
+    pick.current = onPick;
+  });
+  const options = useMemo(
+    () => (instance === null ? null : chartOptions(chart, hidden, chartColors())),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the theme changes what chartColors() reads
+    [instance, chart, hidden, theme],
+  );
+
+  useEffect(() => {
+    if (instance === null || options === null) return;
+    instance.setOption(options, { notMerge: true });
+    setRange(null);
+    if (!zoomable(chart)) return;
+    instance.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
+    const onZoom = () => setRange(zoomedRange(instance, chart));
+    instance.on("datazoom", onZoom);
+    return () => {
+      instance.off("datazoom", onZoom);
+    };
+  }, [instance, options, chart]);
+
+  useEffect(() => {
+    if (instance === null) return;
+    const onClick = (event: { dataIndex?: number }) => {
+      if (event.dataIndex !== undefined) pick.current?.(event.dataIndex);
+    };
+    instance.on("click", onClick);
+    return () => {
+      instance.off("click", onClick);
+    };
+  }, [instance]);
+
+  const resetZoom = () => {
+    instance?.dispatchAction({ type: "dataZoom", start: 0, end: 100 });
+    setRange(null);
+  };
+  return (
+    <section className="card chart" aria-label={title}>
+      <header>
+        <h2 title={help}>{title}</h2>
+        {extra}
+        <span style={{ flex: 1 }} />
+        {range !== null && onSelect !== undefined && (
+          <button type="button" className="button" onClick={() => onSelect(range)}>
+            Use this range as selection
+          </button>
+        )}
+        {range !== null && (
+          <button type="button" className="button" onClick={resetZoom}>
+            Reset zoom
+          </button>
+        )}
+        <Popover label="Save" title="Save the picture or its data" className="button no-print">
+          {(close) => (
+            <div className="menu">
+              <button
+                type="button"
+                className="button"
+                onClick={() => {
+                  if (instance !== null) savePicture(instance, fileName);
+                  close();
+                }}
+              >
+                Picture as PNG
+              </button>
+              <button
+                type="button"
+                className="button"
+                onClick={() => {
+                  saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", chartCsv(chart));
+                  close();
+                }}
+              >
+                Data as CSV
+              </button>
+            </div>
+          )}
+        </Popover>
+      </header>
+      {chart.lines.length > 1 && <Legend chart={chart} hidden={hidden} onChange={setHidden} />}
+      <div ref={element} style={{ height }} role="img" aria-label={`Chart: ${title}`} />
+    </section>
+  );
+}
+
+function savePicture(instance: ECharts, fileName: string): void {
+  const background = chartColors().surface;
+  saveUrl(`${fileName}.png`, instance.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: background }));
+}
+
+/** What is zoomed to, or null when all is shown. */
+function zoomedRange(instance: ECharts, chart: ChartData): ChartRange | null {
+  const option = instance.getOption() as {
+    dataZoom?: { startValue?: number; endValue?: number; start?: number; end?: number }[];
+  };
+  const zoom = option.dataZoom?.[0];
+  if (zoom?.startValue === undefined || zoom.endValue === undefined) return null;
+  if ((zoom.start ?? 0) <= 0 && (zoom.end ?? 100) >= 100) return null;
+  if (isCurve(chart)) return { start: zoom.startValue, end: zoom.endValue };
+  return { start: Math.max(0, zoom.startValue), end: Math.min(chart.categories.length - 1, zoom.endValue) };
+}
+
+/** An instance in an element, resized with it and disposed of with it. */
+function useECharts() {
+  const element = useRef<HTMLDivElement>(null);
+  const [instance, setInstance] = useState<ECharts | null>(null);
+  useEffect(() => {
+    let created: ECharts | null = null;
+    let gone = false;
+    const observer = new ResizeObserver(() => created?.resize());
+    void import("./echarts").then(({ init }) => {
+      if (gone || element.current === null) return;
+      created = init(element.current, null, { renderer: "canvas" });
+      observer.observe(element.current);
+      setInstance(created);
+    });
+    return () => {
+      gone = true;
+      observer.disconnect();
+      created?.dispose();
+      setInstance(null);
+    };
+  }, []);
+  return { element, instance };
+}

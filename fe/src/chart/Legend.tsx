@@ -1,0 +1,34 @@
+/** Names and colours of the lines; each is a switch. */
+import { lineColor } from "./options";
+import type { ChartData } from "./types";
+
+interface Props {
+  readonly chart: ChartData;
+  readonly hidden: ReadonlySet<string>;
+  readonly onChange: (hidden: ReadonlySet<string>) => void;
+}
+
+export function Legend({ chart, hidden, onChange }: Props) {
+  const toggle = (name: string) => {
+    const next = new Set(hidden);
+    if (!next.delete(name)) next.add(name);
+    onChange(next);
+  };
+  return (
+    <div className="legend">
+      {chart.lines.map(({ name }) => (
+        <button
+          key={name}
+          type="button"
+          className="button quiet"
+          aria-pressed={!hidden.has(name)}
+          title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
+          onClick={() => toggle(name)}
+        >
+          <i className="swatch" style={{ background: `var(${lineColor(chart, name)})` }} />
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+/** A series of the server as a chart. */
+import type { Series } from "../api/types";
+import type { ChartData, CurveChart, Mark } from "./types";
+
+export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartData {
+  if (series.kind === "line" || series.kind === "stair") {
+    return {
+      kind: series.kind,
+      lines: series.lines,
+      x: { title: series.x_title, unit: series.x_unit },
+      y: { title: series.y_title, unit: series.y_unit },
+      marks,
+    } satisfies CurveChart;
+  }
+  const places = [...new Set(series.lines.flatMap((line) => line.x))].sort((a, b) => a - b);
+  return {
+    kind: series.kind,
+    horizontal: false,
+    categories: places.map(String),
+    lines: series.lines.map((line) => {
+      const byPlace = new Map(line.x.map((x, index) => [x, line.y[index] ?? null]));
+      return { name: line.name, values: places.map((x) => byPlace.get(x) ?? null) };
+    }),
+    categoryTitle: series.x_title,
+    value: { title: series.y_title, unit: series.y_unit },
+  };
+}

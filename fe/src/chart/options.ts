@@ -1,0 +1,207 @@
+/** From {@link ChartData} to what ECharts draws. */
+import type { EChartsCoreOption } from "echarts/core";
+
+import { exactValue, formatNumber, withUnit } from "../lib/format";
+import { shortenMiddle } from "../lib/shorten";
+import { scaleFor, type Scale } from "../lib/units";
+import type { ChartColors } from "./colors";
+import { colorVariable } from "./palette";
+import { tooltipElement, type TooltipRow } from "./tooltip";
+import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart } from "./types";
+
+const FONT_PX = 12;
+const LABEL_CHARACTERS = 44;
+
+export function chartOptions(chart: ChartData, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+  return {
+    animation: false,
+    textStyle: { fontFamily: "system-ui, sans-serif", fontSize: FONT_PX, color: colors.text },
+    // Out of sight, but what makes dragging zoom.
+    toolbox: { top: -100, feature: zoomable(chart) ? { dataZoom: { yAxisIndex: "none", filterMode: "none" } } : {} },
+    ...(isCurve(chart) ? curveOptions(chart, hidden, colors) : categoryOptions(chart, hidden, colors)),
+  };
+}
+
+/** Whether a range of it means something: not for a list of the largest. */
+export function zoomable(chart: ChartData): boolean {
+  return isCurve(chart) || !chart.horizontal;
+}
+
+/** The colour of a line keeps its place when others are hidden. */
+export function lineColor(chart: ChartData, name: string): string {
+  return colorVariable(name, chart.lines.findIndex((line) => line.name === name));
+}
+
+function tooltipBase(colors: ChartColors) {
+  return {
+    backgroundColor: colors.surface,
+    borderColor: colors.of("--line-strong"),
+    padding: 8,
+    textStyle: { color: colors.text, fontSize: FONT_PX },
+    confine: true,
+    transitionDuration: 0,
+  };
+}
+
+function axisBase(title: string, colors: ChartColors) {
+  return {
+    name: title,
+    nameLocation: "middle",
+    nameTextStyle: { color: colors.soft },
+    axisLine: { lineStyle: { color: colors.of("--line-strong") } },
+    axisTick: { lineStyle: { color: colors.of("--line-strong") } },
+    axisLabel: { color: colors.soft },
+    splitLine: { lineStyle: { color: colors.line } },
+  };
+}
+
+function titled(axis: Axis, scale: Scale): string {
+  return scale.label === "" ? axis.title : `${axis.title} (${scale.label})`;
+}
+
+/** Labels of an axis whose ticks lie in the base unit. */
+function tickLabel(scale: Scale): (value: number) => string {
+  return (value) => {
+    const shown = value / scale.divisor;
+    const digits = Math.abs(shown) >= 10 || shown === 0 ? 0 : Math.abs(shown) >= 1 ? 1 : 3;
+    return formatNumber(shown, Number.isInteger(shown) ? 0 : digits);
+  };
+}
+
+function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+  const lines = chart.lines.filter((line) => !hidden.has(line.name));
+  const stacked = chart.kind === "stacked_bar";
+  const scale = scaleFor(chart.value.unit, tallest(lines, stacked));
+  const names = {
+    type: "category",
+    data: [...chart.categories],
+    ...axisBase(chart.categoryTitle, colors),
+    nameGap: 28,
+    inverse: chart.horizontal,
+    axisTick: { show: false },
+    axisLabel: { color: colors.soft, formatter: (name: string) => shortenMiddle(name, LABEL_CHARACTERS) },
+    splitLine: { show: false },
+  };
+  const values = {
+    type: "value",
+    ...axisBase(titled(chart.value, scale), colors),
+    nameGap: chart.horizontal ? 26 : 44,
+    axisLabel: { color: colors.soft, formatter: tickLabel(scale) },
+  };
+  return {
+    grid: chart.horizontal
+      ? { left: 8, right: 24, top: 4, bottom: 28, containLabel: true }
+      : { left: 64, right: 16, top: 12, bottom: 44 },
+    xAxis: chart.horizontal ? values : names,
+    yAxis: chart.horizontal ? { ...names, name: "" } : values,
+    tooltip: {
+      ...tooltipBase(colors),
+      trigger: "axis",
+      axisPointer: { type: "shadow", shadowStyle: { color: colors.of("--hover"), opacity: 0.7 } },
+      formatter: (params: unknown) => categoryTooltip(chart, hidden, colors, firstIndex(params)),
+    },
+    series: lines.map((line) => ({
+      type: "bar",
+      name: line.name,
+      data: [...line.values],
+      ...(stacked ? { stack: "all" } : {}),
+      barMaxWidth: chart.horizontal ? 16 : 48,
+      barCategoryGap: chart.horizontal ? "25%" : "20%",
+      itemStyle: { color: colors.of(lineColor(chart, line.name)) },
+      emphasis: { disabled: true },
+    })),
+  };
+}
+
+function tallest(lines: CategoryChart["lines"], stacked: boolean): number {
+  const length = Math.max(0, ...lines.map((line) => line.values.length));
+  let largest = 0;
+  for (let index = 0; index < length; index++) {
+    const values = lines.map((line) => Math.abs(line.values[index] ?? 0));
+    largest = Math.max(largest, stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values));
+  }
+  return largest;
+}
+
+function firstIndex(params: unknown): number {
+  const first = (Array.isArray(params) ? params[0] : params) as { dataIndex?: number } | undefined;
+  return first?.dataIndex ?? -1;
+}
+
+function categoryTooltip(chart: CategoryChart, hidden: ReadonlySet<string>, colors: ChartColors, index: number): HTMLElement {
+  const name = chart.categories[index] ?? "";
+  const lines = chart.lines.filter((line) => !hidden.has(line.name));
+  const total = lines.reduce((sum, line) => sum + (line.values[index] ?? 0), 0);
+  const scale = scaleFor(chart.value.unit, total);
+  const stacked = chart.kind === "stacked_bar" && lines.length > 1;
+  const rows = lines.flatMap((line): TooltipRow[] => {
+    const value = line.values[index] ?? null;
+    if (stacked && value === 0) return [];
+    const share = stacked && value !== null && total > 0 ? `  ${formatNumber((100 * value) / total, 1)} %` : "";
+    const text = value === null ? "–" : withUnit(value, scale, chart.value.unit);
+    return [{ color: colors.of(lineColor(chart, line.name)), name: line.name, value: text + share }];
+  });
+  const title = chart.horizontal ? name : `${chart.categoryTitle} ${name}`;
+  return tooltipElement(title, rows, stacked ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
+}
+
+function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+  const lines = chart.lines.filter((line) => !hidden.has(line.name));
+  const xScale = scaleFor(chart.x.unit, Math.max(0, ...lines.map((line) => Math.abs(line.x.at(-1) ?? 0))));
+  const yScale = scaleFor(chart.y.unit, Math.max(0, ...lines.map((line) => largest(line.y))));
+  const value = (axis: Axis, scale: Scale, gap: number) => ({
+    type: "value",
+    ...axisBase(titled(axis, scale), colors),
+    nameGap: gap,
+    axisLabel: { color: colors.soft, formatter: tickLabel(scale), hideOverlap: true },
+  });
+  return {
+    grid: { left: 72, right: 24, top: 24, bottom: 44 },
+    xAxis: { ...value(chart.x, xScale, 28), min: "dataMin", max: "dataMax", splitLine: { show: false } },
+    yAxis: value(chart.y, yScale, 52),
+    tooltip: {
+      ...tooltipBase(colors),
+      trigger: "axis",
+      axisPointer: { type: "line", lineStyle: { color: colors.soft } },
+      formatter: (params: unknown) => curveTooltip(chart, colors, params),
+    },
+    series: lines.map((line, place) => ({
+      type: "line",
+      name: line.name,
+      data: line.x.map((x, index) => [x, line.y[index] ?? null]),
+      step: chart.kind === "stair" ? "end" : false,
+      showSymbol: false,
+      lineStyle: { width: 1.5 },
+      itemStyle: { color: colors.of(lineColor(chart, line.name)) },
+      emphasis: { disabled: true },
+      ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors) } : {}),
+    })),
+  };
+}
+
+function largest(values: readonly (number | null)[]): number {
+  let most = 0;
+  for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);
+  return most;
+}
+
+function markPoint(chart: CurveChart, colors: ChartColors) {
+  return {
+    symbol: "circle",
+    symbolSize: 8,
+    itemStyle: { color: colors.of("--bad") },
+    label: { color: colors.text, fontSize: FONT_PX, position: "top", formatter: ({ name }: { name: string }) => name },
+    data: chart.marks.map((mark) => ({ name: mark.label, coord: [mark.x, mark.y] })),
+  };
+}
+
+function curveTooltip(chart: CurveChart, colors: ChartColors, params: unknown): HTMLElement {
+  const points = (Array.isArray(params) ? params : [params]) as { seriesName: string; value: [number, number | null] }[];
+  const x = points[0]?.value[0] ?? 0;
+  const rows = points.map(({ seriesName, value }) => ({
+    color: colors.of(lineColor(chart, seriesName)),
+    name: seriesName,
+    value: value[1] === null ? "–" : withUnit(value[1], scaleFor(chart.y.unit, Math.abs(value[1])), chart.y.unit),
+  }));
+  return tooltipElement(`${chart.x.title} ${exactValue(x, chart.x.unit)}`, rows, null);
+}

@@ -1,0 +1,48 @@
+/** One colour per category, everywhere; other names get colours in a fixed order. */
+
+/** Category as the server names it → variable of `theme.css`. */
+const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
+  kernel: "--cat-kernel",
+  memcpy: "--cat-memcpy",
+  memset: "--cat-memset",
+  communication: "--cat-communication",
+  runtime: "--cat-runtime",
+  dataloader: "--cat-dataloader",
+  cpu_exec: "--cat-cpu-exec",
+  other: "--cat-other",
+  // What these are made of elsewhere keeps the colour it has in the steps.
+  computation: "--cat-kernel",
+  overlap: "--cat-cpu-exec",
+  transfer: "--cat-communication",
+  wait: "--cat-dataloader",
+};
+
+const ORDER = [
+  "--cat-kernel",
+  "--cat-dataloader",
+  "--cat-cpu-exec",
+  "--cat-communication",
+  "--cat-memcpy",
+  "--cat-runtime",
+  "--cat-memset",
+  "--cat-other",
+];
+
+/** "CPU Exec" and "cpu_exec_us" are one category. */
+export function categoryKey(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/g, "_")
+    .replace(/_(us|ns|bytes|pct)$/, "");
+}
+
+/** The CSS variable of a name; `index` decides for names that are no category. */
+export function colorVariable(name: string, index = 0): string {
+  return CATEGORY_VARIABLES[categoryKey(name)] ?? ORDER[index % ORDER.length] ?? "--cat-other";
+}
+
+/** For style attributes: `var(--cat-kernel)`. */
+export function cssColor(name: string, index = 0): string {
+  return `var(${colorVariable(name, index)})`;
+}

@@ -1,0 +1,47 @@
+/** Saving from the page. Nothing leaves the browser. */
+
+/** Offers `content` as a file to save. */
+export function saveFile(name: string, type: string, content: BlobPart): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  saveUrl(name, url);
+  // The click has started the download by then; a revoked address would end it in some browsers.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Offers an address (blob, data or same origin) as a file to save. */
+export function saveUrl(name: string, url: string): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = safeFileName(name);
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+/** A file name without what file systems refuse. */
+export function safeFileName(name: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
+  return name.replace(/[\u0000-\u001f<>:"/\\|?*]+/g, "_").slice(0, 120) || "export";
+}
+
+/** Puts `text` on the clipboard; false when the browser refuses. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+/** Inside a frame without clipboard permission the old way still works. */
+function copyBySelection(text: string): boolean {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "off-screen";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

@@ -1,0 +1,65 @@
+/**
+ * Numbers as people read them: thousands by a thin space, as many digits as tell something.
+ *
+ *     formatNumber(1204)      → "1 204"        formatNumber(12.3456, 3) → "12.346"
+ */
+import type { Scalar, Unit } from "../api/types";
+import { baseLabel, scaleFor, type Scale } from "./units";
+
+/** Narrow no-break space: groups digits without letting a line break there. */
+export const THIN_SPACE = "\u202f";
+export const NO_VALUE = "–";
+
+/** `value` with at most `digits` decimals and grouped thousands; "–0" never appears. */
+export function formatNumber(value: number, digits = 0): string {
+  if (!Number.isFinite(value)) return String(value);
+  const fixed = Math.abs(value).toFixed(digits);
+  const [whole = "0", fraction] = fixed.split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+  const sign = value < 0 && Number(fixed) !== 0 ? "−" : "";
+  return sign + grouped + (fraction === undefined ? "" : `.${fraction}`);
+}
+
+/** Decimals that a column with this largest shown value needs to keep three or four digits. */
+export function digitsFor(largestShown: number, whole: boolean): number {
+  if (whole) return 0;
+  const size = Math.abs(largestShown);
+  if (size >= 1000) return 1;
+  if (size >= 10) return 2;
+  return 3;
+}
+
+/** A single value outside a table, with its own best unit: `formatValue(1500, "us")` → "1.500 ms". */
+export function formatValue(value: Scalar, unit: Unit | null): string {
+  if (value === null) return NO_VALUE;
+  if (typeof value === "boolean") return value ? "Yes" : "No";
+  if (typeof value === "string") return value;
+  return withUnit(value, scaleFor(unit, Math.abs(value)), unit);
+}
+
+/** `value` (base unit) in `scale`, with the label. */
+export function withUnit(value: number, scale: Scale, unit: Unit | null): string {
+  const shown = value / scale.divisor;
+  const whole = value === 0 || (scale.divisor === 1 && Number.isInteger(value) && unit !== "pct");
+  const text = formatNumber(shown, unit === "pct" ? 1 : digitsFor(shown, whole));
+  return scale.label === "" ? text : `${text} ${scale.label}`;
+}
+
+/** The value as the server sent it, with the unit it counts in: for hover and copy. */
+export function exactValue(value: Scalar, unit: Unit | null): string {
+  if (value === null) return NO_VALUE;
+  if (typeof value === "boolean") return value ? "Yes" : "No";
+  if (typeof value === "string") return value;
+  const [whole = "0", fraction] = String(value).split(".");
+  const grouped = whole.includes("e") ? whole : whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE);
+  const text = fraction === undefined ? grouped : `${grouped}.${fraction}`;
+  const label = baseLabel(unit);
+  return label === "" ? text : `${text} ${label}`;
+}
+
+/** Seconds as people say them: "4 s", "2 min 10 s". */
+export function formatSeconds(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

@@ -1,0 +1,51 @@
+/** Single numbers with their meaning. */
+import type { Fact } from "../api/types";
+import { exactValue, formatValue } from "../lib/format";
+
+/** The few that come first, large. */
+export function BigFacts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <div className="big-facts">
+      {facts.map((fact) => (
+        <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact)}>
+          <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
+            {formatValue(fact.value, fact.unit)}
+          </b>
+          <small>
+            {fact.title}
+            {fact.scope !== null && `, ${fact.scope}`}
+          </small>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function FactList({ facts, title }: { readonly facts: readonly Fact[]; readonly title: string }) {
+  if (facts.length === 0) return null;
+  return (
+    <section className="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+      </header>
+      <div className="body">
+        <dl className="facts">
+          {facts.map((fact) => (
+            <div key={`${fact.key} ${fact.scope ?? ""}`} style={{ display: "contents" }} title={factTitle(fact)}>
+              <dt>
+                {fact.title}
+                {fact.scope !== null && `, ${fact.scope}`}
+              </dt>
+              <dd>{formatValue(fact.value, fact.unit)}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </section>
+  );
+}
+
+function factTitle(fact: Fact): string {
+  const exact = fact.value === null ? (fact.reason ?? "Not known.") : exactValue(fact.value, fact.unit);
+  return `${exact}\n${fact.help}`;
+}

@@ -1,0 +1,36 @@
+/** Any view: its findings, facts, charts and tables, as they come. */
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import { DataTable } from "../table/DataTable";
+import { FactList } from "./Facts";
+import { GroupBySwitch } from "./GroupBySwitch";
+import { Findings, QualityNotes } from "./Notes";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+export function GenericPage(props: PageProps) {
+  return (
+    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+      {({ view, source, fileName }) => (
+        <>
+          <Findings notes={view.notes} always={false} />
+          <FactList facts={view.facts} title="Numbers" />
+          {Object.entries(view.series).map(([name, series]) => (
+            <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={260} />
+          ))}
+          {Object.entries(view.tables).map(([name, table]) => (
+            <DataTable
+              key={`${name} ${view.selection.group_by ?? ""}`}
+              name={`${view.view}.${name}`}
+              table={table}
+              source={source(name)}
+              address={name}
+              fileName={fileName(name)}
+              notes={view.notes}
+            />
+          ))}
+          <QualityNotes notes={view.notes} always={false} />
+        </>
+      )}
+    </ViewFrame>
+  );
+}

@@ -1,0 +1,166 @@
+/** Kernels: the largest, how much runs on tensor cores, the table. */
+import type { Row, Table } from "../api/types";
+import { exactValue, formatNumber, withUnit } from "../lib/format";
+import { formatFilter } from "../lib/grammar";
+import { scaleFor } from "../lib/units";
+import { adjust, goToView, useParams, viewHref } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { GroupBySwitch } from "./GroupBySwitch";
+import { NestedView } from "./NestedView";
+import { Findings, QualityNotes } from "./Notes";
+import { FullName } from "./RowDetail";
+import { cellOf, hasColumn, textOf } from "./rows";
+import { TopChart, type Measure } from "./TopChart";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const MEASURES: readonly Measure[] = [
+  { key: "total_us", title: "Total" },
+  { key: "mean_us", title: "Mean" },
+  { key: "calls", title: "Calls" },
+];
+const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes"];
+
+export function KernelsPage(props: PageProps) {
+  return (
+    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+      {(context) => {
+        const { view, source, fileName } = context;
+        const table = view.tables["kernels"];
+        if (table === undefined) return null;
+        return (
+          <>
+            <Findings notes={view.notes} always={false} />
+            <div className="chart-row">
+              <TopChart
+                title="kernels"
+                table={table}
+                measures={MEASURES}
+                label={(row) => textOf(table, row, "name")}
+                fileName={fileName("top")}
+                onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
+              />
+              <TensorCoreShare table={table} />
+            </div>
+            <DataTable
+              key={view.selection.group_by ?? ""}
+              name={`kernels ${view.selection.group_by ?? ""}`}
+              table={table}
+              source={source("kernels")}
+              address="kernels"
+              fileName={fileName("kernels")}
+              notes={view.notes}
+              rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
+              detail={(row) => <KernelDetail context={context} table={table} row={row} />}
+            />
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+interface Share {
+  readonly name: string;
+  readonly filter: string;
+  readonly color: string;
+  readonly total: number;
+}
+
+/** Kernel time by whether the kernel used tensor cores; a kernel no rule knows is neither yes nor no. */
+export function tensorCoreShares(table: Table): Share[] {
+  const parts = [
+    { name: "Tensor cores used", filter: "yes", color: "var(--cat-cpu-exec)", value: true },
+    { name: "Not used", filter: "no", color: "var(--cat-dataloader)", value: false },
+    { name: "Not known", filter: "-", color: "var(--cat-other)", value: null },
+  ];
+  return parts.map(({ value, ...part }) => ({
+    ...part,
+    total: table.rows.reduce((sum, row) => {
+      const time = cellOf(table, row, "total_us");
+      return cellOf(table, row, "tensor_core_used") === value && typeof time === "number" ? sum + time : sum;
+    }, 0),
+  }));
+}
+
+function TensorCoreShare({ table }: { readonly table: Table }) {
+  const shares = tensorCoreShares(table);
+  const sum = shares.reduce((total, share) => total + share.total, 0);
+  const scale = scaleFor("us", Math.max(...shares.map((share) => share.total)));
+  if (!hasColumn(table, "tensor_core_used") || sum === 0) return null;
+  return (
+    <section className="card" aria-label="Tensor core share">
+      <header>
+        <h2 title="Kernel time by whether the kernel used tensor cores, over the rows of the table below">Tensor core share of kernel time</h2>
+      </header>
+      <div className="body">
+        <div className="split" aria-hidden="true">
+          {shares.map((share) => (
+            <i key={share.name} style={{ width: `${(100 * share.total) / sum}%`, background: share.color }} />
+          ))}
+        </div>
+        <table className="average">
+          <tbody>
+            {shares.map((share) => (
+              <tr key={share.name}>
+                <th scope="row">
+                  <i className="swatch" style={{ background: share.color }} />
+                  <button type="button" className="frame-link" title="Show these kernels" onClick={() => adjust({ "kernels.filter": `tensor_core_used=${share.filter}` })}>
+                    {share.name}
+                  </button>
+                </th>
+                <td title={exactValue(share.total, "us")}>{withUnit(share.total, scale, "us")}</td>
+                <td>{formatNumber((100 * share.total) / sum, 1)} %</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+interface DetailProps {
+  readonly context: ViewContext;
+  readonly table: Table;
+  readonly row: Row;
+}
+
+function KernelDetail({ context, table, row }: DetailProps) {
+  const params = useParams();
+  const name = textOf(table, row, "name");
+  const operator = textOf(table, row, "operator");
+  const link = { "operators.filter": formatFilter([{ key: "name", operator: "=", value: operator }]) };
+  return (
+    <>
+      <FullName name={name} />
+      {operator !== "" && (
+        <p>
+          Launched by{" "}
+          <a
+            href={viewHref(params, "operators", link)}
+            onClick={(event) => {
+              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+              event.preventDefault();
+              goToView("operators", link);
+            }}
+          >
+            {operator}
+          </a>
+        </p>
+      )}
+      {operator === "" && (
+        <NestedView
+          context={context}
+          view="kernels"
+          table="kernels"
+          title="By operator and launch"
+          groupBy="name+operator+launch"
+          filter={formatFilter([{ key: "name", operator: "=", value: name }])}
+          hidden={["name"]}
+          none="Nothing more is known of its launches."
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+/** A table of another view, filtered to what an open row is about. */
+import type { ReactNode } from "react";
+
+import { useView } from "../api/hooks";
+import type { Row, Table } from "../api/types";
+import { DataTable } from "../table/DataTable";
+import { PAGE_ROWS } from "../table/useRows";
+import type { ViewContext } from "./ViewFrame";
+
+interface Props {
+  readonly context: ViewContext;
+  readonly view: string;
+  readonly table: string;
+  readonly title: string;
+  readonly groupBy: string;
+  readonly filter: string;
+  readonly hidden: readonly string[];
+  /** What to say when there are no rows. */
+  readonly none: string;
+  readonly detail?: (table: Table, row: Row) => ReactNode;
+}
+
+export function NestedView(props: Props) {
+  const { context, view, title, detail } = props;
+  const query = { ...context.query, group_by: props.groupBy, table: props.table, filter: props.filter, limit: PAGE_ROWS };
+  const answer = useView(view, query);
+  if (answer.state === "failed") return <p className="soft">{`${title}: ${answer.failure.message}`}</p>;
+  const table = answer.state === "ready" ? answer.data.tables[props.table] : undefined;
+  if (table === undefined) return <p className="soft">{title} …</p>;
+  if (table.rows.length === 0) return <p className="soft">{`${title}: ${props.none}`}</p>;
+  return (
+    <DataTable
+      name={`nested ${view} ${props.groupBy}`}
+      // Whatever the server could not send with this many rows is not asked for inside a row.
+      table={{ ...table, row_count: table.rows.length }}
+      source={null}
+      title={title}
+      fileName={context.fileName(title)}
+      hiddenColumns={props.hidden}
+      maxHeight="320px"
+      detail={detail === undefined ? undefined : (row) => detail(table, row)}
+    />
+  );
+}

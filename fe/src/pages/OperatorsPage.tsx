@@ -1,0 +1,114 @@
+/** Operators: the largest, the table, and inside a row its call stacks and the kernels it launched. */
+import type { Row, Table } from "../api/types";
+import { formatFilter } from "../lib/grammar";
+import { adjust } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { GroupBySwitch } from "./GroupBySwitch";
+import { Findings, QualityNotes } from "./Notes";
+import { NestedView } from "./NestedView";
+import { hasColumn, textOf } from "./rows";
+import { FullName, StackDetail } from "./RowDetail";
+import { TopChart, type Measure } from "./TopChart";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const MEASURES: readonly Measure[] = [
+  { key: "device_self_us", title: "Device self" },
+  { key: "device_total_us", title: "Device total" },
+  { key: "host_self_us", title: "Host self" },
+  { key: "host_total_us", title: "Host total" },
+];
+
+export function OperatorsPage(props: PageProps) {
+  return (
+    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+      {(context) => {
+        const { view, source, fileName } = context;
+        const table = view.tables["operators"];
+        if (table === undefined) return null;
+        return (
+          <>
+            <Findings notes={view.notes} always={false} />
+            <TopChart
+              title="operators"
+              table={table}
+              measures={measuresOf(table)}
+              label={(row) => operatorLabel(table, row)}
+              fileName={fileName("top")}
+              onPick={(row) => adjust({ "operators.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
+            />
+            <DataTable
+              key={view.selection.group_by ?? ""}
+              name={`operators ${view.selection.group_by ?? ""}`}
+              table={table}
+              source={source("operators")}
+              address="operators"
+              fileName={fileName("operators")}
+              notes={view.notes}
+              rowId={(row) => ["name", "input_shape", "call_stack"].map((key) => textOf(table, row, key)).join(" ").trim()}
+              detail={(row) => <OperatorDetail context={context} table={table} row={row} />}
+            />
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+/** Measures with something in them; without a GPU, host time comes first. */
+function measuresOf(table: Table): readonly Measure[] {
+  const filled = MEASURES.filter(({ key }) => {
+    const index = table.columns.findIndex((column) => column.key === key);
+    return table.rows.some((row) => typeof row[index] === "number" && row[index] > 0);
+  });
+  return filled.length > 0 ? filled : MEASURES.slice(2);
+}
+
+function operatorLabel(table: Table, row: Row): string {
+  const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
+  return `${textOf(table, row, "name")} ${shape}`.trim();
+}
+
+interface DetailProps {
+  readonly context: ViewContext;
+  readonly table: Table;
+  readonly row: Row;
+}
+
+function OperatorDetail({ context, table, row }: DetailProps) {
+  const name = textOf(table, row, "name");
+  const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
+  const stack = textOf(table, row, "call_stack");
+  const sameShape = shape === "" ? [] : [{ key: "input_shape", operator: "=" as const, value: shape }];
+  return (
+    <>
+      <FullName name={name} />
+      {stack !== "" && <StackDetail stack={stack} />}
+      <div className="detail-columns">
+        <NestedView
+          context={context}
+          view="kernels"
+          table="kernels"
+          title="Launched kernels"
+          groupBy="name+operator+launch"
+          filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
+          hidden={["operator", "operator_tensor_core_eligible"]}
+          none="It launched no kernel in this selection."
+        />
+        {stack === "" && (
+          <NestedView
+            context={context}
+            view="operators"
+            table="operators"
+            title="Call stacks"
+            groupBy={shape === "" ? "name+call_stack" : "name+input_shape+call_stack"}
+            filter={formatFilter([{ key: "name", operator: "=", value: name }, ...sameShape, { key: "call_stack", operator: "!=", value: "-" }])}
+            hidden={["name", "input_shape", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct"]}
+            none="The recording holds no call stack of it (with_stack=True records them)."
+            detail={(nested, nestedRow) => <StackDetail stack={textOf(nested, nestedRow, "call_stack")} />}
+          />
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+/** The largest rows of a table as bars, by a measure that can be switched. */
+import type { Row, Table } from "../api/types";
+import { Chart } from "../chart/Chart";
+import type { CategoryChart } from "../chart/types";
+import { adjust, useParams } from "../state/urlStore";
+import { topRows } from "./rows";
+
+export interface Measure {
+  readonly key: string;
+  readonly title: string;
+}
+
+interface Props {
+  readonly title: string;
+  readonly table: Table;
+  /** The first is the default. */
+  readonly measures: readonly Measure[];
+  readonly label: (row: Row) => string;
+  readonly fileName: string;
+  readonly onPick?: (row: Row) => void;
+}
+
+const COUNTS = [5, 10, 20, 50];
+const DEFAULT_COUNT = 10;
+const BAR_PX = 22;
+const AXIS_PX = 48;
+
+export function TopChart({ title, table, measures, label, fileName, onPick }: Props) {
+  const params = useParams();
+  const measure = measures.find(({ key }) => key === params["by"]) ?? measures[0];
+  const count = Number(params["top"] ?? DEFAULT_COUNT) || DEFAULT_COUNT;
+  if (measure === undefined) return null;
+  const top = topRows(table, measure.key, count);
+  const column = table.columns.find(({ key }) => key === measure.key);
+  const chart: CategoryChart = {
+    kind: "bar",
+    horizontal: true,
+    categories: top.map(({ row }) => label(row)),
+    lines: [{ name: measure.title, values: top.map(({ value }) => value) }],
+    categoryTitle: "",
+    value: { title: measure.title, unit: column?.unit ?? null },
+  };
+  return (
+    <Chart
+      title={`Top ${Math.min(count, top.length)} ${title}`}
+      help={column?.help ?? ""}
+      chart={chart}
+      fileName={fileName}
+      height={AXIS_PX + BAR_PX * Math.max(1, top.length)}
+      onPick={(index) => {
+        const picked = top[index];
+        if (picked !== undefined) onPick?.(picked.row);
+      }}
+      extra={
+        <>
+          {measures.length > 1 && (
+            <span className="segmented no-print" role="group" aria-label="Measure">
+              {measures.map(({ key, title: name }) => (
+                <button
+                  key={key}
+                  type="button"
+                  className="button"
+                  aria-pressed={key === measure.key}
+                  onClick={() => adjust({ by: key === measures[0]?.key ? null : key })}
+                >
+                  {name}
+                </button>
+              ))}
+            </span>
+          )}
+          <select
+            className="field no-print"
+            aria-label="How many"
+            value={count}
+            onChange={({ target }) => adjust({ top: Number(target.value) === DEFAULT_COUNT ? null : target.value })}
+          >
+            {[...new Set([...COUNTS, count])]
+              .sort((a, b) => a - b)
+              .map((each) => (
+                <option key={each} value={each}>
+                  top {each}
+                </option>
+              ))}
+          </select>
+        </>
+      }
+    />
+  );
+}

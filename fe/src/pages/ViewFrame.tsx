@@ -1,0 +1,96 @@
+/** What every page does alike: asks for its view, and shows how far or why not. */
+import { useEffect, useState, type ReactNode } from "react";
+
+import type { Query } from "../api/client";
+import { useView, type Resource } from "../api/hooks";
+import type { View, ViewInfo } from "../api/types";
+import { FailureCard, PendingCard } from "../app/SpanState";
+import { selectionQuery, traceQuery, type Target } from "../state/target";
+import { useParams } from "../state/urlStore";
+import type { TableSource } from "../table/useRows";
+import { PAGE_ROWS } from "../table/useRows";
+
+export interface PageProps {
+  readonly info: ViewInfo;
+  readonly target: Target;
+}
+
+export interface ViewContext {
+  readonly info: ViewInfo;
+  readonly target: Target;
+  readonly view: View;
+  /** What was asked, without the rows: for tables that ask for more, and for other views. */
+  readonly query: Query;
+  /** Where the rows of a table of this view come from. */
+  readonly source: (table: string) => TableSource;
+  /** File name of an export: view, run, worker, span and what is exported. */
+  readonly fileName: (part: string) => string;
+}
+
+interface Props extends PageProps {
+  /** The table that can be too long to come whole; the first one when nothing is said. */
+  readonly longTable?: string;
+  /** Further parameters: a grouping, a baseline. */
+  readonly extra?: Query;
+  readonly head?: ReactNode;
+  readonly children: (context: ViewContext) => ReactNode;
+}
+
+export function ViewFrame({ info, target, longTable, extra, head, children }: Props) {
+  const params = useParams();
+  const trace = traceQuery(target);
+  const query: Query = {
+    ...(info.scope === "run" ? { ...trace, worker: null } : trace),
+    ...selectionQuery(params),
+    ...(info.group_bys.length > 0 ? { group_by: params["group_by"] } : {}),
+    ...extra,
+  };
+  const resource = useView(info.name, { ...query, table: longTable, limit: PAGE_ROWS });
+  const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
+  const context = (view: View): ViewContext => ({
+    info,
+    target,
+    view,
+    query,
+    source: (table) => ({ view: info.name, table, query }),
+    fileName: (part) => [info.name, part, target.run.name, target.worker.name, target.span.name].filter((name) => name !== "").join("_"),
+  });
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>{info.title}</h1>
+        <span className="soft">{info.help}</span>
+        <span style={{ flex: 1 }} />
+        {head}
+      </div>
+      {shown !== null ? (
+        <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
+          {children(context(shown))}
+        </div>
+      ) : (
+        <Waiting resource={resource} target={target} />
+      )}
+    </div>
+  );
+}
+
+function Waiting({ resource, target }: { readonly resource: Resource<View>; readonly target: Target }) {
+  const patient = usePatience();
+  if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
+  if (resource.state === "failed") {
+    return <FailureCard title="This view cannot be shown" file={target.span.file} failure={resource.failure} />;
+  }
+  return patient ? <p className="soft">Computing this view …</p> : null;
+}
+
+const PATIENCE_MS = 250;
+
+/** Most views answer at once; words that only flash would be noise. */
+function usePatience(): boolean {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return over;
+}

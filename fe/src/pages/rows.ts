@@ -1,0 +1,27 @@
+/** Reading rows by column key. */
+import type { Row, Scalar, Table } from "../api/types";
+
+export function cellOf(table: Table, row: Row, key: string): Scalar {
+  const index = table.columns.findIndex((column) => column.key === key);
+  return row[index] ?? null;
+}
+
+export function textOf(table: Table, row: Row, key: string): string {
+  const cell = cellOf(table, row, key);
+  return cell === null ? "" : String(cell);
+}
+
+export function hasColumn(table: Table, key: string): boolean {
+  return table.columns.some((column) => column.key === key);
+}
+
+/** The rows with the most of `key`, and how much that is; nulls and zeros are none of them. */
+export function topRows(table: Table, key: string, count: number): { row: Row; value: number }[] {
+  return table.rows
+    .flatMap((row) => {
+      const value = cellOf(table, row, key);
+      return typeof value === "number" && value > 0 ? [{ row, value }] : [];
+    })
+    .sort((a, b) => b.value - a.value)
+    .slice(0, count);
+}

@@ -1,0 +1,83 @@
+/**
+ * Jump to source: from a frame of a call stack to the line in an editor.
+ *
+ * Framed by VS Code's TensorBoard view, the frame is posted to the pages around, whose script opens
+ * the file; it listens only to messages of the origin it serves. Anywhere else the editor's own
+ * address opens it, after the recorded prefix of the path is replaced by the local one.
+ */
+export interface SourceLine {
+  readonly path: string;
+  /** Counted from 1, as in the trace; 0 when the trace does not know it. */
+  readonly line: number;
+}
+
+export type EditorName = "vscode" | "cursor" | "pycharm";
+
+export interface EditorSettings {
+  readonly editor: EditorName;
+  /** Recorded prefix → local prefix; empty means paths are as recorded. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export const EDITORS: Readonly<Record<EditorName, string>> = {
+  vscode: "VS Code",
+  cursor: "Cursor",
+  pycharm: "PyCharm",
+};
+
+const FRAME_PAREN = /^(.+?)\((\d+)\)(?::\s*(.*))?$/;
+const FRAME_COLON = /^(.+?):(\d+)(?::\s*(.*)|\s+(.*))?$/;
+
+/** A frame of a call stack: `train.py(12): step`, the form traces use, or `train.py:12: step`. */
+export function parseFrame(text: string): { source: SourceLine; name: string } | null {
+  const frame = text.trim();
+  const match = FRAME_PAREN.exec(frame) ?? FRAME_COLON.exec(frame);
+  if (match === null) return null;
+  const [, path = "", line = "0", name, other] = match;
+  // Builtins such as `<built-in method ...>` and torch's own C++ frames have no file to open.
+  if (path.startsWith("<") || !/[./\\]/.test(path)) return null;
+  return { source: { path, line: Number(line) }, name: name ?? other ?? "" };
+}
+
+/** `path` with the recorded prefix replaced; prefixes end at a folder, so `/work` does not match `/workspace`. */
+export function mapPath(path: string, { from, to }: EditorSettings): string {
+  const prefix = from.replace(/[\\/]+$/, "");
+  if (prefix === "" || !path.startsWith(prefix)) return path;
+  const rest = path.slice(prefix.length);
+  if (rest !== "" && !/^[\\/]/.test(rest)) return path;
+  return to.replace(/[\\/]+$/, "") + rest;
+}
+
+/** The address that makes the chosen editor open the line. */
+export function editorUrl({ path, line }: SourceLine, settings: EditorSettings): string {
+  const local = mapPath(path, settings).replace(/\\/g, "/");
+  const encoded = local.split("/").map((part) => encodeURIComponent(part).replace(/%3A/g, ":")).join("/");
+  if (settings.editor === "pycharm") return `pycharm://open?file=${encodeURIComponent(local)}&line=${Math.max(1, line)}`;
+  const absolute = encoded.startsWith("/") ? encoded : `/${encoded}`;
+  return `${settings.editor}://file${absolute}:${Math.max(1, line)}`;
+}
+
+/** What VS Code's view listens for. */
+export interface SourceMessage {
+  readonly filename: string;
+  /** Counted from 0: a frame whose line is unknown (0) cannot be sent. */
+  readonly line: number;
+}
+
+export function sourceMessage({ path, line }: SourceLine): SourceMessage | null {
+  return line < 1 ? null : { filename: path, line: line - 1 };
+}
+
+/** Web hosts VS Code in a browser serves its frames from. */
+const VSCODE_WEB = /^https:\/\/([a-z0-9-]+\.)*vscode-cdn\.net$/;
+const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Whether a page of this origin around us may learn paths of the trace: VS Code's own frames, or a
+ * page of this machine. Any other page that frames us must not.
+ */
+export function mayReceiveSource(origin: string, ownOrigin: string): boolean {
+  if (origin === ownOrigin) return false;
+  return origin.startsWith("vscode-webview://") || VSCODE_WEB.test(origin) || LOOPBACK.test(origin);
+}

@@ -1,0 +1,45 @@
+/** Does what `editor.ts` describes, in this window. */
+import { editorUrl, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
+
+interface Ancestor {
+  readonly page: Window;
+  readonly origin: string;
+}
+
+/** The pages around this frame, nearest first, with their origins where the browser tells. */
+function ancestors(): Ancestor[] {
+  const origins = window.location.ancestorOrigins as DOMStringList | undefined;
+  const found: Ancestor[] = [];
+  let page: Window = window;
+  for (const origin of origins ?? []) {
+    page = page.parent;
+    found.push({ page, origin });
+  }
+  return found;
+}
+
+/** Pages around us that open source lines. */
+function listeners(): Ancestor[] {
+  return ancestors().filter(({ origin }) => mayReceiveSource(origin, window.location.origin));
+}
+
+/** Why a frame cannot be opened, or null. */
+export function cannotJump(source: SourceLine): string | null {
+  return source.line < 1 ? "The trace does not say which line this is." : null;
+}
+
+export function jumpToSource(source: SourceLine, settings: EditorSettings): void {
+  const message = sourceMessage(source);
+  if (message === null) return;
+  const pages = listeners();
+  for (const { page, origin } of pages) page.postMessage(message, origin);
+  if (pages.length === 0) openEditor(editorUrl(source, settings));
+}
+
+/** A link that is clicked, not a navigation: the page stays when no program takes the address. */
+function openEditor(url: string): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.rel = "noopener";
+  link.click();
+}

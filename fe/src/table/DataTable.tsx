@@ -1,0 +1,155 @@
+/** The one table of the application: see `ui.md`, "Tables". */
+import { useId, useMemo, useState, type ReactNode } from "react";
+
+import type { Note, Row, Table } from "../api/types";
+import { GridBody, type GridItem } from "./GridBody";
+import { columnViews } from "./columnView";
+import { useColumnLayout } from "./columnLayout";
+import { FilterRow, TitleRow } from "./HeaderRow";
+import { Toolbar } from "./Toolbar";
+import { Tree } from "./tree";
+import { useElementWidth } from "./useElementWidth";
+import { allRows, useRows, type TableSource } from "./useRows";
+import { useTableState } from "./useTableState";
+
+export interface DataTableProps {
+  readonly name: string;
+  readonly table: Table;
+  /** Where more rows come from; null for tables made in the page. */
+  readonly source: TableSource | null;
+  /** Prefix of the table's state in the address; null for tables inside rows. */
+  readonly address?: string | null;
+  readonly fileName: string;
+  readonly title?: ReactNode;
+  /** What opening a row shows. */
+  readonly detail?: (row: Row) => ReactNode;
+  /** What tells a row from the others, for the address; needed with `detail`. */
+  readonly rowId?: (row: Row) => string;
+  readonly hiddenColumns?: readonly string[];
+  readonly notes?: readonly Note[];
+  readonly maxHeight?: string;
+  readonly extra?: ReactNode;
+}
+
+const NOTHING: readonly string[] = [];
+/** A table that can be seen at once needs no filters in sight. */
+const SHORT = 12;
+
+export function DataTable(props: DataTableProps) {
+  const { table, source, address = null, detail, rowId } = props;
+  const control = useTableState(address, table.sort);
+  const { state } = control;
+  const [measure, width] = useElementWidth();
+  const gridId = useId();
+  const views = useMemo(() => columnViews(table), [table]);
+  const hiddenAtFirst = useMemo(() => hiddenByDefault(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
+  const layout = useColumnLayout(props.name, views, hiddenAtFirst, width);
+  const shown = useRows(table, source, state);
+  const tree = useMemo(() => (table.tree === null ? null : new Tree(table, table.tree)), [table]);
+  const [filtersOpen, setFiltersOpen] = useState((address !== null && table.row_count > SHORT) || state.filter.length > 0);
+
+  const searching = state.filter.length > 0 || state.search !== "";
+  const items = treeItems(tree, shown.rows, state.open, searching) ?? flatItems(shown.rows, rowId, detail, state.open);
+  const noted = useMemo(() => notedColumns(props.notes ?? []), [props.notes]);
+  const label = layout.visible.find((view) => view.column.type === "string")?.column.key ?? null;
+  const toggle = (id: string) => {
+    const open = new Set(state.open);
+    if (!open.delete(id)) open.add(id);
+    control.setOpen(open);
+  };
+
+  return (
+    <section className="card" aria-label={table.title}>
+      <header>
+        <h2 title={table.help}>{props.title ?? table.title}</h2>
+        {props.extra}
+        <Toolbar
+          table={table}
+          control={control}
+          shown={shown}
+          fileName={props.fileName}
+          searchable={table.row_count > SHORT}
+          filtersOpen={filtersOpen}
+          onToggleFilters={() => setFiltersOpen(!filtersOpen)}
+          hidden={layout.hidden}
+          onHide={layout.hide}
+          exportRows={() => allRows(table, shown, source, state)}
+        />
+      </header>
+      <div ref={measure}>
+        <GridBody
+          id={gridId}
+          items={items}
+          layout={layout}
+          viewportWidth={width}
+          label={label}
+          detail={detail}
+          onToggle={toggle}
+          more={shown.more}
+          maxHeight={props.maxHeight ?? "calc(100vh - 120px)"}
+          head={
+            <>
+              <TitleRow headers={layout.headers} views={layout.byKey} widths={layout.widths} control={control} noted={noted} />
+              {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} />}
+            </>
+          }
+          empty={shown.problem ?? emptyText(table, searching)}
+        />
+      </div>
+    </section>
+  );
+}
+
+function emptyText(table: Table, searching: boolean): string {
+  if (searching && table.row_count > 0) return "No row passes these filters.";
+  return "No rows in this selection.";
+}
+
+/** The ids of a tree say where a row stands; the indentation says that already. */
+function hiddenByDefault(declared: readonly string[], table: Table): readonly string[] {
+  if (table.tree === null || !table.columns.some((column) => column.key === "name")) return declared;
+  return [...declared, table.tree.id, table.tree.parent].filter((key) => key !== "name");
+}
+
+function treeItems(
+  tree: Tree | null,
+  rows: readonly Row[],
+  open: ReadonlySet<string>,
+  searching: boolean,
+): GridItem[] | null {
+  if (tree === null) return null;
+  // While filtering, everything that matches has to be seen; else the ids in the address are the closed ones.
+  const isOpen = (id: string) => searching || !open.has(id);
+  return tree.flatten(rows, isOpen).map((item) => ({
+    row: item.row,
+    id: item.id,
+    depth: item.depth,
+    expander: item.hasChildren ? (isOpen(item.id) ? "open" : "closed") : "none",
+    detailOpen: false,
+  }));
+}
+
+function flatItems(
+  rows: readonly Row[],
+  rowId: ((row: Row) => string) | undefined,
+  detail: ((row: Row) => ReactNode) | undefined,
+  open: ReadonlySet<string>,
+): GridItem[] {
+  return rows.map((row, index) => {
+    const id = rowId?.(row) ?? String(index);
+    const isOpen = detail !== undefined && open.has(id);
+    const expander = detail === undefined ? null : isOpen ? "open" : "closed";
+    return { row, id, depth: 0, expander, detailOpen: isOpen };
+  });
+}
+
+/** A note may name the columns it speaks of: `evidence.columns`. */
+function notedColumns(notes: readonly Note[]): ReadonlyMap<string, string> {
+  const noted = new Map<string, string>();
+  for (const note of notes) {
+    const columns = note.evidence["columns"];
+    if (!Array.isArray(columns)) continue;
+    for (const column of columns) noted.set(String(column), note.text);
+  }
+  return noted;
+}

@@ -1,0 +1,105 @@
+/** Titles (sort, resize, help) and the filter of each column. */
+import type { Header } from "@tanstack/react-table";
+
+import type { Clause, SortKey } from "../lib/grammar";
+import { FilterInput } from "./FilterInput";
+import { headerTitle, type ColumnView } from "./columnView";
+import type { TableStateControl } from "./useTableState";
+
+interface TitlesProps {
+  readonly headers: readonly Header<never, unknown>[];
+  readonly views: ReadonlyMap<string, ColumnView>;
+  readonly widths: ReadonlyMap<string, number>;
+  readonly control: TableStateControl;
+  /** Column keys a quality note speaks of. */
+  readonly noted: ReadonlyMap<string, string>;
+}
+
+export function TitleRow({ headers, views, widths, control, noted }: TitlesProps) {
+  const { sort } = control.state;
+  return (
+    <div className="grid-row" role="row">
+      {headers.map((header) => {
+        const view = views.get(header.id);
+        if (view === undefined) return null;
+        const place = sort.findIndex(({ key }) => key === header.id);
+        const key = sort[place];
+        const note = noted.get(header.id);
+        return (
+          <div
+            key={header.id}
+            role="columnheader"
+            aria-sort={key === undefined ? "none" : key.descending ? "descending" : "ascending"}
+            className={`grid-title${view.numeric ? " number" : ""}`}
+            style={{ width: widths.get(header.id) }}
+          >
+            <button
+              type="button"
+              title={note === undefined ? headerTitle(view) : `${headerTitle(view)}\nNote: ${note}`}
+              onClick={(event) => control.setSort(nextSort(sort, view, event.shiftKey))}
+            >
+              <span>
+                {view.column.title}
+                {note !== undefined && <span className="est"> †</span>}
+                {key !== undefined && <span aria-hidden="true">{key.descending ? " ▾" : " ▴"}</span>}
+                {key !== undefined && sort.length > 1 && <sub aria-hidden="true">{place + 1}</sub>}
+              </span>
+              {(view.scale.label !== "" || view.column.estimated) && (
+                <span className="unit">
+                  {view.scale.label}
+                  {view.column.estimated && <span className="est"> est.</span>}
+                </span>
+              )}
+            </button>
+            <span
+              className="resizer no-print"
+              aria-hidden="true"
+              title="Drag for another width, double-click for the first one"
+              onMouseDown={header.getResizeHandler()}
+              onTouchStart={header.getResizeHandler()}
+              onDoubleClick={() => header.column.resetSize()}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A click sorts by the column alone, another turns it round; with Shift the column joins the others. */
+export function nextSort(sort: readonly SortKey[], view: ColumnView, add: boolean): SortKey[] {
+  const { key } = view.column;
+  const present = sort.find((entry) => entry.key === key);
+  // Numbers are looked at largest first, names from A.
+  const next: SortKey = { key, descending: present === undefined ? view.numeric : !present.descending };
+  if (!add) return [next];
+  if (present === undefined) return [...sort, next];
+  return sort.map((entry) => (entry.key === key ? next : entry));
+}
+
+interface FiltersProps {
+  readonly columns: readonly ColumnView[];
+  readonly widths: ReadonlyMap<string, number>;
+  readonly control: TableStateControl;
+}
+
+export function FilterRow({ columns, widths, control }: FiltersProps) {
+  const { filter } = control.state;
+  return (
+    <div className="grid-row grid-filters no-print" role="row">
+      {columns.map((view) => {
+        const { key } = view.column;
+        const others = filter.filter((clause) => clause.key !== key);
+        return (
+          <div key={key} className="grid-filter" role="cell" style={{ width: widths.get(key) }}>
+            <FilterInput
+              view={view}
+              clauses={filter.filter((clause) => clause.key === key)}
+              onChange={(clauses: Clause[]) => control.setFilter([...others, ...clauses])}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+/** Rows that make a tree, flattened in the order they are drawn. */
+import type { Row, Table } from "../api/types";
+
+type TreeKeys = NonNullable<Table["tree"]>;
+
+export interface TreeItem {
+  readonly row: Row;
+  readonly id: string;
+  readonly depth: number;
+  readonly hasChildren: boolean;
+}
+
+/** One tree: the ids and the children of every row, whatever is filtered. */
+export class Tree {
+  private readonly rowsById = new Map<string, Row>();
+  private readonly parents = new Map<string, string | null>();
+  private readonly idIndex: number;
+
+  constructor(table: Table, keys: TreeKeys) {
+    this.idIndex = table.columns.findIndex((column) => column.key === keys.id);
+    const parentIndex = table.columns.findIndex((column) => column.key === keys.parent);
+    for (const row of table.rows) {
+      const id = this.idOf(row);
+      const parent = row[parentIndex];
+      this.rowsById.set(id, row);
+      this.parents.set(id, parent === null || parent === undefined ? null : String(parent));
+    }
+  }
+
+  idOf(row: Row): string {
+    return String(row[this.idIndex]);
+  }
+
+  /** Every id above `id`, nearest first; a parent that is not among the rows ends the way. */
+  ancestors(id: string): string[] {
+    const found: string[] = [];
+    const seen = new Set([id]);
+    let next = this.parents.get(id) ?? null;
+    while (next !== null && this.rowsById.has(next) && !seen.has(next)) {
+      found.push(next);
+      seen.add(next);
+      next = this.parents.get(next) ?? null;
+    }
+    return found;
+  }
+
+  /**
+   * The rows to draw, parents before children. `matching` are the rows that pass the filters, in
+   * order; what stands above one of them is shown too, so that its place can be seen.
+   */
+  flatten(matching: readonly Row[], isOpen: (id: string) => boolean): TreeItem[] {
+    const { children, roots } = this.childrenOf(matching);
+    const items: TreeItem[] = [];
+    const stack = roots.map((row) => ({ row, depth: 0 })).reverse();
+    for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+      const id = this.idOf(entry.row);
+      const below = children.get(id) ?? [];
+      items.push({ row: entry.row, id, depth: entry.depth, hasChildren: below.length > 0 });
+      if (!isOpen(id)) continue;
+      const depth = entry.depth + 1;
+      for (const row of below.toReversed()) stack.push({ row, depth });
+    }
+    return items;
+  }
+
+  private childrenOf(matching: readonly Row[]): { children: Map<string, Row[]>; roots: Row[] } {
+    const shown = new Set<string>();
+    const ordered: Row[] = [];
+    const add = (id: string) => {
+      const row = this.rowsById.get(id);
+      if (row === undefined || shown.has(id)) return;
+      shown.add(id);
+      ordered.push(row);
+    };
+    for (const row of matching) {
+      const id = this.idOf(row);
+      add(id);
+      for (const above of this.ancestors(id)) add(above);
+    }
+    const children = new Map<string, Row[]>();
+    const roots: Row[] = [];
+    for (const row of ordered) {
+      const parent = this.parents.get(this.idOf(row)) ?? null;
+      if (parent === null || !shown.has(parent)) roots.push(row);
+      else pushTo(children, parent, row);
+    }
+    return { children, roots };
+  }
+}
+
+function pushTo(lists: Map<string, Row[]>, key: string, row: Row): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [row]);
+  else list.push(row);
+}
