@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views import kernels, memory, modules, operators, overview
+from torch_tb_profiler.views import compare, kernels, memory, modules, operators, overview
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 __all__ = ["PairView", "RunView", "TraceView", "ViewSpec", "all_views"]
@@ -13,6 +13,7 @@ SPECS: tuple[ViewSpec, ...] = (
     kernels.SPEC,
     memory.SPEC,
     modules.SPEC,
+    compare.SPEC,
 )
 
 

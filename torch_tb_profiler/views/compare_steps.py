@@ -1,0 +1,83 @@
+"""The steps a comparison counts over, and sums per step with their variation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.selection import Selection, selected_steps
+from torch_tb_profiler.views.step_windows import step_windows
+from torch_tb_profiler.views.student import Samples
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepBasis:
+    """One side of a comparison, with the steps it averages over.
+
+    Attributes:
+        trace: The trace.
+        selection: What of it is counted: as asked, or narrowed to the steps when values are
+            per step.
+        rows: Rows of ``trace.steps`` in the selection; the last incomplete ones are left out.
+        divisor: What values are divided by: the number of steps, or 1.
+    """
+
+    trace: Trace
+    selection: Selection
+    rows: Int64
+    divisor: float
+
+
+def step_rows(trace: Trace, selection: Selection) -> Int64:
+    """Rows of ``trace.steps`` that :func:`step_windows` holds.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    names = set(step_windows(trace, selection).names)
+    chosen = selected_steps(trace, selection)
+    if selection.steps is None:
+        chosen = chosen & trace.steps["kept"].to_numpy()
+    present = np.array([name in names for name in trace.steps["name"]], np.bool_)
+    return np.flatnonzero(chosen & present)
+
+
+def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) -> StepBasis:
+    """The basis for values per step, or for totals of the selection."""
+    if not per_step or not len(rows):
+        return StepBasis(trace, selection, rows, 1.0)
+    names = trace.steps["name"].gather(rows).unique(maintain_order=True).to_list()
+    return StepBasis(trace, replace(selection, steps=",".join(names)), rows, float(len(rows)))
+
+
+def step_samples(
+    basis: StepBasis, key: Int64, step: Int64, value: Float64, *, keys: int
+) -> Samples:
+    """Per key, the moments of the sums of ``value`` over the steps; a step without it counts 0.
+
+    Args:
+        basis: Which steps.
+        key: Key of each event, ``0 … keys - 1``.
+        step: Row of ``trace.steps`` of each event, -1 for none.
+        value: Value of each event.
+        keys: How many keys there are.
+    """
+    size = len(basis.rows)
+    position = np.full(basis.trace.steps.height + 1, -1, np.int64)
+    position[basis.rows] = np.arange(size)
+    at = position[step]
+    inside = at >= 0
+    if size == 0:
+        return Samples(0, np.full(keys, np.nan), np.full(keys, np.nan))
+    cells, cell = np.unique(key[inside] * size + at[inside], return_inverse=True)
+    sums = np.bincount(cell, value[inside], len(cells))
+    key_of = cells // size
+    mean = np.bincount(key_of, sums, keys) / size
+    if size < 2:
+        return Samples(size, mean, np.full(keys, np.nan))
+    squares = np.bincount(key_of, (sums - mean[key_of]) ** 2, keys)
+    empty = size - np.bincount(key_of, minlength=keys)
+    return Samples(size, mean, (squares + empty * mean**2) / (size - 1))
