@@ -79,9 +79,7 @@ def expected(doc: Any) -> Rows:
             if event["name"] in ("[memory]", "[OutOfMemory]"):
                 keys = ("Device Type", "Device Id", "Addr", "Bytes")
                 totals = ("Total Allocated", "Total Reserved")
-                rows["memory"].append(
-                    (*track, time, *(args.get(key) for key in (*keys, *totals)))
-                )
+                rows["memory"].append((*track, time, *(args.get(key) for key in (*keys, *totals))))
             else:
                 rows["instants"].append((*track, event["name"], time))
         elif event.get("ph") in ("s", "f") and cat in ("fwdbwd", "forward_backward"):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.importers.kineto.reference import (
     Rows,
     actual,
@@ -23,7 +24,6 @@ from tests.importers.kineto.reference import (
     read_bytes,
     read_file,
 )
-
 from torch_tb_profiler.importers import TraceFormatError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -138,9 +138,7 @@ def test_names_with_bad_bytes_and_backslashes(original: Rows) -> None:
 
 def test_durations_that_cannot_be(original: Rows) -> None:
     def zero(*rows: int) -> Rows:
-        return _change_slices(
-            original, lambda at, r: (*r[:5], 0, *r[6:]) if at in rows else r
-        )
+        return _change_slices(original, lambda at, r: (*r[:5], 0, *r[6:]) if at in rows else r)
 
     kernels = [at for at, row in enumerate(original["slices"]) if row[0] == "kernel"]
     negative = read_file(DERIVED / "negative_dur.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.importers.kineto.reference import (
     actual,
     chunks_of,
@@ -16,7 +17,6 @@ from tests.importers.kineto.reference import (
     read_bytes,
     read_file,
 )
-
 from torch_tb_profiler.importers import TraceFormatError, import_trace, kineto
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS
@@ -46,9 +46,9 @@ def test_columns_have_the_declared_types() -> None:
     columns = read_file(RECORDED[0])
 
     for table, declared in TABLE_COLUMNS.items():
-        assert {name: values.dtype for name, values in columns.tables[table].items()} == {
-            name: dtype for name, dtype in declared.items()
-        }, table
+        assert {name: values.dtype for name, values in columns.tables[table].items()} == dict(
+            declared.items()
+        ), table
         assert len({values.size for values in columns.tables[table].values()}) == 1
 
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,8 @@ from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 from torch_tb_profiler.importers.kineto.pieces import Piece
 from torch_tb_profiler.importers.kineto.repair import (
+    RUNGS,
+    Rung,
     decode_text,
     encode,
     parse_lenient,
@@ -37,6 +40,8 @@ DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
 SEPARATOR = re.compile(rb"[\s,]*")
 SCALAR_VALUE = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])')
+FOLLOWING = re.compile(rb"[\s,]*(?:[{\]]|$)")
+"""What may stand behind an event; anything else shows that it did not end there."""
 LAST_END = re.compile(rb"\}(?=\s*,?\s*\])")
 
 
@@ -58,11 +63,11 @@ def decode_piece(piece: Piece, cuts: Cuts, exact: bool, quality: QualityReport) 
         quality: Is told of every repair and loss.
     """
     if piece.is_last:
-        return _Careful(piece.text, cuts, exact, quality).decoded
+        return _Careful(piece, cuts, exact, quality).decoded
     events = _decode_list(piece.text, exact)
     if events is not None and not has_ambiguous_names(piece.text, events):
         return Decoded(events)
-    return _Careful(piece.text[1:-1], cuts, exact, quality).decoded
+    return _Careful(piece, cuts, exact, quality).decoded
 
 
 def has_ambiguous_names(text: bytes, events: list[Event]) -> bool:
@@ -111,8 +116,9 @@ def _exact(raw: msgspec.Raw) -> Any:
 class _Careful:
     """Levels 2 and 3 over one piece."""
 
-    def __init__(self, piece: bytes, cuts: Cuts, exact: bool, quality: QualityReport) -> None:
-        self.piece = piece
+    def __init__(self, whole: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> None:
+        self.is_last = whole.is_last
+        self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
         self.cuts = cuts
         self.exact = exact
         self.quality = quality
@@ -181,26 +187,27 @@ class _Careful:
             if position + size >= self.next_cut:
                 return None
             size *= 4
-        if not isinstance(parsed.value, dict):
+        end = position + length
+        if not isinstance(parsed.value, dict) or not FOLLOWING.match(self.piece, end):
             return None
-        if not self._append(self.piece[position : position + length]):
-            return None
-        return position + length
+        return end if self._append(self.piece[position:end], RUNGS) else None
 
-    def _append(self, raw: bytes) -> bool:
+    def _append(self, raw: bytes, rungs: Sequence[Rung]) -> bool:
         text = decode_text(raw, self.quality)
-        value = repaired_event(text, self.quality)
+        value = repaired_event(text, self.quality, rungs)
         if value is None:
             return False
         self.decoded.events.append(event_of(value, text))
         return True
 
     def _repaired(self, position: int) -> int:
+        """Repair the event at ``position``; the surest rungs are tried with every possible end."""
         piece = self.piece
         ends = self._possible_ends(position)
-        for end in ends:
-            if self._append(piece[position:end]):
-                return end
+        for rungs in (RUNGS[:-1], RUNGS[-1:]):
+            for end in ends:
+                if self._append(piece[position:end], rungs):
+                    return end
         if not ends:
             return len(piece)
         self.quality.add("event_dropped", 1, _shown(piece[position : ends[0]]))
@@ -219,7 +226,7 @@ class _Careful:
         if len(ends) < MAX_ENDS:
             ends += [found.end() for found in LAST_END.finditer(piece, position)][:MAX_ENDS]
         stripped = piece.rstrip(b" \t\r\n,")
-        if not ends and stripped.endswith(b"}"):
+        if not ends and not self.is_last and stripped.endswith(b"}"):
             ends.append(len(stripped))
         return sorted(set(ends))
 

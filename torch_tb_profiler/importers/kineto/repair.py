@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,29 +201,44 @@ def _whole(text: str) -> Parsed | None:
     return parsed if parsed is not None and not text[parsed.end :].strip() else None
 
 
-def _readings(text: str) -> Iterator[tuple[str, list[str]]]:
+def _as_written(text: str) -> Iterator[str]:
+    yield text
+
+
+def _with_literal_quotes(text: str) -> Iterator[str]:
+    yield fix_quotes(text)
+    for named in names_restored(text):
+        yield fix_quotes(named)
+
+
+Rung = Callable[[str], Iterator[str]]
+"""Gives the readings of a text to try, best first."""
+
+RUNGS: tuple[Rung, ...] = (_as_written, names_restored, _with_literal_quotes)
+"""From the surest to the boldest."""
+
+
+def _readings(text: str, rungs: Sequence[Rung]) -> Iterator[tuple[str, list[str]]]:
     """The texts to try, best first, with the issues each one repairs."""
     escaped, done = fix_escapes(text)
-    yield escaped, done
-    filled, more = fix_values(escaped)
-    yield filled, done + more
-    for named in names_restored(escaped):
-        filled, more = fix_values(named)
-        yield filled, [*done, "quote_repaired", *more]
-    filled, more = fix_values(fix_quotes(escaped))
-    yield filled, [*done, "quote_repaired", *more]
-    for named in names_restored(escaped):
-        filled, more = fix_values(fix_quotes(named))
-        yield filled, [*done, "quote_repaired", *more]
+    for rung in rungs:
+        quoted = [] if rung is _as_written else ["quote_repaired"]
+        for reading in rung(escaped):
+            yield reading, [*done, *quoted]
+            filled, more = fix_values(reading)
+            if more:
+                yield filled, [*done, *quoted, *more]
 
 
-def repaired_event(text: str, quality: QualityReport) -> dict[str, Any] | None:
+def repaired_event(
+    text: str, quality: QualityReport, rungs: Sequence[Rung] = RUNGS
+) -> dict[str, Any] | None:
     """The object that ``text`` was meant to be; None when no rung gives one.
 
     A valid event in which ``pid`` occurs twice comes from a quote in a name that happens to make
     valid JSON; its name is restored too.
     """
-    for reading, issues in _readings(text):
+    for reading, issues in _readings(text, rungs):
         parsed = _whole(reading)
         if parsed is None or not isinstance(parsed.value, dict):
             continue
