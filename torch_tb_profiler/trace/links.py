@@ -72,7 +72,7 @@ def link(
     The owner of a call is the innermost operator around its start on its thread, or where there is
     no operator the innermost range. An external id that names an operator around the call settles
     calls at the very edge of an operator, in files whose external ids can be trusted (formats.md
-    §0 rule 5). Work without a launch in the file has the operator its own trusted id names.
+    §0 rule 5). Work whose launch or owner is not in the file has the operator its own id names.
     """
     ids = slices.ids_of((Category.RUNTIME,))
     place = nodes.innermost(slices.track[ids], slices.start_ns[ids])
@@ -201,7 +201,8 @@ def _work_owner(
     if len(calls.ids) == 0:
         return node
     position = np.minimum(np.searchsorted(calls.ids, launch), len(calls.ids) - 1)
-    return np.where(launch >= 0, calls.owner[position], node)
+    owner = np.where(launch >= 0, calls.owner[position], -1)
+    return np.where(owner >= 0, owner, node)
 
 
 def _count_unlinked(slices: OrderedSlices, links: Links, quality: QualityReport) -> None:

@@ -1,0 +1,86 @@
+"""The tables of devices and tracks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.traces import columns, frame, kernel, op, slice_event, trace
+from torch_tb_profiler.trace.build import build_trace
+
+V100 = {
+    "id": 0,
+    "name": "Tesla V100",
+    "totalGlobalMem": 34084028416,
+    "computeMajor": 7,
+    "computeMinor": 0,
+    "maxThreadsPerMultiprocessor": 2048,
+    "numSms": 80,
+}
+
+
+def test_devices_are_found_by_id_not_by_place() -> None:
+    built = trace([kernel("k", 0, 5, device=3)], deviceProperties=[{**V100, "id": 3}, V100])
+    assert built.devices.select("device", "name", "sm_count", "used").rows() == [
+        (0, "Tesla V100", 80, False),
+        (3, "Tesla V100", 80, True),
+    ]
+    assert "device_without_properties" not in built.quality.counts
+
+
+def test_device_200_without_properties_is_listed_and_counted() -> None:
+    built = trace([kernel("k", 0, 5, device=200)], deviceProperties=[V100])
+    assert built.devices.rows()[1] == (200, None, None, None, None, None, None, True)
+    assert built.quality.counts["device_without_properties"] == 1
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [None, "N/A", [], {}, [None, 7, "x"], [{"id": "zero"}], [{"id": None}], [{"id": 1e300}]],
+)
+def test_odd_properties_lose_nothing(properties: object) -> None:
+    built = trace([kernel("k", 0, 5, device=1)], deviceProperties=properties)
+    assert built.devices.filter("used")["device"].to_list() == [1]
+
+
+def test_ids_and_numbers_written_as_text() -> None:
+    text = {**V100, "id": "1", "numSms": "80", "totalGlobalMem": "34084028416", "name": ""}
+    built = trace([kernel("k", 0, 5, device=1)], deviceProperties=[text])
+    assert built.devices.rows() == [(1, None, 34084028416, 7, 0, 80, 2048, True)]
+
+
+def test_devices_without_ids_count_from_zero_and_old_keys_are_read() -> None:
+    without = {key: value for key, value in V100.items() if key != "id"}
+    built = trace([], computeProperties=[without, without])
+    assert built.devices["device"].to_list() == [0, 1]
+
+
+def test_the_sm_count_under_the_wrong_key() -> None:
+    wrong = {**V100, "maxThreadsPerMultiprocessor": 132}
+    del wrong["numSms"]
+    built = trace([], deviceProperties=[wrong])
+    assert built.devices.select("sm_count", "max_threads_per_sm").rows() == [(132, None)]
+
+
+def test_device_and_stream_fall_back_on_label_and_thread() -> None:
+    bare = slice_event("kernel", "k", 0, 5, pid=4711, tid=20)
+    label = {
+        "ph": "M",
+        "name": "process_labels",
+        "pid": 4711,
+        "tid": 0,
+        "args": {"labels": "GPU 3"},
+    }
+    other = slice_event("kernel", "k", 9, 5, pid=2, tid="stream x")
+    built = trace([bare, label, other, op("a", 0, 1)])
+    rows = built.device_work.select("start_ns", "device", "stream").rows()
+    assert rows == [(0, 3, 20), (9000, 2, None)]
+    tracks = built.tracks.select("is_device", "device", "stream").rows()
+    assert tracks == [(True, 3, 20), (True, 2, None), (False, None, None)]
+
+
+def test_tracks_have_a_place_from_top_to_bottom() -> None:
+    events = columns([kernel("k", 0, 5), op("a", 0, 5, tid=2), frame("f", 0, 5, tid=1)])
+    events.tracks[1].process_sort_index = 2**63 - 1
+    events.tracks[2].process_sort_index = 5
+    built = build_trace(events)
+    assert built.tracks["sort_index"].to_list() == [2, 1, 0]
