@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views import compare, kernels, memory, modules, operators, overview
+from torch_tb_profiler.views import (
+    compare,
+    distributed,
+    kernels,
+    memory,
+    modules,
+    operators,
+    overview,
+)
 from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 __all__ = ["PairView", "RunView", "TraceView", "ViewSpec", "all_views"]
@@ -13,6 +21,7 @@ SPECS: tuple[ViewSpec, ...] = (
     kernels.SPEC,
     memory.SPEC,
     modules.SPEC,
+    distributed.SPEC,
     compare.SPEC,
 )
 

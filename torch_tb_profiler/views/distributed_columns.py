@@ -1,0 +1,237 @@
+"""The declared tables of the distributed view."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+ALL_STEPS = "all"
+"""Name of the rows that hold the mean over steps."""
+
+_STEP = Column("step", "Step", "string", None, "Number of the step; all is the mean over steps.")
+_WORKER = Column("worker", "Worker", "string", None, "The worker (rank) the row is about.")
+
+OVERLAP = TableSpec(
+    "overlap",
+    "Computation and communication",
+    "Per step and worker, how its time divides; the four parts add up to the step.",
+    (
+        _STEP,
+        _WORKER,
+        Column(
+            "computation_us",
+            "Computation",
+            "number",
+            "us",
+            "Kernels other than communication ran and no communication did; on recordings "
+            "without such kernels operators and ranges of the host stand for them.",
+        ),
+        Column(
+            "overlap_us", "Overlap", "number", "us", "Computation and communication ran together."
+        ),
+        Column(
+            "communication_us",
+            "Communication",
+            "number",
+            "us",
+            "Communication ran and no computation did: its exposed part.",
+        ),
+        Column("other_us", "Other", "number", "us", "Neither ran."),
+    ),
+)
+
+WAIT = TableSpec(
+    "wait",
+    "Transfer and wait",
+    "Per step and worker, how long its collectives lasted and how much of that was waiting for "
+    "other workers.",
+    (
+        _STEP,
+        _WORKER,
+        Column(
+            "transfer_us",
+            "Transfer",
+            "number",
+            "us",
+            "Time in which data moved. Of each collective the shortest duration among its workers: "
+            "it ends for all together, so who arrives last does not wait.",
+            estimated=True,
+        ),
+        Column(
+            "wait_us",
+            "Wait",
+            "number",
+            "us",
+            "The rest of the collectives' time: waiting for workers that arrived later.",
+            estimated=True,
+        ),
+        Column(
+            "unmatched_calls",
+            "Unmatched",
+            "integer",
+            "count",
+            "Calls that no other worker of the run has; neither transfer nor wait counts them.",
+        ),
+    ),
+)
+
+COLLECTIVES = TableSpec(
+    "collectives",
+    "Collectives",
+    "One row per worker, collective and process group.",
+    (
+        _WORKER,
+        Column("name", "Name", "string", None, "The collective as the backend calls it."),
+        Column("group", "Group", "string", None, "Process group, with its description."),
+        Column("calls", "Calls", "integer", "count", "How often it ran."),
+        Column("total_bytes", "Total Size", "integer", "bytes", "Bytes of all inputs."),
+        Column("mean_bytes", "Mean Size", "number", "bytes", "Total Size divided by Calls."),
+        Column(
+            "total_us",
+            "Total Time",
+            "number",
+            "us",
+            "Time in which it ran; calls that run at the same time count once.",
+        ),
+        Column("mean_us", "Mean Time", "number", "us", "Total Time divided by Calls."),
+        Column(
+            "transfer_us",
+            "Transfer Time",
+            "number",
+            "us",
+            "Part of Total Time in which data moved, without waiting for other workers; of the "
+            "calls that could be matched.",
+            estimated=True,
+        ),
+        Column(
+            "mean_transfer_us",
+            "Mean Transfer Time",
+            "number",
+            "us",
+            "Transfer Time divided by the calls that could be matched.",
+            estimated=True,
+        ),
+        Column("collective", "Kind", "string", None, "The collective under its common name."),
+        Column("group_size", "Ranks", "integer", "count", "Ranks in the process group."),
+        Column(
+            "mean_call_us",
+            "Mean Call",
+            "number",
+            "us",
+            "Mean duration of a call by itself, waiting included.",
+        ),
+        Column(
+            "algorithm_bandwidth_gb_per_s",
+            "Algorithm Bandwidth",
+            "number",
+            "gb_per_s",
+            "Size divided by duration, waiting included (NCCL tests' algbw).",
+        ),
+        Column(
+            "bus_bandwidth_gb_per_s",
+            "Bus Bandwidth",
+            "number",
+            "gb_per_s",
+            "Algorithm bandwidth times the factor of the collective (NCCL tests' busbw): "
+            "comparable with the speed of the links.",
+        ),
+        Column(
+            "transfer_bus_bandwidth_gb_per_s",
+            "Transfer Bus Bandwidth",
+            "number",
+            "gb_per_s",
+            "Bus bandwidth over transfer time only, without waiting.",
+            estimated=True,
+        ),
+        Column(
+            "untimed_calls",
+            "Untimed Calls",
+            "integer",
+            "count",
+            "Calls whose work on the device is not in the recording; they have no time.",
+        ),
+        Column(
+            "unmatched_calls",
+            "Unmatched Calls",
+            "integer",
+            "count",
+            "Calls whose transfer time is unknown: no other worker of the run has them.",
+        ),
+    ),
+    sort="-total_us,worker,name",
+)
+
+DEVICES = TableSpec(
+    "devices",
+    "Devices",
+    "One row per device a worker used.",
+    (
+        Column("node", "Node", "string", None, "Machine, from the worker's name."),
+        Column("process", "Process", "string", None, "Process, from the worker's name."),
+        Column("gpu", "GPU", "integer", None, "Number of the device in its process."),
+        Column("name", "Name", "string", None, "Model."),
+        Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device."),
+        Column("compute_capability", "Compute Capability", "string", None, "major.minor"),
+        Column("worker", "Worker", "string", None, "The worker that used it."),
+    ),
+)
+
+STRAGGLERS = TableSpec(
+    "stragglers",
+    "Stragglers",
+    "Per worker, how often it was the last to arrive at a collective and what that cost.",
+    (
+        _WORKER,
+        Column("collectives", "Collectives", "integer", "count", "Matched collectives it ran."),
+        Column(
+            "arrived_last",
+            "Arrived Last",
+            "integer",
+            "count",
+            "Collectives it arrived at last: all others ran longer. Ties count for nobody.",
+        ),
+        Column("arrived_last_pct", "Share", "number", "pct", "Arrived Last over Collectives."),
+        Column(
+            "delay_us",
+            "Delay Caused",
+            "number",
+            "us",
+            "How much sooner those collectives could have begun had it arrived with the second "
+            "to last, summed.",
+            estimated=True,
+        ),
+        Column(
+            "others_wait_us",
+            "Others' Wait",
+            "number",
+            "us",
+            "What all other workers together waited in those collectives.",
+            estimated=True,
+        ),
+        Column(
+            "wait_us",
+            "Own Wait",
+            "number",
+            "us",
+            "What it waited itself, in all its collectives.",
+            estimated=True,
+        ),
+    ),
+    sort="-delay_us,-arrived_last,worker",
+)
+
+UNMATCHED = TableSpec(
+    "unmatched",
+    "Unmatched calls",
+    "Calls that could not be matched with calls of other workers; they have no transfer or wait.",
+    (
+        _WORKER,
+        Column("step", "Step", "string", None, "Step it was made in."),
+        Column("name", "Name", "string", None, "The collective as the backend calls it."),
+        Column("group", "Group", "string", None, "Process group, with its description."),
+        Column("sequence", "Sequence", "integer", None, "Sequence number within the group."),
+        Column("start_us", "Start", "number", "us", "Start of the call since the recording began."),
+        Column("duration_us", "Duration", "number", "us", "Time in which it ran."),
+        Column("input_bytes", "Size", "integer", "bytes", "Bytes of its inputs."),
+        Column("reason", "Reason", "string", None, "Why it has no match."),
+    ),
+)

@@ -1,0 +1,85 @@
+"""Who arrives last at collectives, and which calls have no match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.distributed_collectives import worker_names
+from torch_tb_profiler.views.distributed_columns import STRAGGLERS, UNMATCHED
+from torch_tb_profiler.views.distributed_matching import Matching
+from torch_tb_profiler.views.schema import Table
+
+NOT_COMPARED = "No collective could be matched with another worker's."
+
+
+def stragglers_table(matching: Matching) -> Table:
+    """The ``stragglers`` table, worst first.
+
+    Clocks of machines differ, so arrival is not compared directly: a collective ends for all
+    together, and who ran it for the shortest time arrived last.
+    """
+    rows = _arrivals(matching)
+    last = pl.col("is_last")
+    counted = rows.group_by("worker").agg(
+        pl.len().cast(pl.Int64).alias("collectives"),
+        last.sum().cast(pl.Int64).alias("arrived_last"),
+        (last.mean() * 100).alias("arrived_last_pct"),
+        (pl.col("delay_ns").filter(last).sum() / 1000).alias("delay_us"),
+        (pl.col("others_ns").filter(last).sum() / 1000).alias("others_wait_us"),
+        (pl.col("wait_ns").sum() / 1000).alias("wait_us"),
+    )
+    workers = pl.DataFrame({"worker": range(len(matching.workers))}, schema={"worker": pl.Int64})
+    measures = ("arrived_last_pct", "delay_us", "others_wait_us", "wait_us")
+    frame = (
+        workers.join(counted, on="worker", how="left")
+        .with_columns(
+            pl.col("collectives", "arrived_last").fill_null(0), worker=worker_names(matching)
+        )
+        .select(list(STRAGGLERS.polars_schema()))
+        .sort("delay_us", "arrived_last", "worker", descending=[True, True, False], nulls_last=True)
+    )
+    reasons = {key: NOT_COMPARED for key in measures if frame[key].null_count()}
+    return Table(STRAGGLERS, frame, reasons)
+
+
+def _arrivals(matching: Matching) -> pl.DataFrame:
+    """One row per worker and matched collective with other timed workers."""
+    duration = pl.col("duration_ns")
+    times = (
+        matching.ranges.filter(pl.col("transfer_ns").is_not_null())
+        .group_by("worker", "record", "match")
+        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"))
+        .filter(pl.col("worker").n_unique().over("match") > 1)
+    )
+    shortest = duration.min().over("match")
+    second = duration.sort().get(1).over("match")
+    return times.with_columns(
+        wait_ns=duration - shortest,
+        is_last=(duration == shortest) & (second > shortest),
+        delay_ns=second - shortest,
+        others_ns=(duration - shortest).sum().over("match"),
+    )
+
+
+def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
+    """The ``unmatched`` table, in order of worker and time."""
+    times = matching.ranges.group_by("worker", "record").agg(
+        ((pl.col("end_ns").max() - pl.col("start_ns").min()) / 1000).alias("duration_us")
+    )
+    began = dict(enumerate(traces[worker].meta.start_ns for worker in matching.workers))
+    since = pl.col("start_ns") - pl.col("worker").replace_strict(began, return_dtype=pl.Int64)
+    frame = (
+        matching.calls.filter(pl.col("match").is_null())
+        .join(times, on=["worker", "record"], how="left", maintain_order="left")
+        .with_columns(
+            worker=worker_names(matching),
+            step=pl.col("step_name"),
+            start_us=since / 1000,
+            reason=pl.col("unmatched_reason"),
+        )
+        .select(list(UNMATCHED.polars_schema()))
+    )
+    return Table(UNMATCHED, frame)

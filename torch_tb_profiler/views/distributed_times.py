@@ -1,0 +1,149 @@
+"""Overlap of computation with communication, transfer and wait: per step and worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.distributed_columns import ALL_STEPS, OVERLAP, WAIT
+from torch_tb_profiler.views.distributed_matching import Matching
+from torch_tb_profiler.views.distributed_records import records
+from torch_tb_profiler.views.forests import covered_lengths
+from torch_tb_profiler.views.intervals import Intervals, intersect, total_within
+from torch_tb_profiler.views.roles import Role, role_intervals
+from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.step_windows import StepWindows
+
+NO_TRANSFER = (
+    "Transfer and wait need the recordings of at least two workers of the group: none of these "
+    "calls could be matched."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerSteps:
+    """The steps each worker's rows are about, by worker name, and their order over all workers."""
+
+    windows: Mapping[str, StepWindows]
+    order: dict[str, int]
+
+
+def worker_steps(windows: Mapping[str, StepWindows]) -> WorkerSteps:
+    """Steps of all workers, numbered in order of appearance."""
+    order: dict[str, int] = {ALL_STEPS: -1}
+    for window in windows.values():
+        for name in window.names:
+            order.setdefault(name, len(order))
+    return WorkerSteps(windows, order)
+
+
+def computation(trace: Trace) -> Intervals:
+    """When a worker computed: its kernels without communication, or without any such kernel the
+    operators and ranges of its host (peer-behaviour §8.4)."""
+    kernels = role_intervals(trace)[Role.KERNEL]
+    return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]
+
+
+def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
+    """The ``overlap`` table."""
+    parts = [
+        _overlap_rows(worker, trace, steps.windows[worker])
+        for worker, trace in traces.items()
+        if worker in steps.windows
+    ]
+    rows = pl.concat(parts)
+    measures = list(OVERLAP.polars_schema())[2:]
+    mean = rows.group_by("worker", maintain_order=True).agg(
+        pl.lit(ALL_STEPS).alias("step"), *(pl.col(key).mean() for key in measures)
+    )
+    return Table(OVERLAP, _in_step_order(pl.concat([mean.select(rows.columns), rows]), steps))
+
+
+def _overlap_rows(worker: str, trace: Trace, windows: StepWindows) -> pl.DataFrame:
+    busy, talking = computation(trace), records(trace).intervals()
+    start, end = windows.start_ns, windows.end_ns
+    compute = total_within(busy, start, end)
+    communicate = total_within(talking, start, end)
+    both = total_within(intersect(busy, talking), start, end)
+    return pl.DataFrame(
+        {
+            "step": windows.names,
+            "worker": [worker] * len(windows.names),
+            "computation_us": (compute - both) / 1000,
+            "overlap_us": both / 1000,
+            "communication_us": (communicate - both) / 1000,
+            "other_us": (end - start + both - compute - communicate) / 1000,
+        },
+        schema=OVERLAP.polars_schema(),
+    )
+
+
+def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
+    place = pl.col("step").replace_strict(steps.order, default=None, return_dtype=pl.Int64)
+    return frame.sort(place, "worker", maintain_order=True)
+
+
+def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
+    """The ``wait`` table. Ranges are not cut at the edges of the step they were called in."""
+    place = pl.DataFrame(
+        [
+            (number, name)
+            for number, worker in enumerate(matching.workers)
+            if worker in steps.windows
+            for name in steps.windows[worker].names
+        ],
+        schema={"worker": pl.Int64, "step_name": pl.String},
+        orient="row",
+    ).with_row_index("place")
+    calls = matching.calls.join(place, on=["worker", "step_name"], how="inner")
+    ranges = matching.ranges.join(
+        calls.select("worker", "record", "place"), on=["worker", "record"], how="inner"
+    ).filter(pl.col("transfer_ns").is_not_null())
+    all_ns, transfer_ns = covered_with_transfer(ranges, ranges["place"], place.height)
+    unmatched = calls.group_by("place").agg(pl.col("match").is_null().sum().alias("unmatched"))
+    known = np.isin(np.arange(place.height), ranges["place"].to_numpy())
+    rows = (
+        place.join(unmatched, on="place", how="inner", maintain_order="left")
+        .with_columns(
+            transfer_us=_where(known, transfer_ns / 1000).gather(pl.col("place")),
+            wait_us=_where(known, (all_ns - transfer_ns) / 1000).gather(pl.col("place")),
+            step=pl.col("step_name"),
+            worker=pl.col("worker").replace_strict(
+                dict(enumerate(matching.workers)), return_dtype=pl.String
+            ),
+            unmatched_calls=pl.col("unmatched").cast(pl.Int64),
+        )
+        .select(list(WAIT.polars_schema()))
+    )
+    mean = rows.group_by("worker", maintain_order=True).agg(
+        pl.lit(ALL_STEPS).alias("step"),
+        pl.col("transfer_us", "wait_us").mean(),
+        pl.col("unmatched_calls").sum(),
+    )
+    frame = _in_step_order(pl.concat([mean.select(rows.columns), rows]), steps)
+    null = [key for key in ("transfer_us", "wait_us") if frame[key].null_count()]
+    return Table(WAIT, frame, dict.fromkeys(null, NO_TRANSFER))
+
+
+def covered_with_transfer(
+    ranges: pl.DataFrame, group: pl.Series, groups: int
+) -> tuple[Int64, Int64]:
+    """Per group in ns the time its ranges cover, and the time the last ``transfer_ns`` of each
+    cover; ``group`` is the group of each row."""
+    of = group.cast(pl.Int64).to_numpy()
+    start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
+    transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
+    return (
+        covered_lengths(of, start, end, groups),
+        covered_lengths(of, end - transfer, end, groups),
+    )
+
+
+def _where(known: np.ndarray[tuple[int], np.dtype[np.bool_]], values: object) -> pl.Expr:
+    frame = pl.DataFrame({"known": known, "value": values})
+    return pl.lit(frame.select(pl.when("known").then("value")).to_series())
