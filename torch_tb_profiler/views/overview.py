@@ -99,10 +99,9 @@ def overview(trace: Trace, selection: Selection) -> View:
     measured = _measured_roles(trace)
     steps = _steps_table(windows, costs, measured)
     gpus = gpu_table(trace, selection, windows)
-    notes = quality_notes(trace)
+    notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
-        notes = tuple(note for note in notes if note.code != "step_left_out")
-        notes = (*notes, _left_out_note(windows.left_out))
+        notes.append(_left_out_note(windows.left_out))
     return View(
         tables={
             AVERAGE_STEP.name: _average_table(costs, measured),
@@ -165,7 +164,7 @@ def _steps_table(windows: StepWindows, costs: Int64, measured: tuple[Role, ...])
     for role in Role:
         known = role in measured
         columns[_role_key(role)] = costs[:, role] / 1000 if known else [None] * len(costs)
-        if not known:
+        if not known and len(costs):
             reasons[_role_key(role)] = NO_DEVICE
     return Table(STEPS, pl.DataFrame(columns, schema=STEPS.polars_schema()), reasons)
 

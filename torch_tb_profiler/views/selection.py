@@ -7,6 +7,7 @@ Host slices are in a selection by their start; device work by the step of its la
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
+
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
 
 
 class SelectionError(ValueError):
@@ -53,24 +58,26 @@ def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
     if selection.steps is None:
         return np.ones(len(names), np.bool_)
     mask = np.zeros(len(names), np.bool_)
-    numbers = [int(name) if name.lstrip("-").isdigit() else None for name in names]
+    numbers = [int(name) if _NUMBER.fullmatch(name) else None for name in names]
     for part in selection.steps.split(","):
         low, colon, high = part.strip().partition(":")
         if not colon:
             hits = [name == low for name in names]
         else:
-            try:
-                first = int(low) if low else None
-                last = int(high) if high else None
-            except ValueError:
-                raise SelectionError(f"steps: {part!r} is no range like 5:8") from None
+            if not all(_NUMBER.fullmatch(end) for end in (low, high) if end):
+                raise SelectionError(f"steps: {part[:_SHOWN]!r} is no range like 5:8")
+            first = int(low) if low else None
+            last = int(high) if high else None
             hits = [
                 n is not None and (first is None or n >= first) and (last is None or n <= last)
                 for n in numbers
             ]
         if not any(hits):
-            have = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-            raise SelectionError(f"steps: no step {part!r} in this trace; it has {have or 'none'}")
+            have = ", ".join(name[:_SHOWN] for name in names[:5])
+            more = " …" if len(names) > 5 else ""
+            raise SelectionError(
+                f"steps: no step {part[:_SHOWN]!r} in this trace; it has {have or 'none'}{more}"
+            )
         mask |= np.array(hits, np.bool_)
     return mask
 
@@ -125,5 +132,7 @@ def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:
     if selection.group_by is None:
         return group_bys[0]
     if selection.group_by not in group_bys:
-        raise SelectionError(f"group_by: {selection.group_by!r} is none of {', '.join(group_bys)}")
+        raise SelectionError(
+            f"group_by: {selection.group_by[:_SHOWN]!r} is none of {', '.join(group_bys)}"
+        )
     return selection.group_by

@@ -1,0 +1,80 @@
+"""Which rows a selection takes, and what it says when it makes no sense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.helpers.traces import call, kernel, op, step, trace
+from torch_tb_profiler.views.selection import (
+    Selection,
+    SelectionError,
+    chosen_group_by,
+    device_work_mask,
+    selected_steps,
+    slice_mask,
+)
+
+STEPS = trace([step(number, 100 * number, 90) for number in (3, 4, 5, 10)])
+LAUNCHED = trace(
+    [
+        step(1, 0, 100),
+        op("mm", 10, 50),
+        call("cudaLaunchKernel", 20, 5, corr=1),
+        step(2, 100, 100),
+        kernel("late", 150, 20, corr=1),
+        kernel("lost", 160, 20, corr=99),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (None, ["3", "4", "5", "10"]),
+        ("4", ["4"]),
+        ("4:5", ["4", "5"]),
+        ("5:", ["5", "10"]),
+        (":4", ["3", "4"]),
+        (":", ["3", "4", "5", "10"]),
+        ("3, 5:10", ["3", "5", "10"]),
+        ("4:99", ["4", "5", "10"]),
+    ],
+)
+def test_steps(steps: str | None, expected: list[str]) -> None:
+    mask = selected_steps(STEPS, Selection(steps=steps))
+    assert STEPS.steps.filter(mask)["name"].to_list() == expected
+
+
+@pytest.mark.parametrize("steps", ["6", "a:b", "", "20:", "3,,4", "3:4:5", "x" * 10_000])
+def test_steps_that_make_no_sense(steps: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        selected_steps(STEPS, Selection(steps=steps))
+    assert len(str(caught.value)) < 300
+
+
+def names(mask: np.ndarray, table: str) -> list[str | None]:
+    codes = getattr(LAUNCHED, table).filter(mask)["name_code"].to_list()
+    return [LAUNCHED.text(code) for code in codes]
+
+
+def test_device_work_goes_with_the_step_of_its_launch_and_its_own_time() -> None:
+    assert names(device_work_mask(LAUNCHED, Selection(steps="1")), "device_work") == ["late"]
+    assert names(device_work_mask(LAUNCHED, Selection(steps="2")), "device_work") == []
+    late = Selection(start_ns=155_000)
+    assert names(device_work_mask(LAUNCHED, late), "device_work") == ["lost"]
+    assert device_work_mask(LAUNCHED, Selection()).all()
+
+
+def test_slices_go_by_their_start() -> None:
+    first = names(slice_mask(LAUNCHED, Selection(steps="1", end_ns=20_000)), "slices")
+    assert sorted(filter(None, first)) == ["ProfilerStep#1", "mm"]
+    assert slice_mask(LAUNCHED, Selection()).all()
+    assert not slice_mask(LAUNCHED, Selection(start_ns=5, end_ns=5)).any()
+
+
+def test_group_by() -> None:
+    assert chosen_group_by(Selection(), ("name", "name+x")) == "name"
+    assert chosen_group_by(Selection(group_by="name+x"), ("name", "name+x")) == "name+x"
+    with pytest.raises(SelectionError, match=r"group_by.*name, name\+x"):
+        chosen_group_by(Selection(group_by="y"), ("name", "name+x"))
