@@ -170,7 +170,13 @@ DEVICES = TableSpec(
         Column("gpu", "GPU", "integer", None, "Number of the device in its process."),
         Column("name", "Name", "string", None, "Model."),
         Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device."),
-        Column("compute_capability", "Compute Capability", "string", None, "major.minor"),
+        Column(
+            "compute_capability",
+            "Compute Capability",
+            "string",
+            None,
+            "Generation of the device, major.minor.",
+        ),
         Column("worker", "Worker", "string", None, "The worker that used it."),
     ),
 )
