@@ -10,6 +10,7 @@ import polars as pl
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.codes import of_names
 from torch_tb_profiler.views.compare_steps import StepBasis, step_samples
 from torch_tb_profiler.views.compare_tables import Measure, Side
 from torch_tb_profiler.views.forests import indices
@@ -110,9 +111,8 @@ def kernel_side(basis: StepBasis) -> NamedSide:
 def _row_of_name(trace: Trace, names: list[str], name_code: Int64) -> Int64:
     """The row of each code's text among ``names``."""
     row = {name: place for place, name in enumerate(names)}
-    codes, inverse = np.unique(name_code, return_inverse=True)
-    found = np.array([row[str(trace.strings[code])] for code in codes], np.int64)
-    return found[inverse] if len(codes) else np.empty(0, np.int64)
+    found: Int64 = of_names(trace, name_code, row.__getitem__, np.int64)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

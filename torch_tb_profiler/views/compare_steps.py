@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.selection import Selection, selected_steps
 from torch_tb_profiler.views.step_windows import step_windows
-from torch_tb_profiler.views.student import Samples
+from torch_tb_profiler.views.student import Samples, moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,14 +70,5 @@ def step_samples(
     position[basis.rows] = np.arange(size)
     at = position[step]
     inside = at >= 0
-    if size == 0:
-        return Samples(0, np.full(keys, np.nan), np.full(keys, np.nan))
-    cells, cell = np.unique(key[inside] * size + at[inside], return_inverse=True)
-    sums = np.bincount(cell, value[inside], len(cells))
-    key_of = cells // size
-    mean = np.bincount(key_of, sums, keys) / size
-    if size < 2:
-        return Samples(size, mean, np.full(keys, np.nan))
-    squares = np.bincount(key_of, (sums - mean[key_of]) ** 2, keys)
-    empty = size - np.bincount(key_of, minlength=keys)
-    return Samples(size, mean, (squares + empty * mean**2) / (size - 1))
+    sums = np.bincount(key[inside] * size + at[inside], value[inside], keys * size)
+    return moments(sums.reshape(keys, size))

@@ -85,7 +85,7 @@ def _two_sided(t: Float64, freedom: Float64) -> Float64:
 def _quantile(p: float, freedom: Float64) -> Float64:
     """The t with P(|T| ≥ t) = p, by bisection."""
     low, high = np.zeros(len(freedom)), np.full(len(freedom), 1e6)
-    for _ in range(80):
+    for _ in range(60):
         middle = (low + high) / 2
         too_small = _two_sided(middle, freedom) > p
         low, high = np.where(too_small, middle, low), np.where(too_small, high, middle)
@@ -120,7 +120,7 @@ def _continued_fraction(x: Float64, a: Float64, b: Float64) -> Float64:
         c = _away_from_zero(1 + odd / c)
         change = d * c
         value *= change
-        if np.all(np.abs(change - 1) < _EPSILON):
+        if not np.any(np.abs(change - 1) >= _EPSILON):
             break
     return value
 
