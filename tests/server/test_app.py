@@ -154,6 +154,16 @@ def test_the_file_as_it_is(client: Client, logdir: Path) -> None:
     assert client.head("/api/download?run=run+a").data == b""
 
 
+def test_the_selection_for_perfetto(client: Client) -> None:
+    response = get(client, "/api/perfetto?run=run+a&end_us=15")
+    assert [e["name"] for e in json.loads(response.data)["traceEvents"] if e["ph"] == "X"] == [
+        "aten::mm"
+    ]
+    assert "run_a_w_default.json" in response.headers["Content-Disposition"]
+    packed = get(client, "/api/perfetto?run=run+b", headers={"Accept-Encoding": "gzip"})
+    assert len(json.loads(gzip.decompress(packed.data))["traceEvents"]) >= 500
+
+
 def test_a_trace_that_is_not_parsed_yet(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch_tb_profiler.server.routes.WAIT_S", 0.0)
     response = client.get("/api/view/events?run=run+b")
@@ -191,6 +201,7 @@ def test_a_trace_that_is_not_parsed_yet(client: Client, monkeypatch: pytest.Monk
         ("/api/view/events?end_us=yesterday", 400, "bad_parameter"),
         ("/api/view/events?start_us=5&end_us=4", 400, "bad_parameter"),
         ("/api/view/nothing", 404, "view_unavailable"),
+        ("/api/perfetto?steps=99", 400, "bad_parameter"),
         ("/api/slice/x", 400, "bad_parameter"),
         ("/api/slice/-1", 400, "bad_parameter"),
         ("/api/slice/99", 404, "unknown_slice"),

@@ -10,8 +10,9 @@ from werkzeug.wrappers import Request, Response
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.loading.answering import answer, open_traces
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.errors import unknown
+from torch_tb_profiler.loading.errors import RequestError, unknown
 from torch_tb_profiler.reports import csv
+from torch_tb_profiler.reports.chrome_trace import chrome_json
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import (
     AboutAnswer,
@@ -25,11 +26,17 @@ from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.download import download_response
 from torch_tb_profiler.server.errors import HttpError
 from torch_tb_profiler.server.payloads import error_payload, runs_payload, view_payload
-from torch_tb_profiler.server.responses import data_response, json_response
+from torch_tb_profiler.server.responses import (
+    JSON_TYPE,
+    data_response,
+    json_response,
+    streamed_response,
+)
 from torch_tb_profiler.server.slice_details import slice_details
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec, all_views
+from torch_tb_profiler.views.selection import SelectionError
 
 WAIT_S = 0.25
 """A small trace is parsed in this time: the page gets its numbers without asking twice."""
@@ -115,6 +122,18 @@ def download(site: Site, request: Request, _rest: str) -> Response:
     return download_response(request, file.location)
 
 
+def perfetto(site: Site, request: Request, _rest: str) -> Response:
+    """The selection as Chrome JSON with GPU counters, for Perfetto and other viewers."""
+    file, trace = _trace(site, request)
+    selection = parameters.subject(request.args).selection
+    try:
+        pieces = chrome_json(trace, selection)
+    except SelectionError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    name = f"{file.run}_{file.worker}_{file.span}.json"
+    return streamed_response(request, pieces, JSON_TYPE, file_name=name)
+
+
 def _trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
     about_what = parameters.subject(request.args)
     file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
@@ -149,6 +168,7 @@ ROUTES: dict[str, Route] = {
     "runs": runs,
     "views": views,
     "download": download,
+    "perfetto": perfetto,
 }
 """Routes without a further part of the path."""
 

@@ -153,6 +153,10 @@ class WeightProfile:
         filled = end_ns > start_ns
         return float((self._until(end_ns[filled]) - self._until(start_ns[filled])).sum())
 
+    def levels(self) -> tuple[Int64, Float64]:
+        """The moments at which the value changes, in order, and the value from each on."""
+        return self._edges_ns, self._level
+
     def _until(self, time_ns: Int64) -> Float64:
         last = np.searchsorted(self._edges_ns, time_ns, side="right") - 1
         edge = np.maximum(last, 0)
