@@ -70,5 +70,6 @@ def step_samples(
     position[basis.rows] = np.arange(size)
     at = position[step]
     inside = at >= 0
-    sums = np.bincount(key[inside] * size + at[inside], value[inside], keys * size)
-    return moments(sums.reshape(keys, size))
+    cells = np.bincount(key[inside] * size + at[inside], value[inside], keys * size)
+    sums: Float64 = cells.astype(np.float64).reshape(keys, size)
+    return moments(sums)
