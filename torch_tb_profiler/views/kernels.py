@@ -87,7 +87,7 @@ KERNELS = TableSpec(
         ),
         Column(
             "mean_est_achieved_occupancy_pct",
-            "Mean Est. Achieved Occupancy",
+            "Mean Achieved Occupancy",
             "number",
             "pct",
             "The profiler's estimate of active warps over the most a multiprocessor can hold, "

@@ -8,7 +8,16 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.codes import of_names
 from torch_tb_profiler.views.forests import Bools
-from torch_tb_profiler.views.operators import is_operator_name
+
+WRAPPERS = ("DataParallel.forward", "DistributedDataParallel.forward")
+"""Operator events that wrap a whole model."""
+
+OPTIMIZER_PREFIX = "Optimizer."
+
+
+def is_operator_name(name: str) -> bool:
+    """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
+    return name not in WRAPPERS and not name.startswith(OPTIMIZER_PREFIX)
 
 
 def operator_mask(trace: Trace) -> Bools:

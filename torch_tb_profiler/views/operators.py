@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.callstacks import call_stacks
 from torch_tb_profiler.views.kernel_kinds import eligible_slices, tensor_core_times
+from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
@@ -21,11 +21,6 @@ from torch_tb_profiler.views.selection import Selection, chosen_group_by, in_sel
 from torch_tb_profiler.views.spec import ViewSpec
 
 GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
-
-NOT_OPERATORS = ("DataParallel.forward", "DistributedDataParallel.forward")
-"""Names of operator events that wrap a whole model (peer-behaviour §2.6)."""
-
-NOT_OPERATOR_PREFIX = "Optimizer."
 
 NO_DEVICE_WORK = "The recording holds no device work (CPU-only, or the device was not profiled)."
 NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
@@ -160,19 +155,9 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     return trace.derived("operator_calls", lambda: _operator_calls(trace))
 
 
-def is_operator_name(name: str) -> bool:
-    """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
-    return name not in NOT_OPERATORS and not name.startswith(NOT_OPERATOR_PREFIX)
-
-
 def _operator_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
-    called = (slices["category"].to_numpy() == Category.OPERATOR) & slices[
-        "absorbed_into"
-    ].is_null().to_numpy()
-    ids = np.flatnonzero(called)
-    names = slices["name_code"].to_numpy()[ids]
-    ids = ids[codes.of_names(trace, names, is_operator_name, np.bool_)]
+    ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
     used_self, used_total = tensor_core_times(trace, codes.YES)
     open_self, open_total = tensor_core_times(trace, codes.UNKNOWN)
     frame = slices.select(

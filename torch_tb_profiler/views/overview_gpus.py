@@ -22,7 +22,7 @@ UTILIZATION = Column(
 )
 SM_EFFICIENCY = Column(
     "est_sm_efficiency_pct",
-    "Est. SM Efficiency",
+    "SM Efficiency",
     "number",
     "pct",
     "Blocks per multiprocessor of the kernels that run at a moment, added up and capped at 1, "
@@ -31,7 +31,7 @@ SM_EFFICIENCY = Column(
 )
 OCCUPANCY = Column(
     "est_achieved_occupancy_pct",
-    "Est. Achieved Occupancy",
+    "Achieved Occupancy",
     "number",
     "pct",
     "The profiler's estimate of active warps over the most a multiprocessor can hold, averaged "
@@ -113,7 +113,7 @@ def gpu_facts(table: Table) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             key=f"gpu_{column.key}" if column is UTILIZATION else column.key,
-            title=column.title,
+            title=f"Est. {column.title}" if column.estimated else column.title,
             value=row[column.key],
             unit=column.unit,
             scope=f"GPU {row['gpu']}",

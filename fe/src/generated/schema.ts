@@ -232,6 +232,53 @@ export const VIEWS = {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct"],
     },
   },
+  "memory": {
+    title: "Memory",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "memory_stats": ["device", "name", "calls", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes"],
+      "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
+      "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
+      "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
+    },
+  },
+  "modules": {
+    title: "Modules",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us"],
+      "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
+      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us"],
+    },
+  },
+  "distributed": {
+    title: "Distributed",
+    scope: "run",
+    groupBys: [],
+    tables: {
+      "overlap": ["step", "worker", "computation_us", "overlap_us", "communication_us", "other_us"],
+      "wait": ["step", "worker", "transfer_us", "wait_us", "unmatched_calls"],
+      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "untimed_calls", "unmatched_calls"],
+      "devices": ["node", "process", "gpu", "name", "memory_bytes", "compute_capability", "worker"],
+      "stragglers": ["worker", "collectives", "arrived_last", "arrived_last_pct", "delay_us", "others_wait_us", "wait_us"],
+      "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason"],
+    },
+  },
+  "compare": {
+    title: "Compare",
+    scope: "pair",
+    groupBys: ["auto", "total", "per_step"],
+    tables: {
+      "average_step": ["category", "baseline_duration_us", "candidate_duration_us", "delta_duration_us", "delta_duration_pct", "delta_duration_low_us", "delta_duration_high_us", "confidence_duration_pct"],
+      "steps": ["position", "baseline_step", "candidate_step", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "baseline_kernel_us", "candidate_kernel_us", "delta_kernel_us", "delta_kernel_pct", "baseline_memcpy_us", "candidate_memcpy_us", "delta_memcpy_us", "delta_memcpy_pct", "baseline_memset_us", "candidate_memset_us", "delta_memset_us", "delta_memset_pct", "baseline_communication_us", "candidate_communication_us", "delta_communication_us", "delta_communication_pct", "baseline_runtime_us", "candidate_runtime_us", "delta_runtime_us", "delta_runtime_pct", "baseline_dataloader_us", "candidate_dataloader_us", "delta_dataloader_us", "delta_dataloader_pct", "baseline_cpu_exec_us", "candidate_cpu_exec_us", "delta_cpu_exec_us", "delta_cpu_exec_pct", "baseline_other_us", "candidate_other_us", "delta_other_us", "delta_other_pct"],
+      "phases": ["phase", "baseline_names", "candidate_names", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct"],
+      "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
+      "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct"],
+      "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
+    },
+  },
 } as const;
 
 export type ViewName = keyof typeof VIEWS;
@@ -298,6 +345,315 @@ export interface KernelsKernelsRow {
   mean_est_achieved_occupancy_pct: number | null;
 }
 
+export interface MemoryMemoryStatsRow {
+  device: string | null;
+  name: string | null;
+  calls: number | null;
+  size_increase_bytes: number | null;
+  self_size_increase_bytes: number | null;
+  allocation_count: number | null;
+  self_allocation_count: number | null;
+  allocation_bytes: number | null;
+  self_allocation_bytes: number | null;
+}
+
+export interface MemoryMemoryEventsRow {
+  device: string | null;
+  name: string | null;
+  size_bytes: number | null;
+  allocation_us: number | null;
+  release_us: number | null;
+  duration_us: number | null;
+  module: string | null;
+}
+
+export interface MemoryMemoryPeaksRow {
+  device: string | null;
+  peak_allocated_bytes: number | null;
+  peak_reserved_bytes: number | null;
+  peak_us: number | null;
+  device_memory_bytes: number | null;
+}
+
+export interface MemoryPeakCompositionRow {
+  device: string | null;
+  grouping: string | null;
+  name: string | null;
+  size_bytes: number | null;
+  allocation_count: number | null;
+  share_pct: number | null;
+}
+
+export interface ModulesModulesRow {
+  path: string | null;
+  name: string | null;
+  module_id: number | null;
+  parent: string | null;
+  occurrences: number | null;
+  operators: number | null;
+  host_total_us: number | null;
+  host_self_us: number | null;
+  device_total_us: number | null;
+  device_self_us: number | null;
+  mean_us: number | null;
+  backward_host_total_us: number | null;
+  backward_host_self_us: number | null;
+  backward_device_total_us: number | null;
+  backward_device_self_us: number | null;
+}
+
+export interface ModulesModuleFlameRow {
+  path: string | null;
+  parent: string | null;
+  name: string | null;
+  depth: number | null;
+  host_left_us: number | null;
+  host_width_us: number | null;
+  device_left_us: number | null;
+  device_width_us: number | null;
+}
+
+export interface ModulesLightningRangesRow {
+  path: string | null;
+  name: string | null;
+  module_id: number | null;
+  parent: string | null;
+  occurrences: number | null;
+  operators: number | null;
+  host_total_us: number | null;
+  host_self_us: number | null;
+  device_total_us: number | null;
+  device_self_us: number | null;
+  mean_us: number | null;
+  backward_host_total_us: number | null;
+  backward_host_self_us: number | null;
+  backward_device_total_us: number | null;
+  backward_device_self_us: number | null;
+}
+
+export interface DistributedOverlapRow {
+  step: string | null;
+  worker: string | null;
+  computation_us: number | null;
+  overlap_us: number | null;
+  communication_us: number | null;
+  other_us: number | null;
+}
+
+export interface DistributedWaitRow {
+  step: string | null;
+  worker: string | null;
+  transfer_us: number | null;
+  wait_us: number | null;
+  unmatched_calls: number | null;
+}
+
+export interface DistributedCollectivesRow {
+  worker: string | null;
+  name: string | null;
+  group: string | null;
+  calls: number | null;
+  total_bytes: number | null;
+  mean_bytes: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  transfer_us: number | null;
+  mean_transfer_us: number | null;
+  collective: string | null;
+  group_size: number | null;
+  mean_call_us: number | null;
+  algorithm_bandwidth_gb_per_s: number | null;
+  bus_bandwidth_gb_per_s: number | null;
+  transfer_bus_bandwidth_gb_per_s: number | null;
+  untimed_calls: number | null;
+  unmatched_calls: number | null;
+}
+
+export interface DistributedDevicesRow {
+  node: string | null;
+  process: string | null;
+  gpu: number | null;
+  name: string | null;
+  memory_bytes: number | null;
+  compute_capability: string | null;
+  worker: string | null;
+}
+
+export interface DistributedStragglersRow {
+  worker: string | null;
+  collectives: number | null;
+  arrived_last: number | null;
+  arrived_last_pct: number | null;
+  delay_us: number | null;
+  others_wait_us: number | null;
+  wait_us: number | null;
+}
+
+export interface DistributedUnmatchedRow {
+  worker: string | null;
+  step: string | null;
+  name: string | null;
+  group: string | null;
+  sequence: number | null;
+  start_us: number | null;
+  duration_us: number | null;
+  input_bytes: number | null;
+  reason: string | null;
+}
+
+export interface CompareAverageStepRow {
+  category: string | null;
+  baseline_duration_us: number | null;
+  candidate_duration_us: number | null;
+  delta_duration_us: number | null;
+  delta_duration_pct: number | null;
+  delta_duration_low_us: number | null;
+  delta_duration_high_us: number | null;
+  confidence_duration_pct: number | null;
+}
+
+export interface CompareStepsRow {
+  position: number | null;
+  baseline_step: string | null;
+  candidate_step: string | null;
+  baseline_total_us: number | null;
+  candidate_total_us: number | null;
+  delta_total_us: number | null;
+  delta_total_pct: number | null;
+  baseline_kernel_us: number | null;
+  candidate_kernel_us: number | null;
+  delta_kernel_us: number | null;
+  delta_kernel_pct: number | null;
+  baseline_memcpy_us: number | null;
+  candidate_memcpy_us: number | null;
+  delta_memcpy_us: number | null;
+  delta_memcpy_pct: number | null;
+  baseline_memset_us: number | null;
+  candidate_memset_us: number | null;
+  delta_memset_us: number | null;
+  delta_memset_pct: number | null;
+  baseline_communication_us: number | null;
+  candidate_communication_us: number | null;
+  delta_communication_us: number | null;
+  delta_communication_pct: number | null;
+  baseline_runtime_us: number | null;
+  candidate_runtime_us: number | null;
+  delta_runtime_us: number | null;
+  delta_runtime_pct: number | null;
+  baseline_dataloader_us: number | null;
+  candidate_dataloader_us: number | null;
+  delta_dataloader_us: number | null;
+  delta_dataloader_pct: number | null;
+  baseline_cpu_exec_us: number | null;
+  candidate_cpu_exec_us: number | null;
+  delta_cpu_exec_us: number | null;
+  delta_cpu_exec_pct: number | null;
+  baseline_other_us: number | null;
+  candidate_other_us: number | null;
+  delta_other_us: number | null;
+  delta_other_pct: number | null;
+}
+
+export interface ComparePhasesRow {
+  phase: string | null;
+  baseline_names: string | null;
+  candidate_names: string | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  delta_calls: number | null;
+  delta_calls_pct: number | null;
+  baseline_host_total_us: number | null;
+  candidate_host_total_us: number | null;
+  delta_host_total_us: number | null;
+  delta_host_total_pct: number | null;
+  confidence_host_total_pct: number | null;
+  baseline_device_total_us: number | null;
+  candidate_device_total_us: number | null;
+  delta_device_total_us: number | null;
+  delta_device_total_pct: number | null;
+  confidence_device_total_pct: number | null;
+}
+
+export interface CompareOperatorsRow {
+  name: string | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  delta_calls: number | null;
+  delta_calls_pct: number | null;
+  baseline_device_self_us: number | null;
+  candidate_device_self_us: number | null;
+  delta_device_self_us: number | null;
+  delta_device_self_pct: number | null;
+  confidence_device_self_pct: number | null;
+  baseline_device_total_us: number | null;
+  candidate_device_total_us: number | null;
+  delta_device_total_us: number | null;
+  delta_device_total_pct: number | null;
+  baseline_host_self_us: number | null;
+  candidate_host_self_us: number | null;
+  delta_host_self_us: number | null;
+  delta_host_self_pct: number | null;
+  confidence_host_self_pct: number | null;
+  baseline_host_total_us: number | null;
+  candidate_host_total_us: number | null;
+  delta_host_total_us: number | null;
+  delta_host_total_pct: number | null;
+}
+
+export interface CompareKernelsRow {
+  name: string | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  delta_calls: number | null;
+  delta_calls_pct: number | null;
+  baseline_total_us: number | null;
+  candidate_total_us: number | null;
+  delta_total_us: number | null;
+  delta_total_pct: number | null;
+  confidence_total_pct: number | null;
+  baseline_mean_us: number | null;
+  candidate_mean_us: number | null;
+  delta_mean_us: number | null;
+  delta_mean_pct: number | null;
+}
+
+export interface CompareModulesRow {
+  path: string | null;
+  parent: string | null;
+  baseline_name: string | null;
+  candidate_name: string | null;
+  baseline_occurrences: number | null;
+  candidate_occurrences: number | null;
+  delta_occurrences: number | null;
+  delta_occurrences_pct: number | null;
+  baseline_host_total_us: number | null;
+  candidate_host_total_us: number | null;
+  delta_host_total_us: number | null;
+  delta_host_total_pct: number | null;
+  confidence_host_total_pct: number | null;
+  baseline_host_self_us: number | null;
+  candidate_host_self_us: number | null;
+  delta_host_self_us: number | null;
+  delta_host_self_pct: number | null;
+  baseline_device_total_us: number | null;
+  candidate_device_total_us: number | null;
+  delta_device_total_us: number | null;
+  delta_device_total_pct: number | null;
+  confidence_device_total_pct: number | null;
+  baseline_device_self_us: number | null;
+  candidate_device_self_us: number | null;
+  delta_device_self_us: number | null;
+  delta_device_self_pct: number | null;
+  baseline_backward_host_total_us: number | null;
+  candidate_backward_host_total_us: number | null;
+  delta_backward_host_total_us: number | null;
+  delta_backward_host_total_pct: number | null;
+  baseline_backward_device_total_us: number | null;
+  candidate_backward_device_total_us: number | null;
+  delta_backward_device_total_us: number | null;
+  delta_backward_device_total_pct: number | null;
+}
+
 /** The rows of every table of every view, as objects by column key. */
 export interface Rows {
   "overview": {
@@ -310,6 +666,33 @@ export interface Rows {
   };
   "kernels": {
     "kernels": KernelsKernelsRow;
+  };
+  "memory": {
+    "memory_stats": MemoryMemoryStatsRow;
+    "memory_events": MemoryMemoryEventsRow;
+    "memory_peaks": MemoryMemoryPeaksRow;
+    "peak_composition": MemoryPeakCompositionRow;
+  };
+  "modules": {
+    "modules": ModulesModulesRow;
+    "module_flame": ModulesModuleFlameRow;
+    "lightning_ranges": ModulesLightningRangesRow;
+  };
+  "distributed": {
+    "overlap": DistributedOverlapRow;
+    "wait": DistributedWaitRow;
+    "collectives": DistributedCollectivesRow;
+    "devices": DistributedDevicesRow;
+    "stragglers": DistributedStragglersRow;
+    "unmatched": DistributedUnmatchedRow;
+  };
+  "compare": {
+    "average_step": CompareAverageStepRow;
+    "steps": CompareStepsRow;
+    "phases": ComparePhasesRow;
+    "operators": CompareOperatorsRow;
+    "kernels": CompareKernelsRow;
+    "modules": CompareModulesRow;
   };
 }
 
