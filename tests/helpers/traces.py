@@ -317,6 +317,8 @@ class _Columns:
                 "call_stack_code": self._code(args.get("Call stack")),
                 "sequence_number": args.get("Sequence number"),
                 "forward_thread": args.get("Fwd thread id"),
+                "record_function_id": args.get("Record function id"),
+                "concrete_inputs_code": self._code(args.get("Concrete Inputs")),
             }
         else:
             details["device"] = {

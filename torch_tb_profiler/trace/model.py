@@ -27,14 +27,14 @@ SLICES = {
     "name_code": pl.Int32,
     "start_ns": pl.Int64,
     "dur_ns": pl.Int64,
-    "parent": pl.Int64,  # enclosing node; launches: the owning node; null for roots and device work
-    "depth": pl.Int32,  # 0 = root of its tree; null for what has no tree
+    "parent": pl.Int64,  # enclosing node, frame or device range; runtime: the call's owner
+    "depth": pl.Int32,  # 0 = root of its tree; runtime: one below the node around it; null: no tree
     "frame": pl.Int64,  # host nodes and runtime: innermost python frame around the start; else null
     "lane": pl.Int32,  # 0, or > 0 for a slice that overlaps its neighbours without nesting
-    "absorbed_into": pl.Int64,  # same-named operator with this as only child; or null
+    "absorbed_into": pl.Int64,  # topmost same-named operator this is the only child of; or null
     "step": pl.Int32,  # row of `steps`: host slices by start, device work by its launch; or null
-    "self_ns": pl.Int64,  # host nodes: dur - children - own launches, never negative; else null
-    "device_self_ns": pl.Int64,  # nodes: device work of their own launches; else null
+    "self_ns": pl.Int64,  # nodes: dur - children - own runtime calls, never negative; else null
+    "device_self_ns": pl.Int64,  # nodes: device work they own; 0 where absorbed; else null
     "device_total_ns": pl.Int64,  # device_self_ns + children's device_total_ns
     "correlation": pl.Int64,
     "external_id": pl.Int64,
@@ -49,8 +49,8 @@ DEVICE_WORK = {
     "device": pl.Int64,
     "stream": pl.Int64,
     "launch": pl.Int64,  # slice id of the host call, null for orphans
-    "owner": pl.Int64,  # slice id of the node that made the call (after absorption), null if none
-    "orphan_reason": pl.String,  # null, or "no_launch" | "no_operator"
+    "owner": pl.Int64,  # slice id of the node that launched it (after absorption), null if none
+    "orphan_reason": pl.String,  # why owner is null: "no_launch" | "no_operator"; else null
     "launch_delay_ns": pl.Int64,  # start - start of its launch, clamped at 0
     "grid_code": pl.Int32,
     "block_code": pl.Int32,
@@ -126,8 +126,12 @@ TABLES: dict[str, dict[str, Any]] = {
 """Schemas of the tables made by the builder. ``python``, ``collectives``, ``memory``, ``flows``,
 ``counters`` and ``instants`` have the columns of :mod:`torch_tb_profiler.trace.columns`, with
 ``slice``/``track`` pointing into this trace and absent integers as nulls; ``memory`` is ordered
-by time and has ``owner`` (slice id of the innermost node around it on its thread, null if none)
-and ``frame`` (the innermost python frame around it) beside."""
+by time and has ``owner`` (slice id of the innermost node around it on its thread, after absorption,
+null if none) and ``frame`` (the innermost python frame around it) beside.
+
+An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; what it had of
+its own (self time, device work, calls, memory) belongs to its absorber: sums over all nodes hold.
+Without ProfilerStep every slice is in the one step ``0``."""
 
 
 @dataclass(frozen=True, slots=True)

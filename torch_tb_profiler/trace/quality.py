@@ -14,6 +14,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "gzip_corrupt": "The gzip stream is damaged; what stands before the damage was read.",
     "trailing_data": "Text after the end of the first JSON document was ignored.",
     "trailing_comma": "A comma too many was skipped.",
+    "stray_text": "Something between the events that is no event was skipped.",
     "bad_encoding": "Bytes that are not valid UTF-8 were replaced by U+FFFD.",
     "utf16": "The file is UTF-16 (a PowerShell redirection, say); it was converted.",
     "control_characters": "Raw control characters inside strings were accepted.",

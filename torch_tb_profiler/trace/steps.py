@@ -75,7 +75,8 @@ def _annotated_steps(
     ids = slices.ids_of((Category.STEP,))
     if len(ids) == 0:
         return None
-    ids = ids[np.lexsort((-slices.dur_ns[ids], slices.start_ns[ids]))]
+    start, dur = slices.start_ns[ids], slices.dur_ns[ids]
+    ids = ids[np.lexsort((-dur, dur > 0, start))]  # empty steps first: they hold no slice
     kept: list[int] = []
     last_end: dict[str, int] = {}
     names: list[str] = []
