@@ -154,7 +154,7 @@ class _Maker:
         rows = list(compress(events, chosen))
         codes = codes[chosen]
         ns = self._times([event.ts for event in rows]).ns
-        usable = np.abs(ns) < USABLE_NS
+        usable = (ns > -USABLE_NS) & (ns < USABLE_NS)  # the absolute value of ABSENT is negative
         if not usable.all():
             self.batch.quality.add("event_without_time", int((~usable).sum()))
             return list(compress(rows, usable)), codes[usable], ns[usable]
