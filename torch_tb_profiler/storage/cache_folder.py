@@ -19,7 +19,7 @@ from pathlib import Path
 _LOGGER = logging.getLogger(__name__)
 
 DEFAULT_MAX_BYTES = 8 << 30
-"""Parsed traces take about a fifth of their JSON: room for some 40 GB of traces."""
+"""Parsed traces take about a quarter of their JSON: room for some 30 GB of traces."""
 
 STALE_TEMPORARY_S = 3600.0
 """A temporary folder older than this was left by a process that was killed."""

@@ -42,7 +42,9 @@ class Location:
     @property
     def name(self) -> str:
         """The last part of the path, as valid text."""
-        return valid_text(re.split(r"[/\\]", self.path.rstrip("/\\"))[-1])
+        if self.filesystem is None:
+            return valid_text(os.path.basename(self.path.rstrip(os.sep)))
+        return valid_text(self.path.rstrip("/").rpartition("/")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class FileState:
 
 def valid_text(name: str) -> str:
     """A file name as text that can be encoded; undecodable bytes become U+FFFD."""
+    if name.isascii():
+        return name
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
