@@ -20,7 +20,7 @@ from torch_tb_profiler._version import __version__
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server import static_files
 from torch_tb_profiler.server.app import App, standalone_app
-from torch_tb_profiler.server.routes import Site
+from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.registry import ViewSpec
@@ -369,3 +369,10 @@ def test_names_that_are_no_text_are_answered_as_text(
         time.sleep(0.02)
     assert "bad � name" in names
     assert get(client, "/api/views?run=bad+%EF%BF%BD+name").status_code == 200
+
+
+def test_every_route_is_documented() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+    text = page.read_text(encoding="utf-8")
+    for route in [*ROUTES, *PREFIX_ROUTES]:
+        assert f"`/{route}" in text
