@@ -9,7 +9,8 @@ from torch_tb_profiler.loading.status import READING_SHARE, SpanStatus, joined, 
 
 
 def test_half_of_a_file_read_in_two_seconds() -> None:
-    status = reading_status("1", "w", 200_000_000, 100_000_000, 2.0)
+    file = SpanStatus("1", "w", None, 200_000_000, "queued")
+    status = reading_status(file, 100_000_000, 2.0, 2.0)
     assert status.state == "parsing"
     assert status.mb_per_s == 50.0
     assert status.progress == READING_SHARE / 2
@@ -17,11 +18,20 @@ def test_half_of_a_file_read_in_two_seconds() -> None:
     assert status.eta_s == pytest.approx(2.4, abs=0.05)
 
 
+def test_the_speed_stays_while_what_was_read_is_linked() -> None:
+    file = SpanStatus("1", "w", None, 100_000_000, "queued")
+    status = reading_status(file, 100_000_000, 1.0, 2.0)
+    assert status.mb_per_s == 100.0
+    assert status.progress == READING_SHARE
+    assert status.eta_s is not None
+    assert status.eta_s > 0
+
+
 @pytest.mark.parametrize(("size", "done", "elapsed_s"), [(0, 0, 0.0), (100, 0, 1.0), (100, 0, 0)])
 def test_nothing_is_promised_before_there_is_a_speed(
     size: int, done: int, elapsed_s: float
 ) -> None:
-    status = reading_status("1", "w", size, done, elapsed_s)
+    status = reading_status(SpanStatus("1", "w", None, size, "queued"), done, elapsed_s, elapsed_s)
     assert status.mb_per_s is None
     assert status.eta_s is None
 

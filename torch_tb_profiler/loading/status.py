@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch_tb_profiler.loading.errors import Problem
@@ -41,19 +41,24 @@ class SpanStatus:
 
 
 def reading_status(
-    name: str, file: str, size_bytes: int, done_bytes: int, elapsed_s: float
+    base: SpanStatus, done_bytes: int, read_s: float, elapsed_s: float
 ) -> SpanStatus:
-    """The status of a span whose file is being read since ``elapsed_s``."""
+    """The status of a span that is being parsed.
+
+    Args:
+        base: Name, file and size.
+        done_bytes: Bytes read so far.
+        read_s: How long reading those took.
+        elapsed_s: How long the parsing has taken; after the last byte there is more to do.
+    """
+    size_bytes = base.size_bytes
     part = min(1.0, done_bytes / size_bytes) if size_bytes > 0 else 1.0
     progress = part * READING_SHARE
-    speed = done_bytes / elapsed_s if elapsed_s > 0 and done_bytes > 0 else None
+    speed = done_bytes / read_s if read_s > 0 and done_bytes > 0 else None
     eta_s = None if speed is None else elapsed_s * (1 - progress) / progress
-    return SpanStatus(
-        name,
-        file,
-        None,
-        size_bytes,
-        "parsing",
+    return replace(
+        base,
+        state="parsing",
         progress=round(progress, 4),
         mb_per_s=None if speed is None else round(speed / 1e6, 3),
         eta_s=None if eta_s is None else round(eta_s, 1),

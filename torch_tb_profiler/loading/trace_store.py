@@ -48,6 +48,7 @@ class _Entry:
     wanted: bool = True
     used_s: float = 0.0
     started_s: float = 0.0
+    read_s: float = 0.0
     done_bytes: int = 0
     trace: Trace | None = None
     memory_bytes: int = 0
@@ -176,6 +177,7 @@ class TraceStore:
             if not entry.wanted:
                 raise _StoppedError
             entry.done_bytes = done_bytes
+            entry.read_s = time.monotonic() - entry.started_s
 
         entry.started_s = time.monotonic()
         entry.state = "parsing"
@@ -232,9 +234,9 @@ class TraceStore:
 
 def _status(entry: _Entry, file: SpanFile) -> SpanStatus:
     name, size_bytes = file.location.name, file.state.size_bytes
+    base = SpanStatus(file.span, name, entry.format, size_bytes, entry.state)
     if entry.state == "parsing":
         elapsed_s = time.monotonic() - entry.started_s
-        return reading_status(file.span, name, size_bytes, entry.done_bytes, elapsed_s)
-    base = SpanStatus(file.span, name, entry.format, size_bytes, entry.state)
+        return reading_status(base, entry.done_bytes, entry.read_s, elapsed_s)
     progress = 1.0 if entry.state == "ready" else 0.0
     return replace(base, progress=progress, error=entry.problem)
