@@ -1,5 +1,18 @@
 """torch-tb-profiler: where the time, the memory and the GPUs went in a PyTorch profiler trace."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from torch_tb_profiler._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from torch_tb_profiler.api import open_trace
+
+__all__ = ["__version__", "open_trace"]
+
+
+def __getattr__(name: str) -> Any:
+    # TensorBoard and the command line import this package first: they must not wait for polars.
+    if name == "open_trace":
+        return import_module("torch_tb_profiler.api").open_trace
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

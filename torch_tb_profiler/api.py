@@ -1,1 +1,273 @@
-"""Placeholder until its owner lands."""
+"""The Python API: open a trace, ask for views, get polars or pandas tables.
+
+>>> import torch_tb_profiler
+>>> trace = torch_tb_profiler.open_trace("logs/worker0.pt.trace.json.gz")  # doctest: +SKIP
+>>> trace.operators(steps=range(5, 8)).frame.head(3)                       # doctest: +SKIP
+>>> trace.kernels(filter="name~gemm").to_pandas()                          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import polars as pl
+
+from torch_tb_profiler.loading.answering import (
+    Answer,
+    Subject,
+    TableQuery,
+    ViewRequest,
+    answer,
+    open_traces,
+)
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.errors import (
+    LoadingError,
+    OpenError,
+    RequestError,
+    UnknownError,
+    unknown,
+)
+from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.reports import json, terminal
+from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.server.payloads import view_payload
+from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.registry import all_views
+from torch_tb_profiler.views.schema import Fact, Note, Series
+from torch_tb_profiler.views.selection import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "LoadingError",
+    "OpenError",
+    "OpenedTrace",
+    "RequestError",
+    "Result",
+    "UnknownError",
+    "open_trace",
+]
+
+NS_PER_US = 1000
+Steps = str | int | range
+T = TypeVar("T")
+
+
+def open_trace(
+    path: str | os.PathLike[str],
+    *,
+    run: str | None = None,
+    worker: str | None = None,
+    span: str | None = None,
+    cache: bool = True,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> OpenedTrace:
+    """Open one trace: a file of any name, or one out of a folder of traces, local or remote.
+
+    Args:
+        path: A trace file, a folder or a URL (``s3://…`` needs the extra ``[s3]``).
+        run: Which run of a folder; None for the first.
+        worker: Which worker of the run; None for the first.
+        span: Which span of the worker; None for the first.
+        cache: Whether a parsed trace is kept, so that the next opening need not parse.
+        cache_dir: Where; None for the user's cache folder.
+
+    Raises:
+        OpenError: it does not exist, cannot be read or holds no trace.
+        UnknownError: there is no run, worker or span of that name.
+    """
+    folder = None
+    if cache:
+        folder = CacheFolder(Path(cache_dir) if cache_dir is not None else default_cache_folder())
+    catalog = Catalog([Place(os.fspath(path))], cache=folder, rescan_s=math.inf)
+    return OpenedTrace(catalog, Subject(run, worker, span))
+
+
+class OpenedTrace:
+    """One trace, and the run it belongs to. Made by :func:`open_trace`.
+
+    Attributes:
+        run, worker, span: Names of what was opened.
+        workers: Names of all workers that have this span; views of a whole run look at them all.
+    """
+
+    def __init__(self, catalog: Catalog, subject: Subject) -> None:
+        """Parse the trace that ``subject`` names, unless the cache has it."""
+        self._catalog = catalog
+        file = catalog.file(subject.run, subject.worker, subject.span)
+        self.run, self.worker, self.span = file.run, file.worker, file.span
+        self.workers = tuple(catalog.workers(file.run, file.span))
+        self._file = file
+        self._when_ready(lambda wait_s: open_traces(catalog, [file], wait_s))
+
+    def __repr__(self) -> str:
+        return f"<OpenedTrace run={self.run!r} worker={self.worker!r} span={self.span!r}>"
+
+    @property
+    def trace(self) -> Trace:
+        """The columns behind the views (:mod:`torch_tb_profiler.trace.model`)."""
+        return self._when_ready(lambda wait_s: open_traces(self._catalog, [self._file], wait_s))[0]
+
+    def overview(self, *, steps: Steps | None = None, **options: Any) -> Result:
+        """Where the time of a step went. Options as in :meth:`view`."""
+        return self.view("overview", steps=steps, **options)
+
+    def operators(
+        self, group_by: str = "name", *, steps: Steps | None = None, **options: Any
+    ) -> Result:
+        """What each operator cost on host and device. Options as in :meth:`view`."""
+        return self.view("operators", group_by=group_by, steps=steps, **options)
+
+    def kernels(
+        self, group_by: str = "name", *, steps: Steps | None = None, **options: Any
+    ) -> Result:
+        """What each kernel cost. Options as in :meth:`view`."""
+        return self.view("kernels", group_by=group_by, steps=steps, **options)
+
+    def view(
+        self,
+        name: str,
+        *,
+        group_by: str | None = None,
+        steps: Steps | None = None,
+        start_us: float | None = None,
+        end_us: float | None = None,
+        table: str | None = None,
+        sort: str | None = None,
+        filter: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Result:
+        """Any view by name (:meth:`views` lists them).
+
+        Args:
+            name: Name of the view.
+            group_by: How rows are grouped; None for the view's default.
+            steps: ``5``, ``range(5, 9)``, or text as on the command line (``"3,5:8"``).
+            start_us: Start of a time range, µs of trace time.
+            end_us: Its end, not included.
+            table: Table that the following are for; None for the first.
+            sort: ``"-device_self_us,name"``.
+            filter: ``"name~gemm;calls>=10"``.
+            offset: Rows to skip.
+            limit: Rows to keep at most; None for all.
+
+        Raises:
+            UnknownError: there is no such view or table.
+            RequestError: a parameter makes no sense, or the trace has nothing for this view.
+        """
+        selection = Selection(_steps_text(steps), _ns(start_us), _ns(end_us), group_by)
+        return self._answer(name, selection, TableQuery(table, sort, filter, offset, limit))
+
+    def views(self) -> dict[str, str | None]:
+        """View → why this trace has nothing for it, or None when it has."""
+        trace = self.trace
+        return {
+            spec.name: spec.missing(trace) for spec in all_views().values() if spec.scope != "pair"
+        }
+
+    def _answer(self, name: str, selection: Selection, rows: TableQuery) -> Result:
+        subject = Subject(self.run, self.worker, self.span, selection)
+        request = ViewRequest(name, subject, rows=rows)
+        return Result(
+            self._when_ready(lambda wait_s: answer(self._catalog, request, wait_s=wait_s))
+        )
+
+    def _when_ready(self, ask: Callable[[float], T]) -> T:
+        progress = Progress()
+        try:
+            return when_ready(ask, progress.show)
+        finally:
+            progress.wipe()
+
+
+class Result:
+    """What a view says. ``print`` shows it as the command line does.
+
+    Attributes:
+        tables: Table name → polars DataFrame; columns as in ``docs/columns.md``.
+        facts: Single numbers with their meaning.
+        notes: Advice, and limits of the numbers' quality.
+        series: Data of the view's charts, by name.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        """Wrap the answer to one question."""
+        self._answer = answer
+        view = answer.view
+        self.tables: Mapping[str, pl.DataFrame] = {
+            name: table.frame for name, table in view.tables.items()
+        }
+        self.facts: tuple[Fact, ...] = view.facts
+        self.notes: tuple[Note, ...] = view.notes
+        self.series: Mapping[str, Series] = view.series
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}: {frame.height} rows" for name, frame in self.tables.items())
+        return f"<Result of {self._answer.spec.name} ({shapes})>"
+
+    def __str__(self) -> str:
+        about = self._answer.subject
+        heading = " · ".join(filter(None, (about.run, about.worker, about.span)))
+        return terminal.dumps(self._answer.spec, self._answer.view, heading)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The view's first table, which is the one in most views."""
+        return self.table()
+
+    def table(self, name: str | None = None) -> pl.DataFrame:
+        """A table by name, or the first.
+
+        Raises:
+            UnknownError: there is none of that name.
+        """
+        chosen = name if name is not None else next(iter(self.tables), "")
+        if chosen not in self.tables:
+            raise unknown("table", chosen, self.tables)
+        return self.tables[chosen]
+
+    def to_pandas(self, table: str | None = None) -> pd.DataFrame:
+        """A table as a pandas DataFrame; needs the extra ``[pandas]``.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+            UnknownError: there is no such table.
+        """
+        try:
+            return self.table(table).to_pandas()
+        except ModuleNotFoundError as error:
+            message = f"{error}; pip install 'torch-tb-profiler[pandas]'"
+            raise ModuleNotFoundError(message, name=error.name) from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``report --format json`` prints, as plain dicts and lists."""
+        answer: dict[str, Any] = msgspec.json.decode(json.dumps(view_payload(self._answer)))
+        return answer
+
+
+def _steps_text(steps: Steps | None) -> str | None:
+    """The steps as text of the ``steps`` parameter.
+
+    Raises:
+        RequestError: an empty range.
+    """
+    if isinstance(steps, range):
+        if not steps:
+            raise RequestError("bad_parameter", f"steps: {steps!r} is empty.")
+        if steps.step == 1:
+            return f"{steps.start}:{steps.stop - 1}"
+        return ",".join(map(str, steps))
+    return None if steps is None else str(steps)
+
+
+def _ns(time_us: float | None) -> int | None:
+    return None if time_us is None else round(time_us * NS_PER_US)

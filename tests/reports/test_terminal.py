@@ -14,6 +14,8 @@ from torch_tb_profiler.reports.terminal import dumps
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.views.schema import Table, View
 
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
+
 
 def _text(view: View, width: int = 100, columns: list[str] | None = None) -> str:
     return dumps(SPEC, view, "run · worker0", width=width, columns=columns)
@@ -25,7 +27,10 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.floats()), max_size=4),
+    st.lists(
+        st.tuples(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.floats()),
+        max_size=4,
+    ),
     st.integers(40, 120),
 )
 @settings(max_examples=60)

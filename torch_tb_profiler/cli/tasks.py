@@ -9,16 +9,11 @@ from pathlib import Path
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
-from torch_tb_profiler.cli.progress import Progress
-from torch_tb_profiler.loading.answering import (
-    Answer,
-    NotReadyError,
-    ViewRequest,
-    answer,
-    view_spec,
-)
+from torch_tb_profiler.loading.answering import Answer, ViewRequest, answer, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError
+from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -26,7 +21,6 @@ from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
 ALL_VIEWS = "all"
-POLL_S = 0.1
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
 _PASSED_ON = ("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset")
 
@@ -161,28 +155,18 @@ def perform(task: Task) -> Answer | None:
     Raises:
         LoadingError: there is no answer; the error tells why.
     """
-    if task.catalog is None or task.request is None:
+    catalog, request = task.catalog, task.request
+    if catalog is None or request is None:
         raise task.problem or OpenError("unreadable", "There is nothing to read.")
     progress = Progress()
     try:
-        while (answered := _answer_soon(task.catalog, task.request, progress)) is None:
-            pass
+        return when_ready(lambda wait_s: answer(catalog, request, wait_s=wait_s), progress.show)
     except RequestError as error:
         if task.skips_missing and error.problem.code == "view_unavailable":
             return None
         raise
     finally:
         progress.wipe()
-    return answered
-
-
-def _answer_soon(catalog: Catalog, request: ViewRequest, progress: Progress) -> Answer | None:
-    """The answer if it is there within :data:`POLL_S`; else the bar moves and it is None."""
-    try:
-        return answer(catalog, request, wait_s=POLL_S)
-    except NotReadyError as pending:
-        progress.show(pending.status)
-        return None
 
 
 def exit_code_of(error: LoadingError) -> int:

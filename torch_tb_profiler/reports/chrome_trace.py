@@ -64,6 +64,7 @@ ARGUMENT_NAMES = {
         "input_type_code": "Input type",
         "concrete_inputs_code": "Concrete Inputs",
         "call_stack_code": "Call stack",
+        "module_hierarchy_code": "Module Hierarchy",
         "sequence_number": "Sequence number",
         "forward_thread": "Fwd thread id",
         "record_function_id": "Record function id",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Protocol
 
-from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.reports.text import shortened, visible
 
 QUIET_S = 0.4
@@ -13,6 +13,26 @@ QUIET_S = 0.4
 
 BAR_CELLS = 24
 NAME_CELLS = 32
+
+
+class Status(Protocol):
+    """What a bar needs to know of a trace that is parsed."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+
+    @property
+    def progress(self) -> float:
+        """Done part, 0 to 1."""
+
+    @property
+    def mb_per_s(self) -> float | None:
+        """Speed of reading."""
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds left."""
 
 
 class Progress:
@@ -23,7 +43,7 @@ class Progress:
         self._since_s = time.monotonic()
         self._is_visible = False
 
-    def show(self, status: SpanStatus) -> None:
+    def show(self, status: Status) -> None:
         """Draw how far ``status`` is."""
         if not self._shows or time.monotonic() - self._since_s < QUIET_S:
             return
@@ -37,7 +57,7 @@ class Progress:
             self._is_visible = False
 
 
-def bar(status: SpanStatus) -> str:
+def bar(status: Status) -> str:
     """``status`` as one line of at most 79 cells."""
     filled = round(BAR_CELLS * min(max(status.progress, 0.0), 1.0))
     parts = [

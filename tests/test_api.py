@@ -1,0 +1,107 @@
+"""The Python API on a real trace: the command line's numbers as polars, pandas and dicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import torch_tb_profiler
+from torch_tb_profiler.api import (
+    OpenedTrace,
+    OpenError,
+    RequestError,
+    UnknownError,
+    open_trace,
+)
+from torch_tb_profiler.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(samples: Path) -> Path:
+    return samples / "kineto_resnet50_nw0"
+
+
+@pytest.fixture(scope="module")
+def trace(folder: Path) -> Iterator[OpenedTrace]:
+    return open_trace(folder, cache=False)
+
+
+def test_it_is_reached_from_the_package() -> None:
+    assert torch_tb_profiler.open_trace is open_trace
+    with pytest.raises(AttributeError, match="open_tarce"):
+        torch_tb_profiler.open_tarce  # noqa: B018
+
+
+def test_the_first_trace_of_a_folder_is_opened_and_says_which(trace: OpenedTrace) -> None:
+    assert (trace.run, trace.worker, trace.span) == ("kineto_resnet50_nw0", "worker0", "1")
+    assert trace.workers == ("worker0",)
+    assert trace.trace.steps.height >= 6
+    assert set(trace.views()) >= {"overview", "operators", "kernels"}
+
+
+def test_tables_are_polars_and_hold_what_the_command_line_prints(
+    trace: OpenedTrace, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    main(["report", str(folder), "--span", "1", "--view", "operators", "--format", "json",
+          "--no-cache", "--steps", "6:7", "--sort", "-calls", "--limit", "4"])  # fmt: skip
+    printed = json.loads(capsysbinary.readouterr().out)
+    result = trace.operators(steps=range(6, 8), sort="-calls", limit=4)
+    assert result.to_dict() == printed
+    assert isinstance(result.frame, pl.DataFrame)
+    assert [list(row) for row in result.frame.rows()] == printed["tables"]["operators"]["rows"]
+
+
+def test_steps_may_be_a_number_a_range_or_text(trace: OpenedTrace) -> None:
+    def total(steps: object) -> float:
+        return float(trace.kernels(steps=steps).frame["total_us"].sum())  # type: ignore[arg-type]
+
+    assert total(range(5, 11)) == total("5:10") == total(None)
+    assert total(range(5, 11, 5)) == total("5,10")
+    assert total(5) + total(10) == pytest.approx(total("5,10"))
+    with pytest.raises(RequestError, match="empty"):
+        total(range(3, 3))
+
+
+def test_a_time_range_and_groupings(trace: OpenedTrace) -> None:
+    everything = trace.kernels()
+    start_us = trace.trace.meta.start_ns / 1000
+    part = trace.kernels("name+operator+launch", start_us=start_us, end_us=start_us + 400_000)
+    assert 0 < part.frame["calls"].sum() < everything.frame["calls"].sum()
+    assert part.frame["grid"].null_count() == 0
+
+
+def test_pandas(trace: OpenedTrace) -> None:
+    overview = trace.overview()
+    steps = overview.to_pandas("steps")
+    assert list(steps["step"]) == ["5", "6", "7", "8", "9", "10"]
+    assert overview.to_pandas().shape == overview.frame.shape
+    with pytest.raises(UnknownError, match="stepz"):
+        overview.to_pandas("stepz")
+
+
+def test_a_result_prints_as_on_a_terminal(trace: OpenedTrace) -> None:
+    result = trace.operators(limit=2)
+    assert "aten::" in str(result)
+    assert max(map(len, str(result).split("\n"))) <= 100
+    assert repr(result) == "<Result of operators (operators: 2 rows)>"
+    assert "worker0" in repr(trace)
+
+
+def test_errors_say_what_to_do(folder: Path, trace: OpenedTrace, tmp_path: Path) -> None:
+    with pytest.raises(OpenError, match="does not exist"):
+        open_trace(tmp_path / "missing.json", cache=False)
+    with pytest.raises(UnknownError, match="span"):
+        open_trace(folder, span="9", cache=False)
+    with pytest.raises(UnknownError, match="view"):
+        trace.view("kernel")
+    with pytest.raises(RequestError, match="colour"):
+        trace.operators("colour")
+
+
+def test_a_second_opening_comes_from_the_cache(folder: Path, tmp_path: Path) -> None:
+    first = open_trace(folder, cache_dir=tmp_path).kernels().to_dict()
+    assert open_trace(folder, cache_dir=tmp_path).kernels().to_dict() == first
