@@ -130,6 +130,8 @@ def _torch_text(name: str, neighbours: int = 3) -> bytes:
 )
 @example(name='"')
 @example(name='a"}')
+@example(name='"}],')
+@example(name='"}{')
 @example(name='{"ph": "X"}, {"ph": "M"}')
 @example(name='x", "pid": 5, "tid": 6, "name": "y')
 def test_any_unescaped_name_is_restored(name: str) -> None:
@@ -153,6 +155,7 @@ def _read_or_refuse(data: bytes) -> EventColumns | None:
 
 @settings(max_examples=300, deadline=None)
 @given(at=st.integers(60, len(WHOLE) - 8), byte=st.integers(0, 255))
+@example(at=499, byte=ord("]"))
 def test_one_bad_byte_harms_two_events_at_most(at: int, byte: int) -> None:
     columns = _read_or_refuse(WHOLE[:at] + bytes([byte]) + WHOLE[at + 1 :])
 

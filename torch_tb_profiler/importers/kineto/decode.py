@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ from torch_tb_profiler.importers.kineto.times import EXACT_US
 from torch_tb_profiler.trace.quality import QualityReport
 
 STRETCH_BYTES = 1 << 18
+BLANK = b" \t\r\n,"
 WINDOW_BYTES = 1 << 14
 MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
@@ -39,10 +41,13 @@ MAX_ENDS = 4
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
 SEPARATOR = re.compile(rb"[\s,]*")
-SCALAR_VALUE = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])')
-FOLLOWING = re.compile(rb"[\s,]*(?:[{\]]|$)")
+STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])|[\]}](?=\s*[{,])')
+KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
+ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"
+CLOSING = re.compile(ARRAY_END)
+FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,]*(?:" + ARRAY_END + rb"|$)")
 """What may stand behind an event; anything else shows that it did not end there."""
-LAST_END = re.compile(rb"\}(?=\s*,?\s*\])")
+LAST_END = re.compile(rb"\}(?=\s*,?\s*" + ARRAY_END + rb")")
 
 
 @dataclass(slots=True)
@@ -145,7 +150,7 @@ class _Careful:
             self.quality.add("trailing_comma", commas if ends else commas - 1)
             if position >= len(piece):
                 break
-            if piece[position] == ord("]"):
+            if CLOSING.match(piece, position):
                 self.decoded.tail = piece[position + 1 :]
                 return len(piece)
             if piece[position] != ord("{"):
@@ -156,26 +161,36 @@ class _Careful:
 
     def _skip(self, position: int) -> int:
         """Over something in the array that is no object."""
-        found = SCALAR_VALUE.match(self.piece, position)
+        found = STRAY.match(self.piece, position)
         end = found.end() if found else self.cuts.first_after(self.piece, position)
-        self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
+        self.quality.add("stray_text", 1, _shown(self.piece[position:end]))
         return end
 
     def _event(self, position: int) -> int:
         """Read the event at ``position``; return where to go on."""
         if self.next_cut <= position:
             self.next_cut = self.cuts.first_after(self.piece, position)
-        fast = _decode_list(_as_list(self.piece[position : self.next_cut]), self.exact)
-        if fast is not None and len(fast) == 1:
-            if not has_ambiguous_names(self.piece[position : self.next_cut], fast):
-                self.decoded.events += fast
-                return self.next_cut
-        elif (end := self._valid(position)) is not None:
-            return end
-        return self._repaired(position)
+        text = _as_list(self.piece[position : self.next_cut])
+        fast = _decode_list(text, self.exact)
+        if fast is not None and len(fast) == 1 and not has_ambiguous_names(text, fast):
+            self.decoded.events += fast
+            return self.next_cut
+        ends = self._possible_ends(position)
+        end = self._valid(position, may_lack_time=False)
+        if end is None:
+            end = self._repaired(position, ends)
+        if end is None:
+            end = self._valid(position, may_lack_time=True)
+        if end is None and ends:
+            end = ends[0]
+            self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
+        return len(self.piece) if end is None else end
 
-    def _valid(self, position: int) -> int | None:
-        """Read an event that a lenient decoder takes, wherever it ends."""
+    def _valid(self, position: int, may_lack_time: bool) -> int | None:
+        """Read an event that a lenient decoder takes, wherever it ends.
+
+        An event without time may be a part of one whose name looks like the end of an event.
+        """
         size = WINDOW_BYTES
         while True:
             window = self.piece[position : position + size]
@@ -188,9 +203,20 @@ class _Careful:
                 return None
             size *= 4
         end = position + length
-        if not isinstance(parsed.value, dict) or not FOLLOWING.match(self.piece, end):
+        value = parsed.value
+        if not isinstance(value, dict) or not FOLLOWING.match(self.piece, end):
+            return None
+        if value and "ts" not in value and not may_lack_time:
             return None
         return end if self._append(self.piece[position:end], RUNGS) else None
+
+    def _repaired(self, position: int, ends: list[int]) -> int | None:
+        """Repair the event at ``position``; the surest rungs are tried with every possible end."""
+        for rungs in (RUNGS[:-1], RUNGS[-1:]):
+            for end in ends:
+                if self._append(self.piece[position:end], rungs):
+                    return end
+        return None
 
     def _append(self, raw: bytes, rungs: Sequence[Rung]) -> bool:
         text = decode_text(raw, self.quality)
@@ -200,39 +226,21 @@ class _Careful:
         self.decoded.events.append(event_of(value, text))
         return True
 
-    def _repaired(self, position: int) -> int:
-        """Repair the event at ``position``; the surest rungs are tried with every possible end."""
-        piece = self.piece
-        ends = self._possible_ends(position)
-        for rungs in (RUNGS[:-1], RUNGS[-1:]):
-            for end in ends:
-                if self._append(piece[position:end], rungs):
-                    return end
-        if not ends:
-            return len(piece)
-        self.quality.add("event_dropped", 1, _shown(piece[position : ends[0]]))
-        return ends[0]
-
     def _possible_ends(self, position: int) -> list[int]:
-        """Ends of the event, nearest first: before the next events, or before the array's end."""
+        """Ends of the event: before the next events, then before the end of the array."""
         piece = self.piece
         ends: list[int] = []
         start = position
-        while len(ends) < MAX_ENDS:
-            start = self.cuts.first_after(piece, start)
-            if start >= len(piece):
-                break
+        while len(ends) < MAX_ENDS and (start := self.cuts.first_after(piece, start)) < len(piece):
             ends.append(piece.rindex(b"}", position, start) + 1)
-        if len(ends) < MAX_ENDS:
-            ends += [found.end() for found in LAST_END.finditer(piece, position)][:MAX_ENDS]
-        stripped = piece.rstrip(b" \t\r\n,")
-        if not ends and not self.is_last and stripped.endswith(b"}"):
-            ends.append(len(stripped))
-        return sorted(set(ends))
+        ends += [found.end() for found in islice(LAST_END.finditer(piece, position), MAX_ENDS)]
+        if not ends and not self.is_last:
+            ends.append(len(piece.rstrip(BLANK)))
+        return ends
 
 
 def _as_list(text: bytes) -> bytes:
-    return b"[" + text.strip(b" \t\r\n,") + b"]"
+    return b"[" + text.strip(BLANK) + b"]"
 
 
 def event_of(value: dict[str, Any], text: str) -> Event:

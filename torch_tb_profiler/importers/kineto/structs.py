@@ -88,6 +88,7 @@ OPERATOR_FIELDS: Fields = {
     "input_type": _list("Input type"),
     "concrete_inputs": _list("Concrete Inputs"),
     "call_stack": _text("Call stack"),
+    "module_hierarchy": _text("Module Hierarchy"),
     "sequence_number": _int("Sequence number"),
     "forward_thread": _int("Fwd thread id"),
     "record_function_id": _int("Record function id"),

@@ -81,6 +81,7 @@ def operator_table(args: Args, rows: Int64, strings: Interner, quality: QualityR
         "input_type_code": raw_codes([arg.input_type for arg in args], strings),
         "concrete_inputs_code": raw_codes([arg.concrete_inputs for arg in args], strings),
         "call_stack_code": call_stacks(args, strings),
+        "module_hierarchy_code": text_codes([arg.module_hierarchy for arg in args], strings),
         "sequence_number": int_column([arg.sequence_number for arg in args], quality),
         "forward_thread": int_column([arg.forward_thread for arg in args], quality),
         "record_function_id": int_column([arg.record_function_id for arg in args], quality),
