@@ -16,6 +16,7 @@ from tests.helpers.traces import (
     Event,
     annotation,
     call,
+    frame,
     kernel,
     memcpy,
     op,
@@ -201,6 +202,20 @@ def test_groupings(group_by: str, expected: dict[tuple[str | None, str | None], 
     reasons = view.tables["operators"].null_reasons
     assert ("input_shape" in reasons) == ("input_shape" in group_by)
     assert ("call_stack" in reasons) == ("call_stack" in group_by)
+
+
+def test_call_stacks_come_from_python_frames_too() -> None:
+    events = [
+        frame("train.py(3): main", 0, 100, python_id=1),
+        frame("model.py(7): forward", 10, 50, python_id=2, parent=1),
+        op("aten::mm", 20, 10),
+        op("aten::mm", 70, 10),
+    ]
+    table = rows(operators(trace(events), Selection(group_by="name+call_stack")))
+    assert {row["call_stack"] for row in table} == {
+        "model.py(7): forward;train.py(3): main",
+        "train.py(3): main",
+    }
 
 
 def test_an_unknown_grouping_is_an_error() -> None:
