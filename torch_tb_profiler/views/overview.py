@@ -221,8 +221,8 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
             "Slices of the whole recording, on host and devices.",
         ),
         Fact(
-            "kernel_count",
-            "Kernels",
+            "kernel_calls",
+            "Kernel calls",
             int(kernels.sum()),
             "count",
             None,
