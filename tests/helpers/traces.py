@@ -315,6 +315,7 @@ class _Columns:
                 "input_shape_code": self._code(args.get("Input Dims")),
                 "input_type_code": self._code(args.get("Input type")),
                 "call_stack_code": self._code(args.get("Call stack")),
+                "module_hierarchy_code": self._code(args.get("Module Hierarchy") or None),
                 "sequence_number": args.get("Sequence number"),
                 "forward_thread": args.get("Fwd thread id"),
                 "record_function_id": args.get("Record function id"),

@@ -59,6 +59,7 @@ OPERATOR_COLUMNS: dict[str, type[np.generic]] = {
     "input_type_code": np.int32,  # text of the list, "['float', 'Scalar']"
     "concrete_inputs_code": np.int32,
     "call_stack_code": np.int32,  # frames joined by ";", innermost first
+    "module_hierarchy_code": np.int32,  # TorchScript only, "TOP(C)::forward.A0(A)::forward."
     "sequence_number": np.int64,
     "forward_thread": np.int64,
     "record_function_id": np.int64,

@@ -71,6 +71,7 @@ OPERATORS = {
     "input_type_code": pl.Int32,
     "concrete_inputs_code": pl.Int32,
     "call_stack_code": pl.Int32,
+    "module_hierarchy_code": pl.Int32,
     "sequence_number": pl.Int64,
     "forward_thread": pl.Int64,
     "record_function_id": pl.Int64,
