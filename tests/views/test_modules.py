@@ -195,6 +195,53 @@ def test_lightning_modules_and_ranges() -> None:
     ]
 
 
+def scripted(name: str, ts: float, dur: float, hierarchy: str, **args: Any) -> t.Event:
+    return t.op(name, ts, dur, **{"Module Hierarchy": hierarchy, **args})
+
+
+def test_scripted_modules_are_told_by_their_operators() -> None:
+    """The texts have the form that torch's own test of scripted modules expects."""
+    in_a, in_b = (
+        "TOP(C)::forward.A0(A)::forward.",
+        "TOP(C)::forward.SELF(C)::call_b.B0(B)::forward.",
+    )
+    backward = {"Sequence number": 3, "Fwd thread id": 1}
+    trace = t.trace(
+        [
+            scripted("aten::sub", 0, 10, in_a, **{"Sequence number": 3}),
+            scripted("aten::linear", 20, 30, in_b),
+            scripted("aten::addmm", 25, 20, in_b),
+            t.call("cudaLaunchKernel", 27, 2, corr=1),
+            t.kernel("gemm", 60, 17, corr=1),
+            scripted("aten::add", 55, 40, "TOP(C)::forward."),
+            scripted("aten::mul", 60, 5, in_a),
+            t.op("aten::relu", 100, 5),
+            t.op("SubBackward0", 200, 8, tid=2, **backward),
+        ]
+    )
+    assert SPEC.missing(trace) is None
+    view = modules(trace, Selection())
+    got = {row["path"]: row for row in view.tables["modules"].frame.rows(named=True)}
+    keys = ("operators", "host_total_us", "device_total_us", "device_self_us")
+    assert {path: tuple(row[key] for key in keys) for path, row in got.items()} == {
+        "TOP(C)": (1, 80, 17, 0),
+        "TOP(C)/A0(A)": (2, 15, 0, 0),
+        "TOP(C)/B0(B)": (1, 30, 17, 17),
+    }
+    assert got["TOP(C)/A0(A)"]["parent"] == "TOP(C)"
+    assert got["TOP(C)/A0(A)"]["backward_host_self_us"] == 8
+    assert got["TOP(C)"]["backward_host_total_us"] == 8
+    for key in ("occurrences", "host_self_us"):
+        assert got["TOP(C)"][key] is None
+        assert "TorchScript" in view.tables["modules"].null_reasons[key]
+    early = modules(trace, Selection(end_ns=15_000)).tables["modules"].frame
+    assert dict(early.select("path", "host_total_us").rows()) == {
+        "TOP(C)": 10,
+        "TOP(C)/A0(A)": 10,
+        "TOP(C)/B0(B)": 0,
+    }
+
+
 def test_a_trace_without_modules_says_why() -> None:
     assert "with_stack" in str(SPEC.missing(t.trace([t.op("aten::a", 0, 1)])))
     assert "nn.Module" in str(SPEC.missing(t.trace([t.frame("a.py(1): f", 0, 9, python_id=1)])))

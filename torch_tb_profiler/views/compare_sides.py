@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.codes import of_names
-from torch_tb_profiler.views.compare_steps import StepBasis, step_samples
+from torch_tb_profiler.views.compare_steps import StepBasis, step_samples, unknown_samples
 from torch_tb_profiler.views.compare_tables import Measure, Side
 from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.kernels import kernels
@@ -134,10 +134,11 @@ def module_side(basis: StepBasis) -> ModuleSide:
     row_of_node = np.array([row.get(path, -1) for path in tree.nodes.path], np.int64)
     key = row_of_node[tree.node[mask]] if tree.count else np.empty(0, np.int64)
     step = indices(trace.slices["step"])[tree.slice[mask]]
+    height = table.frame.height
     samples = {
-        f"{stem}_us": step_samples(
-            basis, key, step, total_ns[mask] / NS_PER_US, keys=table.frame.height
-        )
+        f"{stem}_us": step_samples(basis, key, step, total_ns[mask] / NS_PER_US, keys=height)
+        if tree.count
+        else unknown_samples(height)
         for stem, total_ns in (
             ("host_total", times.host_total_ns),
             ("device_total", times.device_total_ns),

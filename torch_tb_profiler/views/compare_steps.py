@@ -73,3 +73,8 @@ def step_samples(
     cells = np.bincount(key[inside] * size + at[inside], value[inside], keys * size)
     sums: Float64 = cells.astype(np.float64).reshape(keys, size)
     return moments(sums)
+
+
+def unknown_samples(keys: int) -> Samples:
+    """Samples of ``keys`` things of which no step is known."""
+    return moments(np.empty((keys, 0)))

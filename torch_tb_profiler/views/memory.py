@@ -92,7 +92,7 @@ def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
 
 
 def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
-    if not records.has_addresses:
+    if len(records.time_ns) and not records.has_addresses:
         return [
             Note(
                 "quality",

@@ -220,25 +220,38 @@ def _paths(parents: list[int], names: list[str], ids: list[int]) -> list[str]:
 
 
 def _backward(trace: Trace, around: Int64) -> tuple[Int64, Int64]:
-    """Per slice: its outermost backward node, and the occurrence of the forward operator.
+    """Per slice: its outermost backward node, and the occurrence of the forward operator."""
+    roots, forward = backward_roots(trace)
+    is_root = np.zeros(trace.slices.height, np.bool_)
+    is_root[roots] = True
+    root = nearest_marked(indices(trace.slices["parent"]), is_root)
+    target = np.full(trace.slices.height, -1, np.int64)
+    target[roots] = gather(around, forward)
+    return root, gather(target, root)
+
+
+def backward_roots(trace: Trace) -> tuple[Int64, Int64]:
+    """Outermost backward nodes, and the forward operator of each (-1 where unknown); made once.
 
     An ``AccumulateGrad`` has no forward operator; it belongs with the backward node that ran
     before it on its thread (peer-behaviour §2.11).
     """
-    slices = trace.slices
-    parent = indices(slices["parent"])
+    return trace.derived("backward_roots", lambda: _backward_roots(trace))
+
+
+def _backward_roots(trace: Trace) -> tuple[Int64, Int64]:
+    parent = indices(trace.slices["parent"])
     linked = trace.operators.filter(pl.col("forward").is_not_null())
-    slice_of_link = linked["slice"].to_numpy()
+    linked_slice = linked["slice"].to_numpy()
     is_backward = starts_with(trace, _BACKWARD_ROOT)
-    is_backward[slice_of_link] = True
-    inside_another = gather(nearest_marked(parent, is_backward), parent) >= 0
-    root = nearest_marked(parent, is_backward & ~inside_another)
-    target = np.full(slices.height, -1, np.int64)
+    is_backward[linked_slice] = True
+    is_root = is_backward & (gather(nearest_marked(parent, is_backward), parent) < 0)
+    root = nearest_marked(parent, is_root)
+    forward = np.full(trace.slices.height, -1, np.int64)
     # Written from the last to the first, so that the first link inside a root decides.
-    target[root[slice_of_link][::-1]] = around[linked["forward"].to_numpy()][::-1]
-    roots = np.flatnonzero(is_backward & ~inside_another)
-    target[roots] = _carried_over(trace, roots, target[roots])
-    return root, gather(target, root)
+    forward[root[linked_slice][::-1]] = linked["forward"].to_numpy()[::-1]
+    roots = np.flatnonzero(is_root)
+    return roots, _carried_over(trace, roots, forward[roots])
 
 
 def _carried_over(trace: Trace, roots: Int64, target: Int64) -> Int64:

@@ -13,6 +13,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.forests import gather, with_ancestors
 from torch_tb_profiler.views.module_flame import FLAME, flame_table
+from torch_tb_profiler.views.module_hierarchy import UNKNOWN_KEYS, has_hierarchy, hierarchy_frame
 from torch_tb_profiler.views.module_times import ModuleTimes, module_times
 from torch_tb_profiler.views.module_tree import (
     ModuleNodes,
@@ -28,6 +29,7 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 NS_PER_US = 1000.0
 NO_LINKS = "The trace does not link forward and backward operators."
+SCRIPTED = "TorchScript tells the modules of each operator, not the calls of the modules."
 NO_BACKWARD = "No backward node in this trace belongs to an operator inside a module."
 
 
@@ -115,9 +117,11 @@ def modules(trace: Trace, selection: Selection) -> View:
         SelectionError: the selection names steps the trace does not have.
     """
     tree = module_tree(trace)
+    if not tree.count and has_hierarchy(trace):
+        return _scripted(trace, selection)
     times = trace.derived("module_times", lambda: module_times(trace, tree))
     frame = module_frame(trace, selection, tree, times)
-    unknown = _unknown_columns(trace, tree)
+    unknown = _unknown_columns(trace, bool((tree.backward_of >= 0).any()))
     tables = {
         "modules": Table(MODULES, _without(frame, unknown), unknown),
         "module_flame": flame_table(frame),
@@ -128,6 +132,21 @@ def modules(trace: Trace, selection: Selection) -> View:
         range_frame = module_frame(trace, selection, ranges, range_times)
         tables["lightning_ranges"] = Table(RANGES, _without(range_frame, unknown), unknown)
     return View(tables=tables, notes=_notes(trace, tree))
+
+
+def _scripted(trace: Trace, selection: Selection) -> View:
+    """The modules of a TorchScript trace, told by its operators."""
+    found = hierarchy_frame(trace, selection)
+    has_backward = bool((found["backward_host_total_us"] > 0).any())
+    unknown = _unknown_columns(trace, has_backward) | dict.fromkeys(UNKNOWN_KEYS, SCRIPTED)
+    schema = MODULES.polars_schema()
+    frame = found.select(
+        (pl.col(key) if key in found.columns else pl.lit(None)).cast(dtype).alias(key)
+        for key, dtype in schema.items()
+    )
+    frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in unknown)
+    tables = {"modules": Table(MODULES, frame, unknown), "module_flame": flame_table(found)}
+    return View(tables=tables)
 
 
 def module_frame(
@@ -176,11 +195,11 @@ def _labels(nodes: ModuleNodes, shown: Int64) -> dict[str, list[str | int | None
     }
 
 
-def _unknown_columns(trace: Trace, tree: ModuleTree) -> dict[str, str]:
+def _unknown_columns(trace: Trace, has_backward: bool) -> dict[str, str]:
     """Column → why this trace says nothing about it."""
     unknown = {}
     keys = [column.key for column in _COLUMNS]
-    if not (tree.backward_of >= 0).any():
+    if not has_backward:
         linked = trace.operators["forward"].is_not_null().any()
         reason = NO_BACKWARD if linked else NO_LINKS
         unknown = {key: reason for key in keys if key.startswith("backward_")}
@@ -212,12 +231,14 @@ def _notes(trace: Trace, tree: ModuleTree) -> tuple[Note, ...]:
 
 
 def _missing(trace: Trace) -> str | None:
-    if module_tree(trace).count:
+    if module_tree(trace).count or has_hierarchy(trace):
         return None
     if is_lightning(trace):
         return "The Lightning recording holds no [pl][module] ranges."
     if trace.python.height == 0:
-        return "The recording holds no Python frames (with_stack=True records them, and modules with them)."
+        return (
+            "The recording holds no Python frames, thus no modules (with_stack=True records them)."
+        )
     return "No nn.Module was called during the recording."
 
 
