@@ -1,7 +1,7 @@
 /** The part of the trace every view looks at: steps or a time range, as a chip that can be taken away. */
 import { useState, type FormEvent } from "react";
 
-import { formatValue } from "../lib/format";
+import { exactValue, formatValue } from "../lib/format";
 import { navigate, useParams } from "../state/urlStore";
 import type { Params } from "../state/address";
 import { CloseIcon } from "./icons";
@@ -13,7 +13,7 @@ export function SelectionControl() {
   return (
     <>
       {text !== null && (
-        <span className="chip" title="Every view shows only this part of the trace">
+        <span className="chip" title={selectionTitle(params)}>
           {text}
           <button
             type="button"
@@ -33,36 +33,29 @@ export function SelectionControl() {
   );
 }
 
-/** "Steps 5:8", "12.3 ms – 40 ms", or null for everything. */
+/** "Steps 5:8", "a range of 12.3 ms", or null for everything. */
 export function selectionText(params: Params): string | null {
-  const parts: string[] = [];
   const { steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
+  const parts: string[] = [];
   if (steps !== undefined) parts.push(/[:,]/.test(steps) ? `Steps ${steps}` : `Step ${steps}`);
-  const time = (value: string) => formatValue(Number(value), "us");
-  if (start !== undefined && end !== undefined) parts.push(`${time(start)} – ${time(end)}`);
-  else if (start !== undefined) parts.push(`from ${time(start)}`);
-  else if (end !== undefined) parts.push(`until ${time(end)}`);
+  if (start !== undefined && end !== undefined) parts.push(`${formatValue(Number(end) - Number(start), "us")} of time`);
+  else if (start !== undefined) parts.push("from a time on");
+  else if (end !== undefined) parts.push("until a time");
   return parts.length > 0 ? parts.join(", ") : null;
 }
 
-const US_PER_MS = 1000;
-
-function toMs(us: string | undefined): string {
-  return us === undefined ? "" : String(Number(us) / US_PER_MS);
-}
-
-function toUs(ms: string): string | null {
-  const number = Number(ms);
-  return ms.trim() === "" || Number.isNaN(number) ? null : String(number * US_PER_MS);
+/** The exact range: trace time is counted from an arbitrary moment, so it is no text for the bar. */
+export function selectionTitle(params: Params): string {
+  const edge = (key: string) => (params[key] === undefined ? "open" : exactValue(Number(params[key]), "us"));
+  const time = "start_us" in params || "end_us" in params ? `\nTrace time ${edge("start_us")} to ${edge("end_us")}` : "";
+  return `Every view shows only this part of the trace.${time}`;
 }
 
 function SelectionForm({ params, onDone }: { readonly params: Params; readonly onDone: () => void }) {
   const [steps, setSteps] = useState(params["steps"] ?? "");
-  const [start, setStart] = useState(toMs(params["start_us"]));
-  const [end, setEnd] = useState(toMs(params["end_us"]));
   const apply = (event: FormEvent) => {
     event.preventDefault();
-    navigate({ steps: steps.trim(), start_us: toUs(start), end_us: toUs(end) });
+    navigate({ steps: steps.trim() });
     onDone();
   };
   return (
@@ -71,15 +64,7 @@ function SelectionForm({ params, onDone }: { readonly params: Params; readonly o
         Steps
         <input className="field" autoFocus placeholder="5 or 5:8 or 3,5:8" value={steps} onChange={({ target }) => setSteps(target.value)} />
       </label>
-      <label>
-        From (ms)
-        <input className="field" inputMode="decimal" value={start} onChange={({ target }) => setStart(target.value)} />
-      </label>
-      <label>
-        To (ms)
-        <input className="field" inputMode="decimal" value={end} onChange={({ target }) => setEnd(target.value)} />
-      </label>
-      <p className="soft">Times count from the start of the trace. Dragging over a chart of steps or time selects too.</p>
+      <p className="soft">Or drag over a chart of steps or of time, then “Use this range as selection”.</p>
       <button type="submit" className="button">
         Use as selection
       </button>

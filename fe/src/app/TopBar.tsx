@@ -8,6 +8,7 @@ import { HelpDialog } from "./HelpDialog";
 import { MoonIcon, SunIcon } from "./icons";
 import { SearchBox } from "./SearchBox";
 import { SelectionControl } from "./SelectionControl";
+import { TraceMenu } from "./TraceMenu";
 import { chooseTheme, useTheme } from "./theme";
 
 interface Props {
@@ -27,6 +28,7 @@ export function TopBar({ runs, target, view, views }: Props) {
       {runs !== null && target !== null && <Pickers runs={runs} target={target} allWorkers={view?.scope === "run"} />}
       {target !== null && <SelectionControl />}
       <span className="spacer" />
+      {target !== null && <TraceMenu target={target} />}
       {target !== null && <SearchBox target={target} views={views} />}
       <button
         type="button"

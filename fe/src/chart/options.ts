@@ -1,7 +1,7 @@
 /** From {@link ChartData} to what ECharts draws. */
 import type { EChartsCoreOption } from "echarts/core";
 
-import { exactValue, formatNumber, withUnit } from "../lib/format";
+import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import type { ChartColors } from "./colors";
@@ -59,10 +59,15 @@ function titled(axis: Axis, scale: Scale): string {
   return scale.label === "" ? axis.title : `${axis.title} (${scale.label})`;
 }
 
-/** Labels of an axis whose ticks lie in the base unit. */
-function tickLabel(scale: Scale): (value: number) => string {
+/** Values are drawn in the unit of the axis, so that its ticks are round: 512 KiB, not 524 288 B. */
+function scaled(values: readonly (number | null)[], { divisor }: Scale): (number | null)[] {
+  return divisor === 1 ? [...values] : values.map((value) => (value === null ? null : value / divisor));
+}
+
+/** Labels of an axis; `divisor` when its ticks lie in another unit than its title. */
+function tickLabel(divisor = 1): (value: number) => string {
   return (value) => {
-    const shown = value / scale.divisor;
+    const shown = value / divisor;
     const digits = Math.abs(shown) >= 10 || shown === 0 ? 0 : Math.abs(shown) >= 1 ? 1 : 3;
     return formatNumber(shown, Number.isInteger(shown) ? 0 : digits);
   };
@@ -86,13 +91,14 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     type: "value",
     ...axisBase(titled(chart.value, scale), colors),
     nameGap: chart.horizontal ? 26 : 44,
-    axisLabel: { color: colors.soft, formatter: tickLabel(scale) },
+    axisLabel: { color: colors.soft, formatter: tickLabel() },
   };
+  const slanted = !chart.horizontal && needSlant(chart.categories);
   return {
     grid: chart.horizontal
       ? { left: 8, right: 24, top: 4, bottom: 28, containLabel: true }
-      : { left: 64, right: 16, top: 12, bottom: 44 },
-    xAxis: chart.horizontal ? values : names,
+      : { left: 64, right: 16, top: 12, bottom: slanted ? 96 : 44 },
+    xAxis: chart.horizontal ? values : slanted ? slantedAxis(names) : names,
     yAxis: chart.horizontal ? { ...names, name: "" } : values,
     tooltip: {
       ...tooltipBase(colors),
@@ -103,7 +109,7 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     series: lines.map((line) => ({
       type: "bar",
       name: line.name,
-      data: [...line.values],
+      data: scaled(line.values, scale),
       ...(stacked ? { stack: "all" } : {}),
       barMaxWidth: chart.horizontal ? 16 : 48,
       barCategoryGap: chart.horizontal ? "25%" : "20%",
@@ -111,6 +117,19 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
       emphasis: { disabled: true },
     })),
   };
+}
+
+const SLANT_FROM_CHARACTERS = 90;
+const SLANT_TO_COUNT = 24;
+
+/** Few names that do not fit side by side are all shown, slanted; of many, some are left out. */
+function needSlant(names: readonly string[]): boolean {
+  return names.length <= SLANT_TO_COUNT && names.join(" ").length > SLANT_FROM_CHARACTERS;
+}
+
+function slantedAxis<T extends { readonly axisLabel: object }>(axis: T) {
+  const formatter = (name: string) => shortenMiddle(name, 20);
+  return { ...axis, name: "", axisLabel: { ...axis.axisLabel, interval: 0, rotate: 35, formatter } };
 }
 
 function tallest(lines: CategoryChart["lines"], stacked: boolean): number {
@@ -149,32 +168,33 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const xScale = scaleFor(chart.x.unit, Math.max(0, ...lines.map((line) => Math.abs(line.x.at(-1) ?? 0))));
   const yScale = scaleFor(chart.y.unit, Math.max(0, ...lines.map((line) => largest(line.y))));
-  const value = (axis: Axis, scale: Scale, gap: number) => ({
+  const axis = (title: string, gap: number, divisor: number) => ({
     type: "value",
-    ...axisBase(titled(axis, scale), colors),
+    ...axisBase(title, colors),
     nameGap: gap,
-    axisLabel: { color: colors.soft, formatter: tickLabel(scale), hideOverlap: true },
+    axisLabel: { color: colors.soft, formatter: tickLabel(divisor), hideOverlap: true, showMinLabel: false, showMaxLabel: false },
   });
   return {
     grid: { left: 72, right: 24, top: 24, bottom: 44 },
-    xAxis: { ...value(chart.x, xScale, 28), min: "dataMin", max: "dataMax", splitLine: { show: false } },
-    yAxis: value(chart.y, yScale, 52),
+    // x stays in its base unit: a zoomed range is read off it exactly.
+    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: "dataMin", max: "dataMax", splitLine: { show: false } },
+    yAxis: { ...axis(titled(chart.y, yScale), 52, 1), axisLabel: { color: colors.soft, formatter: tickLabel() } },
     tooltip: {
       ...tooltipBase(colors),
       trigger: "axis",
       axisPointer: { type: "line", lineStyle: { color: colors.soft } },
-      formatter: (params: unknown) => curveTooltip(chart, colors, params),
+      formatter: (params: unknown) => curveTooltip(chart, colors, yScale, params),
     },
     series: lines.map((line, place) => ({
       type: "line",
       name: line.name,
-      data: line.x.map((x, index) => [x, line.y[index] ?? null]),
+      data: scaled(line.y, yScale).map((y, index) => [line.x[index] ?? 0, y]),
       step: chart.kind === "stair" ? "end" : false,
       showSymbol: false,
       lineStyle: { width: 1.5 },
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
-      ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors) } : {}),
+      ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
     })),
   };
 }
@@ -185,23 +205,29 @@ function largest(values: readonly (number | null)[]): number {
   return most;
 }
 
-function markPoint(chart: CurveChart, colors: ChartColors) {
+function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
+  const first = Math.min(...chart.lines.map((line) => line.x[0] ?? 0));
+  const last = Math.max(...chart.lines.map((line) => line.x.at(-1) ?? 0));
   return {
     symbol: "circle",
     symbolSize: 8,
     itemStyle: { color: colors.of("--bad") },
-    label: { color: colors.text, fontSize: FONT_PX, position: "top", formatter: ({ name }: { name: string }) => name },
-    data: chart.marks.map((mark) => ({ name: mark.label, coord: [mark.x, mark.y] })),
+    label: { color: colors.text, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => name },
+    data: chart.marks.map((mark) => ({
+      name: mark.label,
+      coord: [mark.x, mark.y / yScale.divisor],
+      label: { position: mark.x < (first + last) / 2 ? "right" : "left" },
+    })),
   };
 }
 
-function curveTooltip(chart: CurveChart, colors: ChartColors, params: unknown): HTMLElement {
+function curveTooltip(chart: CurveChart, colors: ChartColors, yScale: Scale, params: unknown): HTMLElement {
   const points = (Array.isArray(params) ? params : [params]) as { seriesName: string; value: [number, number | null] }[];
   const x = points[0]?.value[0] ?? 0;
   const rows = points.map(({ seriesName, value }) => ({
     color: colors.of(lineColor(chart, seriesName)),
     name: seriesName,
-    value: value[1] === null ? "–" : withUnit(value[1], scaleFor(chart.y.unit, Math.abs(value[1])), chart.y.unit),
+    value: value[1] === null ? "–" : formatValue(value[1] * yScale.divisor, chart.y.unit),
   }));
   return tooltipElement(`${chart.x.title} ${exactValue(x, chart.x.unit)}`, rows, null);
 }

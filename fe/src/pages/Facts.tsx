@@ -4,17 +4,15 @@ import { exactValue, formatValue } from "../lib/format";
 
 /** The few that come first, large. */
 export function BigFacts({ facts }: { readonly facts: readonly Fact[] }) {
+  if (facts.length === 0) return null;
   return (
     <div className="big-facts">
       {facts.map((fact) => (
         <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact)}>
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
-            {formatValue(fact.value, fact.unit)}
+            {factValue(fact)}
           </b>
-          <small>
-            {fact.title}
-            {fact.scope !== null && `, ${fact.scope}`}
-          </small>
+          <small>{scopedTitle(fact)}</small>
         </div>
       ))}
     </div>
@@ -32,17 +30,24 @@ export function FactList({ facts, title }: { readonly facts: readonly Fact[]; re
         <dl className="facts">
           {facts.map((fact) => (
             <div key={`${fact.key} ${fact.scope ?? ""}`} style={{ display: "contents" }} title={factTitle(fact)}>
-              <dt>
-                {fact.title}
-                {fact.scope !== null && `, ${fact.scope}`}
-              </dt>
-              <dd>{formatValue(fact.value, fact.unit)}</dd>
+              <dt>{scopedTitle(fact)}</dt>
+              <dd>{factValue(fact)}</dd>
             </div>
           ))}
         </dl>
       </div>
     </section>
   );
+}
+
+function scopedTitle({ title, scope }: Fact): string {
+  return scope === null || title.includes(scope) ? title : `${title}, ${scope}`;
+}
+
+/** A change carries its sign. */
+function factValue({ key, value, unit }: Fact): string {
+  const sign = key.startsWith("delta_") && typeof value === "number" && value > 0 ? "+" : "";
+  return sign + formatValue(value, unit);
 }
 
 function factTitle(fact: Fact): string {

@@ -1,6 +1,7 @@
 /** How the rows of a view are grouped. */
 import type { ViewInfo } from "../api/types";
 import { navigate, useParams } from "../state/urlStore";
+import { Segmented } from "./Segmented";
 
 /** "name+input_shape" → "Name + input shape". */
 export function groupByTitle(value: string): string {
@@ -11,21 +12,14 @@ export function groupByTitle(value: string): string {
 export function GroupBySwitch({ info }: { readonly info: ViewInfo }) {
   const params = useParams();
   const [first] = info.group_bys;
-  if (first === undefined || info.group_bys.length < 2) return null;
-  const current = params["group_by"] ?? first;
+  if (first === undefined) return null;
   return (
-    <span className="segmented" role="group" aria-label="Group by">
-      {info.group_bys.map((value) => (
-        <button
-          key={value}
-          type="button"
-          className="button"
-          aria-pressed={value === current}
-          onClick={() => navigate({ group_by: value === first ? null : value })}
-        >
-          {groupByTitle(value)}
-        </button>
-      ))}
-    </span>
+    <Segmented
+      label="Group by"
+      values={info.group_bys}
+      value={params["group_by"] ?? first}
+      onPick={(value) => navigate({ group_by: value === first ? null : value })}
+      title={groupByTitle}
+    />
   );
 }

@@ -5,6 +5,7 @@ import { formatFilter } from "../lib/grammar";
 import { scaleFor } from "../lib/units";
 import { adjust, goToView, useParams, viewHref } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { Findings, QualityNotes } from "./Notes";
@@ -29,6 +30,7 @@ export function KernelsPage(props: PageProps) {
         if (table === undefined) return null;
         return (
           <>
+            <BigFacts facts={view.facts} />
             <Findings notes={view.notes} always={false} />
             <div className="chart-row">
               <TopChart

@@ -3,6 +3,7 @@ import type { Row, Table } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings, QualityNotes } from "./Notes";
 import { NestedView } from "./NestedView";
@@ -27,6 +28,7 @@ export function OperatorsPage(props: PageProps) {
         if (table === undefined) return null;
         return (
           <>
+            <BigFacts facts={view.facts} />
             <Findings notes={view.notes} always={false} />
             <TopChart
               title="operators"

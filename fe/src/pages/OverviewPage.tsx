@@ -121,12 +121,12 @@ function AverageStep({ table, facts }: { readonly table: Table; readonly facts: 
                   <i className="swatch" style={{ background: cssColor(row.name) }} />
                   {row.name}
                 </th>
-                <td title={exactValue(row.duration, "us")}>{row.duration === null ? NO_VALUE : `${formatNumber(row.duration / scale.divisor, digits)} ${scale.label}`}</td>
+                <td title={row.duration === null ? (table.null_reasons["duration_us"] ?? "Does not apply here.") : exactValue(row.duration, "us")}>{row.duration === null ? NO_VALUE : `${formatNumber(row.duration / scale.divisor, digits)} ${scale.label}`}</td>
                 <td title={exactValue(row.share, "pct")}>{row.share === null ? NO_VALUE : `${formatNumber(row.share, 1)} %`}</td>
               </tr>
             ))}
             {total !== undefined && (
-              <tr>
+              <tr className="total">
                 <th scope="row">Total</th>
                 <td title={exactValue(total.value, total.unit)}>{formatValue(total.value, total.unit)}</td>
                 <td />

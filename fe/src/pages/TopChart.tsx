@@ -4,6 +4,7 @@ import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { adjust, useParams } from "../state/urlStore";
 import { topRows } from "./rows";
+import { Segmented } from "./Segmented";
 
 export interface Measure {
   readonly key: string;
@@ -53,21 +54,13 @@ export function TopChart({ title, table, measures, label, fileName, onPick }: Pr
       }}
       extra={
         <>
-          {measures.length > 1 && (
-            <span className="segmented no-print" role="group" aria-label="Measure">
-              {measures.map(({ key, title: name }) => (
-                <button
-                  key={key}
-                  type="button"
-                  className="button"
-                  aria-pressed={key === measure.key}
-                  onClick={() => adjust({ by: key === measures[0]?.key ? null : key })}
-                >
-                  {name}
-                </button>
-              ))}
-            </span>
-          )}
+          <Segmented
+            label="Measure"
+            values={measures.map(({ key }) => key)}
+            value={measure.key}
+            onPick={(key) => adjust({ by: key === measures[0]?.key ? null : key })}
+            title={(key) => measures.find((each) => each.key === key)?.title ?? key}
+          />
           <select
             className="field no-print"
             aria-label="How many"

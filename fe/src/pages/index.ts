@@ -1,8 +1,12 @@
 /** Which component shows which view. A view without one of its own gets the generic page. */
 import type { ComponentType } from "react";
 
+import { ComparePage } from "./ComparePage";
+import { DistributedPage } from "./DistributedPage";
 import { GenericPage } from "./GenericPage";
 import { KernelsPage } from "./KernelsPage";
+import { MemoryPage } from "./MemoryPage";
+import { ModulesPage } from "./ModulesPage";
 import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
 import type { PageProps } from "./ViewFrame";
@@ -11,6 +15,10 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   operators: OperatorsPage,
   kernels: KernelsPage,
+  memory: MemoryPage,
+  modules: ModulesPage,
+  distributed: DistributedPage,
+  compare: ComparePage,
 };
 
 export function pageOf(view: string): ComponentType<PageProps> {

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { Scalar } from "../api/types";
 import { shortenMiddle } from "../lib/shorten";
-import { cellText, cellTitle, charactersIn, type ColumnView } from "./columnView";
+import { cellText, cellTitle, charactersIn, isDelta, type ColumnView } from "./columnView";
 
 interface Props {
   readonly view: ColumnView;
@@ -17,7 +17,7 @@ interface Props {
 
 export function Cell({ view, value, width, active, id, lead, leadWidth = 0 }: Props) {
   const text = cellText(view, value);
-  const kind = `${view.numeric ? " number" : ""}${value === null ? " null" : ""}${active ? " active" : ""}`;
+  const kind = `${view.numeric ? " number" : ""}${value === null || value === 0 ? " null" : ""}${active ? " active" : ""}`;
   return (
     <div id={id} role="cell" className={`grid-cell${kind}`} style={{ width }} title={cellTitle(view, value)}>
       {lead}
@@ -29,7 +29,7 @@ export function Cell({ view, value, width, active, id, lead, leadWidth = 0 }: Pr
 
 /** A share of a hundred from the left; a change (`delta_pct`) from the middle, to the side it goes. */
 function Bar({ view, value }: { readonly view: ColumnView; readonly value: number }) {
-  if (!view.column.key.includes("delta")) {
+  if (!isDelta(view.column)) {
     const share = Math.min(100, Math.max(0, value));
     return <i className="pct-bar" style={{ width: `calc(${share}% * 0.84)` }} />;
   }

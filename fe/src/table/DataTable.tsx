@@ -25,7 +25,7 @@ export interface DataTableProps {
   readonly detail?: (row: Row) => ReactNode;
   /** What tells a row from the others, for the address; needed with `detail`. */
   readonly rowId?: (row: Row) => string;
-  readonly hiddenColumns?: readonly string[];
+  readonly hiddenColumns?: readonly string[] | ((key: string) => boolean);
   readonly notes?: readonly Note[];
   readonly maxHeight?: string;
   readonly extra?: ReactNode;
@@ -105,10 +105,20 @@ function emptyText(table: Table, searching: boolean): string {
   return "No rows in this selection.";
 }
 
-/** The ids of a tree say where a row stands; the indentation says that already. */
-function hiddenByDefault(declared: readonly string[], table: Table): readonly string[] {
-  if (table.tree === null || !table.columns.some((column) => column.key === "name")) return declared;
-  return [...declared, table.tree.id, table.tree.parent].filter((key) => key !== "name");
+/**
+ * Hidden until asked for: what the page says; the ids of a tree, since the indentation says the same;
+ * columns without a single value. The button of the columns says how many are hidden, its list why.
+ */
+function hiddenByDefault(declared: NonNullable<DataTableProps["hiddenColumns"]>, table: Table): readonly string[] {
+  const keys = table.columns.map((column) => column.key);
+  const hidden = new Set(typeof declared === "function" ? keys.filter(declared) : declared);
+  if (table.tree !== null && table.columns.some((column) => column.key === "name")) {
+    for (const key of [table.tree.id, table.tree.parent]) if (key !== "name") hidden.add(key);
+  }
+  table.columns.forEach((column, index) => {
+    if (table.rows.length > 0 && table.rows.every((row) => row[index] === null)) hidden.add(column.key);
+  });
+  return [...hidden];
 }
 
 function treeItems(

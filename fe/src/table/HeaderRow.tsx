@@ -17,6 +17,8 @@ interface TitlesProps {
 
 export function TitleRow({ headers, views, widths, control, noted }: TitlesProps) {
   const { sort } = control.state;
+  // The order the server declares has keys that only break ties: no need to number those.
+  const chosen = control.sortIsChosen;
   return (
     <div className="grid-row" role="row">
       {headers.map((header) => {
@@ -41,8 +43,12 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
               <span>
                 {view.column.title}
                 {note !== undefined && <span className="est"> †</span>}
-                {key !== undefined && <span aria-hidden="true">{key.descending ? " ▾" : " ▴"}</span>}
-                {key !== undefined && sort.length > 1 && <sub aria-hidden="true">{place + 1}</sub>}
+                {key !== undefined && (place === 0 || chosen) && (
+                  <span aria-hidden="true">
+                    {key.descending ? " ▾" : " ▴"}
+                    {sort.length > 1 && chosen && <sub>{place + 1}</sub>}
+                  </span>
+                )}
               </span>
               {(view.scale.label !== "" || view.column.estimated) && (
                 <span className="unit">

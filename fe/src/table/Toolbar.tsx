@@ -5,7 +5,7 @@ import { Popover } from "../app/Popover";
 import { toCsv, toJson } from "../lib/csv";
 import { saveFile } from "../lib/download";
 import { formatNumber } from "../lib/format";
-import type { Column, Row, Table } from "../api/types";
+import type { Row, Table } from "../api/types";
 import type { ShownRows } from "./useRows";
 import type { TableStateControl } from "./useTableState";
 
@@ -27,6 +27,7 @@ interface Props {
 export function Toolbar(props: Props) {
   const { table, control, shown } = props;
   const { state } = control;
+  const hiddenCount = table.columns.filter((column) => props.hidden.has(column.key)).length;
   const filtered = state.filter.length > 0 || state.search !== "";
   return (
     <div className="table-tools no-print">
@@ -62,8 +63,11 @@ export function Toolbar(props: Props) {
           </button>
         </>
       )}
-      <Popover label="Columns" title="Show and hide columns, and what each one means">
-        {() => <ColumnMenu columns={table.columns} hidden={props.hidden} onHide={props.onHide} />}
+      <Popover
+        label={hiddenCount > 0 ? `Columns (${hiddenCount} hidden)` : "Columns"}
+        title="Show and hide columns, and what each one means"
+      >
+        {() => <ColumnMenu table={table} hidden={props.hidden} onHide={props.onHide} />}
       </Popover>
       <Popover label="Export" title="Save what is shown">
         {(close) => <ExportMenu {...props} onDone={close} />}
@@ -73,15 +77,15 @@ export function Toolbar(props: Props) {
 }
 
 interface ColumnMenuProps {
-  readonly columns: readonly Column[];
+  readonly table: Table;
   readonly hidden: ReadonlySet<string>;
   readonly onHide: (key: string, hide: boolean) => void;
 }
 
-function ColumnMenu({ columns, hidden, onHide }: ColumnMenuProps) {
+function ColumnMenu({ table, hidden, onHide }: ColumnMenuProps) {
   return (
     <div className="menu">
-      {columns.map((column) => (
+      {table.columns.map((column, index) => (
         <label key={column.key}>
           <input
             type="checkbox"
@@ -93,6 +97,11 @@ function ColumnMenu({ columns, hidden, onHide }: ColumnMenuProps) {
             {column.estimated && <i className="soft"> est.</i>}
           </span>
           <small>{column.help}</small>
+          {table.rows.length > 0 && table.rows.every((row) => row[index] === null) && (
+            <small>
+              <b>No values here.</b> {table.null_reasons[column.key] ?? "It does not apply to these rows."}
+            </small>
+          )}
         </label>
       ))}
     </div>

@@ -74,10 +74,7 @@ export function useColumnLayout(
   const visible = headers.flatMap((header) => byKey.get(header.id) ?? []);
   const widths = new Map(headers.map((header) => [header.id, header.getSize()]));
   const spare = containerWidth - SCROLLBAR_PX - [...widths.values()].reduce((sum, width) => sum + width, 0);
-  const elastic = visible.find((view) => view.column.type === "string")?.column.key;
-  if (spare > 0 && elastic !== undefined && !(elastic in state.sizing)) {
-    widths.set(elastic, (widths.get(elastic) ?? 0) + spare);
-  }
+  giveSpare(visible, widths, state.sizing, spare);
   return {
     headers,
     visible,
@@ -87,4 +84,21 @@ export function useColumnLayout(
     hidden: new Set(Object.keys(visibility).filter((key) => visibility[key] === false)),
     hide: (key, hide) => update({ ...state, visibility: { ...state.visibility, [key]: !hide } }),
   };
+}
+
+/** Free space goes to the texts that would be shortened, the widest first; never more than they need. */
+function giveSpare(
+  visible: readonly ColumnView[],
+  widths: Map<string, number>,
+  chosen: ColumnSizingState,
+  spare: number,
+): void {
+  let left = spare;
+  const texts = visible.filter((view) => view.column.type === "string" && !(view.column.key in chosen));
+  for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
+    const width = widths.get(column.key) ?? 0;
+    const more = Math.max(0, Math.min(left, idealWidth - width));
+    widths.set(column.key, width + more);
+    left -= more;
+  }
 }

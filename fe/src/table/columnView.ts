@@ -14,21 +14,30 @@ export interface ColumnView {
   readonly nullReason: string | null;
   /** Width in px before anyone drags it. */
   readonly width: number;
+  /** Width in px at which nothing has to be shortened. */
+  readonly idealWidth: number;
 }
 
-const CHARACTER_PX = 6.7;
 const CELL_PADDING_PX = 16;
+const SORT_MARK_CHARACTERS = 2;
+/** A column takes the larger unit when its largest value is this many of it. */
+const LARGER_UNIT_FROM = 10;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
+/** Room for what opens a row and for some indentation. */
+const OPENER_PX = 60;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
 
 export function columnViews(table: Table): ColumnView[] {
+  const magnitudes = table.columns.map((column, index) => (isNumeric(column) ? largestMagnitude(table.rows, index) : 0));
   return table.columns.map((column, index) => {
-    const numeric = column.type === "number" || column.type === "integer";
-    const largest = numeric ? largestMagnitude(table.rows, index) : 0;
-    const scale = scaleFor(column.unit, largest);
+    const numeric = isNumeric(column);
+    const largest = Math.max(
+      ...magnitudes.filter((_, other) => comparedKey(table.columns[other]) === comparedKey(column)),
+    );
+    const scale = scaleFor(column.unit, largest, LARGER_UNIT_FROM);
     const whole = column.type === "integer" && scale.divisor === 1;
     return {
       column,
@@ -37,9 +46,23 @@ export function columnViews(table: Table): ColumnView[] {
       numeric,
       digits: column.unit === "pct" ? 1 : digitsFor(largest / scale.divisor, whole),
       nullReason: table.null_reasons[column.key] ?? null,
-      width: defaultWidth(column, table.rows, index),
+      ...widths(column, table.rows, index),
     };
   });
+}
+
+function isNumeric(column: Column): boolean {
+  return column.type === "number" || column.type === "integer";
+}
+
+/** Baseline, candidate and the difference of one measure are read together, so they share a unit. */
+function comparedKey(column: Column | undefined): string | undefined {
+  return column?.key.replace(/^(baseline|candidate|delta)_(?!.*_pct$)/, "");
+}
+
+/** Whether a column holds differences: those carry their sign. */
+export function isDelta(column: Column): boolean {
+  return column.key.startsWith("delta_");
 }
 
 function largestMagnitude(rows: readonly Row[], index: number): number {
@@ -51,20 +74,40 @@ function largestMagnitude(rows: readonly Row[], index: number): number {
   return largest;
 }
 
-function defaultWidth(column: Column, rows: readonly Row[], index: number): number {
-  // Title, unit, sort arrow; "est." when estimated.
-  const title = (column.title.length + (column.estimated ? 5 : 0) + 6) * CHARACTER_PX + CELL_PADDING_PX;
-  const titleTwoLines = Math.max(MIN_NUMBER_PX, title * 0.62);
-  if (column.type !== "string") return Math.round(titleTwoLines);
+function widths(column: Column, rows: readonly Row[], index: number): Pick<ColumnView, "width" | "idealWidth"> {
+  // A title breaks into two or three lines, but not inside a word.
+  const longestWord = Math.max(...column.title.split(" ").map((word) => word.length));
+  const characters = Math.max(longestWord, column.title.length * 0.55) + SORT_MARK_CHARACTERS;
+  const titleTwoLines = Math.max(MIN_NUMBER_PX, characters * characterPx() + CELL_PADDING_PX);
+  if (column.type !== "string") return { width: Math.round(titleTwoLines), idealWidth: Math.round(titleTwoLines) };
   let longest = 0;
   for (const row of rows.slice(0, SAMPLED_ROWS)) longest = Math.max(longest, String(row[index] ?? "").length);
-  const text = longest * CHARACTER_PX + CELL_PADDING_PX + 8;
-  return Math.round(Math.min(MAX_TEXT_PX, Math.max(MIN_TEXT_PX, titleTwoLines, text)));
+  const ideal = Math.round(Math.max(MIN_TEXT_PX, titleTwoLines, longest * characterPx() + CELL_PADDING_PX + OPENER_PX));
+  return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
+}
+
+let measuredPx: number | null = null;
+
+/** The mean width of a character of a kernel name in the page's font. */
+function characterPx(): number {
+  measuredPx ??= measureCharacter();
+  return measuredPx;
+}
+
+const TYPICAL_NAME = "void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float>>";
+const FALLBACK_PX = 7;
+
+function measureCharacter(): number {
+  const context = typeof document === "undefined" ? null : document.createElement("canvas").getContext("2d");
+  if (context === null) return FALLBACK_PX;
+  const { fontSize, fontFamily } = getComputedStyle(document.body);
+  context.font = `${fontSize} ${fontFamily}`;
+  return context.measureText(TYPICAL_NAME).width / TYPICAL_NAME.length;
 }
 
 /** How many characters fit into a text cell of this width. */
 export function charactersIn(widthPx: number): number {
-  return Math.max(4, Math.floor((widthPx - CELL_PADDING_PX) / CHARACTER_PX));
+  return Math.max(4, Math.floor((widthPx - CELL_PADDING_PX) / characterPx()));
 }
 
 /** The text of a cell, without unit: that stands in the header. */
@@ -72,12 +115,13 @@ export function cellText(view: ColumnView, value: Scalar): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
   if (typeof value === "string") return value;
+  if (value === 0) return "0";
   const shown = value / view.scale.divisor;
   // Something too small for the digits of its column is not nothing.
-  if (value !== 0 && Number(shown.toFixed(view.digits)) === 0) {
+  if (Number(shown.toFixed(view.digits)) === 0) {
     return `${value < 0 ? ">−" : "<"}${formatNumber(10 ** -view.digits, view.digits)}`;
   }
-  return formatNumber(shown, view.digits);
+  return (isDelta(view.column) && value > 0 ? "+" : "") + formatNumber(shown, view.digits);
 }
 
 /** What hovering says: the exact value, or why there is none. */

@@ -14,6 +14,8 @@ export interface TableState {
 
 export interface TableStateControl {
   readonly state: TableState;
+  /** Whether someone sorted; else the rows are in the order the server declares. */
+  readonly sortIsChosen: boolean;
   setSort: (keys: readonly SortKey[]) => void;
   setFilter: (clauses: readonly Clause[]) => void;
   setSearch: (text: string) => void;
@@ -45,6 +47,7 @@ export function useTableState(address: string | null, defaultSort: string): Tabl
       search: read("q") ?? "",
       open: new Set(parseIds(read("open") ?? "")),
     },
+    sortIsChosen: read("sort") !== undefined && read("sort") !== "",
     setSort: (keys) => {
       const text = formatSort(keys);
       write("sort", text === defaultSort ? "" : text);

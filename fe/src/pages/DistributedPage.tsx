@@ -1,0 +1,110 @@
+/** Whether the workers compute, communicate or wait, who holds them up, and with which collectives. */
+import type { Row, Table } from "../api/types";
+import { Chart } from "../chart/Chart";
+import type { CategoryChart } from "../chart/types";
+import { adjust, navigate, useParams } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { BigFacts } from "./Facts";
+import { Findings, QualityNotes } from "./Notes";
+import { cellOf, textOf } from "./rows";
+import { Segmented } from "./Segmented";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];
+const WAIT = ["transfer_us", "wait_us"];
+/** What the server calls the sum over the steps. */
+const ALL_STEPS = "all";
+/** Shown above as charts, and below as tables to look things up. */
+const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched"];
+
+export function DistributedPage(props: PageProps) {
+  const params = useParams();
+  return (
+    <ViewFrame {...props} longTable="collectives">
+      {({ view, source, fileName }) => {
+        const { overlap, wait } = view.tables;
+        const steps = overlap === undefined ? [] : [...new Set(overlap.rows.map((row) => textOf(overlap, row, "step")))];
+        const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
+        const stepSwitch = (
+          <Segmented
+            label="Step"
+            values={steps}
+            value={step}
+            onPick={(value) => adjust({ step: value })}
+            title={(value) => (value === ALL_STEPS ? "Mean of the steps" : `Step ${value}`)}
+          />
+        );
+        return (
+          <>
+            <BigFacts facts={view.facts} />
+            <Findings notes={view.notes} always={false} />
+            <div className="chart-row even">
+              {overlap !== undefined && (
+                <Chart
+                  title={overlap.title}
+                  help={overlap.help}
+                  chart={workerChart(overlap, OVERLAP, step)}
+                  fileName={fileName("overlap")}
+                  height={300}
+                  extra={stepSwitch}
+                  onPick={(index) => openWorker(overlap, step, index)}
+                />
+              )}
+              {wait !== undefined && wait.row_count > 0 && (
+                <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} />
+              )}
+            </div>
+            {TABLES.map((name) => {
+              const table = view.tables[name];
+              if (table === undefined || (table.row_count === 0 && name !== "collectives")) return null;
+              return (
+                <DataTable
+                  key={name}
+                  name={`distributed.${name}`}
+                  table={table}
+                  source={source(name)}
+                  address={name}
+                  fileName={fileName(name)}
+                  notes={view.notes}
+                  maxHeight="480px"
+                />
+              );
+            })}
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+function rowsOfStep(table: Table, step: string): readonly Row[] {
+  return table.rows.filter((row) => textOf(table, row, "step") === step);
+}
+
+/** One stacked bar per worker. */
+export function workerChart(table: Table, keys: readonly string[], step: string): CategoryChart {
+  const rows = rowsOfStep(table, step);
+  return {
+    kind: "stacked_bar",
+    horizontal: false,
+    categories: rows.map((row) => textOf(table, row, "worker")),
+    lines: keys.flatMap((key) => {
+      const column = table.columns.find((each) => each.key === key);
+      if (column === undefined) return [];
+      const values = rows.map((row) => {
+        const value = cellOf(table, row, key);
+        return typeof value === "number" ? value : null;
+      });
+      return [{ name: column.title, values }];
+    }),
+    categoryTitle: "Worker",
+    value: { title: "Time", unit: "us" },
+  };
+}
+
+/** The overview of the worker whose bar was clicked. */
+function openWorker(table: Table, step: string, index: number): void {
+  const row = rowsOfStep(table, step)[index];
+  if (row !== undefined) navigate({ view: "overview", worker: textOf(table, row, "worker"), step: null });
+}

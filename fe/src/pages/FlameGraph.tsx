@@ -1,0 +1,85 @@
+/** Modules as nested boxes: as wide as their time, below the module that calls them. */
+import { useMemo, useState } from "react";
+
+import type { Table } from "../api/types";
+import { formatNumber, formatValue } from "../lib/format";
+import { flameBoxes, type FlameNode } from "../lib/flame";
+import { cellOf, textOf } from "./rows";
+import { Segmented } from "./Segmented";
+
+type Side = "device" | "host";
+
+const ROW_PX = 20;
+/** Light enough for dark text in both themes; neighbours differ. */
+const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"];
+
+export function FlameGraph({ table }: { readonly table: Table }) {
+  const sides = useMemo(() => (["device", "host"] as const).filter((side) => hasTime(table, side)), [table]);
+  const [chosen, setChosen] = useState<Side | null>(null);
+  const [focus, setFocus] = useState<string | null>(null);
+  const side = sides.find((each) => each === chosen) ?? sides[0];
+  const nodes = useMemo(() => (side === undefined ? [] : flameNodes(table, side)), [table, side]);
+  if (side === undefined) return null;
+  const boxes = flameBoxes(nodes, focus);
+  const depth = Math.max(0, ...nodes.map((node) => node.depth)) + 1;
+  const total = nodes.reduce((sum, node) => (node.depth === 0 ? sum + node.width : sum), 0);
+  return (
+    <section className="card" aria-label={table.title}>
+      <header>
+        <h2 title={table.help}>{table.title}</h2>
+        <Segmented label="Time" values={sides} value={side} onPick={(value) => setChosen(value as Side)} title={(value) => (value === "device" ? "Device time" : "Host time")} />
+        <span className="soft">Click a module to widen it</span>
+        <span style={{ flex: 1 }} />
+        {focus !== null && (
+          <button type="button" className="button" onClick={() => setFocus(null)}>
+            Show all
+          </button>
+        )}
+      </header>
+      <div className="body">
+        <div className="flame" style={{ height: depth * ROW_PX + 4 }}>
+          {boxes.map(({ node, leftPct, widthPct }) => (
+            <button
+              key={node.id}
+              type="button"
+              className="flame-box"
+              style={{
+                left: `${leftPct}%`,
+                width: `calc(${widthPct}% - 1px)`,
+                top: node.depth * ROW_PX,
+                background: FILLS[fillIndex(node.name)],
+              }}
+              title={`${node.id}\n${formatValue(node.width, "us")}, ${formatNumber((100 * node.width) / total, 1)} % of all`}
+              onClick={() => setFocus(node.id === focus ? node.parent : node.id)}
+            >
+              {node.name}
+            </button>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function hasTime(table: Table, side: Side): boolean {
+  return table.rows.some((row) => Number(cellOf(table, row, `${side}_width_us`) ?? 0) > 0);
+}
+
+function flameNodes(table: Table, side: Side): FlameNode[] {
+  return table.rows.map((row) => ({
+    id: textOf(table, row, "path"),
+    parent: textOf(table, row, "parent") || null,
+    name: textOf(table, row, "name"),
+    depth: Number(cellOf(table, row, "depth") ?? 0),
+    left: Number(cellOf(table, row, `${side}_left_us`) ?? 0),
+    width: Number(cellOf(table, row, `${side}_width_us`) ?? 0),
+  }));
+}
+
+/** Modules of one kind (`Linear_3`, `Linear_7`) share a colour. */
+function fillIndex(name: string): number {
+  const kind = name.replace(/_\d+$/, "");
+  let hash = 0;
+  for (const character of kind) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65521;
+  return hash % FILLS.length;
+}

@@ -1,0 +1,145 @@
+/** Memory over time per device, what was alive at the peak, and who allocates. */
+import { useState } from "react";
+
+import type { Row, Table, View } from "../api/types";
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import type { CategoryChart, ChartRange, Mark } from "../chart/types";
+import { formatValue } from "../lib/format";
+import { adjust, navigate, useParams } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { BigFacts } from "./Facts";
+import { Findings, QualityNotes } from "./Notes";
+import { cellOf, textOf, topRows } from "./rows";
+import { Segmented } from "./Segmented";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const ORIGIN = "origin_us";
+const TABLES = ["memory_stats", "memory_peaks", "memory_events"];
+
+export function MemoryPage(props: PageProps) {
+  return (
+    <ViewFrame {...props} longTable="memory_events">
+      {(context) => {
+        const { view, source, fileName } = context;
+        return (
+          <>
+            <BigFacts facts={view.facts.filter((fact) => fact.key !== ORIGIN)} />
+            <Findings notes={view.notes} always={false} />
+            <Curve context={context} />
+            <Composition context={context} />
+            {TABLES.map((name) => {
+              const table = view.tables[name];
+              if (table === undefined) return null;
+              return (
+                <DataTable
+                  key={name}
+                  name={`memory.${name}`}
+                  table={table}
+                  source={source(name)}
+                  address={name}
+                  fileName={fileName(name)}
+                  notes={view.notes}
+                  maxHeight="560px"
+                />
+              );
+            })}
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+/** Devices that have a peak, in the order of the server. */
+function devicesOf(view: View): string[] {
+  const peaks = view.tables["memory_peaks"];
+  return peaks === undefined ? [] : peaks.rows.map((row) => textOf(peaks, row, "device"));
+}
+
+/** The chosen device: as the address says, else the first GPU, else the first. */
+function useDevice(view: View): string | undefined {
+  const params = useParams();
+  const devices = devicesOf(view);
+  return devices.find((device) => device === params["device"]) ?? devices.find((device) => device !== "CPU") ?? devices[0];
+}
+
+function Curve({ context }: { readonly context: ViewContext }) {
+  const { view, fileName } = context;
+  const device = useDevice(view);
+  const series = view.series["memory_curve"];
+  const peaks = view.tables["memory_peaks"];
+  if (series === undefined || peaks === undefined || device === undefined) return null;
+  const lines = series.lines.filter((line) => line.name.startsWith(`${device} `));
+  const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
+  const select = ({ start, end }: ChartRange) => {
+    const base = typeof origin === "number" ? origin : 0;
+    navigate({ steps: null, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
+  };
+  return (
+    <Chart
+      title={series.title}
+      chart={seriesChart({ ...series, lines }, peakMarks(peaks, device))}
+      fileName={fileName("memory_curve")}
+      height={300}
+      onSelect={select}
+      extra={<Segmented label="Device" values={devicesOf(view)} value={device} onPick={(value) => adjust({ device: value })} />}
+    />
+  );
+}
+
+function peakMarks(peaks: Table, device: string): Mark[] {
+  return peaks.rows.flatMap((row) => {
+    const x = cellOf(peaks, row, "peak_us");
+    const y = cellOf(peaks, row, "peak_allocated_bytes");
+    if (textOf(peaks, row, "device") !== device || typeof x !== "number" || typeof y !== "number") return [];
+    return [{ x, y, label: `Peak ${formatValue(y, "bytes")}` }];
+  });
+}
+
+const TOP = 10;
+
+/** What was alive at the peak of the device, by operator or by module. */
+function Composition({ context }: { readonly context: ViewContext }) {
+  const { view, source, fileName } = context;
+  const device = useDevice(view);
+  const table = view.tables["peak_composition"];
+  const groupings = table === undefined ? [] : [...new Set(table.rows.map((row) => textOf(table, row, "grouping")))];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const grouping = groupings.find((value) => value === chosen) ?? groupings[0];
+  if (table === undefined || grouping === undefined || table.row_count === 0) return null;
+  const isShown = (row: Row) => textOf(table, row, "device") === device && textOf(table, row, "grouping") === grouping;
+  const rows = table.rows.filter(isShown);
+  const shown: Table = { ...table, rows, row_count: rows.length };
+  const top = topRows(shown, "size_bytes", TOP);
+  const chart: CategoryChart = {
+    kind: "bar",
+    horizontal: true,
+    categories: top.map(({ row }) => textOf(shown, row, "name")),
+    lines: [{ name: "Alive at the peak", values: top.map(({ value }) => value) }],
+    categoryTitle: "",
+    value: { title: "Alive at the peak", unit: "bytes" },
+  };
+  return (
+    <div className="chart-row even">
+      <Chart
+        title={`Alive at the peak of ${device ?? ""}`}
+        help={table.help}
+        chart={chart}
+        fileName={fileName("peak")}
+        height={48 + 22 * Math.max(1, top.length)}
+        extra={<Segmented label="By" values={groupings} value={grouping} onPick={setChosen} />}
+      />
+      <DataTable
+        key={`${device ?? ""} ${grouping}`}
+        name="memory.peak_composition"
+        table={shown}
+        source={table.rows.length < table.row_count ? source("peak_composition") : null}
+        fileName={fileName("peak_composition")}
+        hiddenColumns={["device", "grouping"]}
+        maxHeight="260px"
+      />
+    </div>
+  );
+}

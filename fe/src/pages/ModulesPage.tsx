@@ -1,0 +1,35 @@
+/** The module tree: as a flame graph to see where the time is, as a table to read it. */
+import { DataTable } from "../table/DataTable";
+import { BigFacts } from "./Facts";
+import { FlameGraph } from "./FlameGraph";
+import { Findings, QualityNotes } from "./Notes";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+export function ModulesPage(props: PageProps) {
+  return (
+    <ViewFrame {...props}>
+      {({ view, source, fileName }) => (
+        <>
+          <BigFacts facts={view.facts} />
+          <Findings notes={view.notes} always={false} />
+          {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} />}
+          {Object.entries(view.tables).map(([name, table]) => {
+            if (name === "module_flame") return null;
+            return (
+              <DataTable
+                key={name}
+                name={`modules.${name}`}
+                table={table}
+                source={source(name)}
+                address={name}
+                fileName={fileName(name)}
+                notes={view.notes}
+              />
+            );
+          })}
+          <QualityNotes notes={view.notes} always={false} />
+        </>
+      )}
+    </ViewFrame>
+  );
+}
