@@ -33,7 +33,7 @@ def trace(folder: Path) -> Iterator[OpenedTrace]:
 def test_it_is_reached_from_the_package() -> None:
     assert torch_tb_profiler.open_trace is open_trace
     with pytest.raises(AttributeError, match="open_tarce"):
-        torch_tb_profiler.open_tarce  # noqa: B018
+        torch_tb_profiler.__getattr__("open_tarce")
 
 
 def test_the_first_trace_of_a_folder_is_opened_and_says_which(trace: OpenedTrace) -> None:

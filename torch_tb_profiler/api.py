@@ -248,9 +248,13 @@ class Result:
             message = f"{error}; pip install 'torch-tb-profiler[pandas]'"
             raise ModuleNotFoundError(message, name=error.name) from error
 
+    def to_json(self) -> bytes:
+        """What ``report --format json`` prints, in UTF-8."""
+        return json.dumps(view_payload(self._answer))
+
     def to_dict(self) -> dict[str, Any]:
-        """What ``report --format json`` prints, as plain dicts and lists."""
-        answer: dict[str, Any] = msgspec.json.decode(json.dumps(view_payload(self._answer)))
+        """The same as plain dicts and lists."""
+        answer: dict[str, Any] = msgspec.json.decode(self.to_json())
         return answer
 
 

@@ -1,0 +1,139 @@
+"""How fast a trace becomes three views, and how much memory that takes.
+
+    python bench/ingest.py                 ten times the sample, about 350 MB
+    python bench/ingest.py --factor 2      a quick look
+
+Everything runs in processes of its own, start-up included. The file is in the page cache when a
+run begins; "cold" means that nothing of it was parsed before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from make_trace import OUT, trace_of
+from processes import Measured, measured
+
+INSIDE = Path(__file__).resolve().parent / "inside.py"
+EVENT_MARK = b'"ph": "'
+CACHE = OUT / "cache"
+VIEWS = "overview,operators,kernels"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure. ``goal`` is for a trace ten times the sample on two cores, or None."""
+
+    name: str
+    value: float
+    unit: str
+    goal: float | None = None
+    larger_is_better: bool = False
+
+    def __str__(self) -> str:
+        decimals = 2 if self.value < 100 else 0
+        value = f"{self.value:>10,.{decimals}f}"
+        return f"{self.name:<44} {value} {self.unit:<9} {self.verdict}".rstrip()
+
+    @property
+    def verdict(self) -> str:
+        if self.goal is None:
+            return ""
+        met = self.value >= self.goal if self.larger_is_better else self.value <= self.goal
+        sign = ">=" if self.larger_is_better else "<="
+        return f"{'met' if met else 'MISSED'} (goal {sign} {self.goal:g})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--factor", type=int, default=10, help="times the sample (default: 10)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each kind (default: 3)")
+    parser.add_argument("--draws", type=int, default=300, help="random questions (default: 300)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    path = trace_of(arguments.factor)
+    size_mb = path.stat().st_size / 1e6
+    with path.open("rb") as file:
+        events = sum(line.count(EVENT_MARK) for line in file)
+    print(f"{machine()}; {path.name}: {size_mb:.0f} MB, {events:,} events", flush=True)
+    figures = [
+        *cold(path, size_mb, events, arguments.rounds),
+        *columns(path, size_mb, events, arguments.rounds),
+        *cached(path, arguments.rounds),
+        *answers(path, arguments.draws),
+    ]
+    for figure in figures:
+        print(figure)
+    if arguments.json:
+        arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+
+
+def machine() -> str:
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores, {memory_gib:.0f} GiB memory, Python {sys.version.split()[0]}"
+
+
+def cold(path: Path, size_mb: float, events: int, rounds: int) -> list[Figure]:
+    runs = [report(path, "--no-cache") for _ in range(rounds)]
+    wall_s = statistics.median(run.wall_s for run in runs)
+    return [
+        Figure("cold: file to three views, wall", wall_s, "s", 2.5),
+        Figure("cold: best of the runs", min(run.wall_s for run in runs), "s"),
+        Figure("cold: CPU time", statistics.median(run.cpu_s for run in runs), "s"),
+        Figure("cold: peak memory, children included", max(r.peak_rss_mb for r in runs), "MB", 500),
+        Figure("cold: speed", size_mb / wall_s, "MB/s"),
+        Figure("cold: speed", events / wall_s, "events/s"),
+    ]
+
+
+def columns(path: Path, size_mb: float, events: int, rounds: int) -> list[Figure]:
+    command = [sys.executable, str(INSIDE), "columns", str(path)]
+    seconds = [json.loads(measured(command).output)["seconds"] for _ in range(rounds)]
+    best_s = min(seconds)
+    return [
+        Figure("one core: bytes to columns", size_mb / best_s, "MB/s", 130, larger_is_better=True),
+        Figure("one core: bytes to columns", events / best_s, "events/s"),
+    ]
+
+
+def cached(path: Path, rounds: int) -> list[Figure]:
+    shutil.rmtree(CACHE, ignore_errors=True)
+    first = report(path, "--cache-dir", str(CACHE))
+    runs = [report(path, "--cache-dir", str(CACHE)) for _ in range(rounds)]
+    if any(run.output != first.output for run in runs):
+        raise RuntimeError("the cached trace gives other numbers than the parsed one")
+    stored_mb = sum(file.stat().st_size for file in CACHE.rglob("*") if file.is_file()) / 1e6
+    return [
+        Figure("first opening that fills the cache, wall", first.wall_s, "s"),
+        Figure("cached opening to three views, wall",
+               statistics.median(run.wall_s for run in runs), "s", 0.8),
+        Figure("cached opening, peak memory", max(run.peak_rss_mb for run in runs), "MB"),
+        Figure("size of the cache entry", stored_mb, "MB"),
+    ]  # fmt: skip
+
+
+def answers(path: Path, draws: int) -> list[Figure]:
+    command = [sys.executable, str(INSIDE), "views", str(path), "--cache-dir", str(CACHE)]
+    times = json.loads(measured([*command, "--draws", str(draws)]).output)
+    return [
+        Figure("any view, any steps, after loading: p50", times["p50_ms"], "ms"),
+        Figure("any view, any steps, after loading: p95", times["p95_ms"], "ms", 100),
+        Figure("any view, any steps, after loading: max", times["max_ms"], "ms"),
+    ]
+
+
+def report(path: Path, *options: str) -> Measured:
+    command = [sys.executable, "-m", "torch_tb_profiler", "report", str(path), *options]
+    return measured([*command, "--view", VIEWS, "--format", "json"])
+
+
+if __name__ == "__main__":
+    main()
