@@ -1,0 +1,131 @@
+"""What the detectors look at: one trace, the steps of a selection, and measures of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import codes
+from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+from torch_tb_profiler.views.overview import role_costs
+from torch_tb_profiler.views.roles import Role
+from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.step_windows import StepWindows, step_windows
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """One trace and selection.
+
+    Raises:
+        SelectionError: on first use, when the selection makes no sense for the trace.
+    """
+
+    trace: Trace
+    selection: Selection
+
+    @cached_property
+    def windows(self) -> StepWindows:
+        """The steps looked at."""
+        return step_windows(self.trace, self.selection)
+
+    @property
+    def step_count(self) -> int:
+        """How many steps."""
+        return len(self.windows.names)
+
+    @cached_property
+    def step_ns(self) -> float:
+        """Mean length of a step; 0 when there is none."""
+        lengths = self.windows.end_ns - self.windows.start_ns
+        return float(lengths.mean()) if len(lengths) else 0.0
+
+    @cached_property
+    def _costs(self) -> Int64:
+        return role_costs(self.trace, self.windows)
+
+    def role_ns(self, role: Role) -> float:
+        """Mean time per step spent on a role, every moment counted for the strongest one."""
+        return float(self._costs[:, role].mean()) if self.step_count else 0.0
+
+    def per_step(self, total_ns: float) -> float:
+        """A sum over all steps as mean per step."""
+        return total_ns / self.step_count if self.step_count else 0.0
+
+    def share_pct(self, per_step_ns: float) -> float:
+        """A time per step as share of the mean step; 0 when steps last 0."""
+        return per_step_ns / self.step_ns * 100 if self.step_ns > 0 else 0.0
+
+    def inside(self, time_ns: Int64) -> Bools:
+        """Which moments lie in the steps."""
+        row = np.searchsorted(self.windows.start_ns, time_ns, "right") - 1
+        if not self.step_count:
+            return np.zeros(len(time_ns), np.bool_)
+        found: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
+        return found
+
+    @cached_property
+    def work(self) -> pl.DataFrame:
+        """``device_work`` that began in the steps, with ``is_kernel``, ``is_communication``,
+        ``tensor_core`` (a verdict of ``views.codes``) and ``row`` (its row number)."""
+        work, kinds = self.trace.device_work, kernel_kinds(self.trace)
+        return work.with_columns(
+            row=pl.int_range(pl.len()),
+            is_kernel=pl.Series(kinds.is_kernel),
+            is_communication=pl.Series(kinds.is_communication),
+            tensor_core=pl.Series(kinds.tensor_core),
+        ).filter(pl.Series(self.inside(work["start_ns"].to_numpy())))
+
+    @cached_property
+    def kernels(self) -> pl.DataFrame:
+        """The kernels among :attr:`work` that compute."""
+        return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
+
+    @cached_property
+    def used_devices(self) -> pl.DataFrame:
+        """The devices that ran work, as ``trace.devices``."""
+        return self.trace.devices.filter("used")
+
+    @cached_property
+    def architecture(self) -> gpus.Architecture | None:
+        """The generation of the devices in use; None when it is unknown or they differ."""
+        found = {
+            gpus.architecture(row["name"], row["compute_major"], row["compute_minor"])
+            for row in self.used_devices.iter_rows(named=True)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def architecture_name(self) -> str | None:
+        """Name of :attr:`architecture`."""
+        return self.architecture.name if self.architecture else None
+
+    def host_names(self, names: set[str]) -> set[str]:
+        """Which of some names any slice of the whole trace has."""
+        wanted = [code for code, text in enumerate(self.trace.strings) if text in names]
+        present = self.trace.slices["name_code"].is_in(wanted)
+        return {
+            self.trace.text(code) or ""
+            for code in self.trace.slices["name_code"].filter(present).unique()
+        }
+
+    def texts(self, column: pl.Series) -> pl.Series:
+        """Dictionary codes as text."""
+        return codes.texts(self.trace, column)
+
+
+def gpu_list(numbers: list[int]) -> str:
+    """``"GPU 0"``, ``"GPU 0 and 1"``, ``"GPU 0, 1 and 12"``."""
+    texts = [str(number) for number in numbers]
+    if len(texts) < 2:
+        return f"GPU {''.join(texts)}"
+    return f"GPU {', '.join(texts[:-1])} and {texts[-1]}"

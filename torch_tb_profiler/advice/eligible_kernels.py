@@ -1,0 +1,143 @@
+"""Kernels of operators that could use Tensor Cores, and why they did not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.knowledge import dtypes, gpus
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views import codes
+from torch_tb_profiler.views.forests import indices
+from torch_tb_profiler.views.kernel_kinds import eligible_slices
+
+ALIGNMENT_BYTES = 16
+"""Matrix units need rows of this many bytes (NVIDIA's matrix multiplication guide: 8 elements of
+16 bits, 16 of 8 bits)."""
+
+UNKNOWN_REASON = "the recording does not tell (record_shapes)"
+
+
+def operator_kernel_ns(context: Context) -> int:
+    """Time of the kernels that operators launched directly."""
+    return int(_of_operators(context)["dur_ns"].sum())
+
+
+def eligible_kernels(context: Context) -> pl.DataFrame:
+    """Kernels (columns of ``context.kernels``) launched by the lowest eligible operators:
+    eligible, with no eligible node inside (peer-behaviour §3.3)."""
+    slices = context.trace.slices
+    eligible = eligible_slices(context.trace) == codes.YES
+    parent = indices(slices["parent"])
+    around = parent[eligible & (parent >= 0)]
+    lowest = eligible.copy()
+    lowest[around] = False
+    kernels = _of_operators(context)
+    return kernels.filter(pl.Series(lowest[indices(kernels["owner"])]))
+
+
+def _of_operators(context: Context) -> pl.DataFrame:
+    category = context.trace.slices["category"].to_numpy()
+    owner = indices(context.work["owner"])
+    by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
+    return context.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
+
+
+def unused_rows(context: Context, kernels: pl.DataFrame, limit: int) -> list[dict[str, Any]]:
+    """Kernels by operator, input shape and reason, those that took longest first."""
+    operators = context.trace.operators.select("slice", "input_shape_code", "input_type_code")
+    slices = context.trace.slices
+    owner = indices(kernels["owner"])
+    joined = kernels.with_columns(
+        operator_code=pl.Series(slices["name_code"].to_numpy()[owner])
+    ).join(operators, left_on="owner", right_on="slice", how="left")
+    keys = ["operator_code", "name_code", "input_shape_code", "input_type_code"]
+    groups = (
+        joined.group_by(keys)
+        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
+        .sort("total_us", descending=True)
+        .head(limit)
+    )
+    return [
+        {
+            "operator": context.trace.text(row["operator_code"]),
+            "kernel": context.trace.text(row["name_code"]),
+            "input_shape": context.trace.text(row["input_shape_code"]),
+            "calls": row["calls"],
+            "total_us": row["total_us"],
+            "reason": reason_unused(
+                context.trace.text(row["input_shape_code"]),
+                context.trace.text(row["input_type_code"]),
+                context.architecture,
+            ),
+        }
+        for row in groups.iter_rows(named=True)
+    ]
+
+
+def main_reason(rows: list[dict[str, Any]]) -> str:
+    """The reason behind most of the time."""
+    times: Counter[str] = Counter()
+    for row in rows:
+        times[row["reason"]] += row["total_us"]
+    return times.most_common(1)[0][0] if times else UNKNOWN_REASON
+
+
+def reason_unused(
+    shapes: str | None, types: str | None, architecture: gpus.Architecture | None
+) -> str:
+    """Why a matrix operator did not use matrix units, from its input types and shapes."""
+    names = [dtypes.canonical(name) for name in _list(types) if isinstance(name, str)]
+    tensors = [
+        (shape, name)
+        for shape, name in zip(_list(shapes), names, strict=False)
+        if name is not None and isinstance(shape, list) and len(shape) > 1
+    ]
+    if not tensors:
+        return UNKNOWN_REASON
+    dtype = tensors[0][1] or ""
+    taken = architecture.matrix_dtypes if architecture else ()
+    if dtype not in taken:
+        return _type_reason(dtype, architecture)
+    size = dtypes.size_bytes(dtype) or 1
+    multiple = max(1, ALIGNMENT_BYTES // size)
+    sizes = [n for shape, _ in tensors for n in shape[-2:] if isinstance(n, int)]
+    odd = sorted({n for n in sizes if n % multiple})
+    if odd:
+        return f"sizes that are no multiple of {multiple} ({', '.join(map(str, odd[:3]))})"
+    small = [n for n in sizes if n < 2 * multiple]
+    return "matrices too small" if small else "types and shapes fit; the library chose otherwise"
+
+
+def _type_reason(dtype: str, architecture: gpus.Architecture | None) -> str:
+    if architecture is None:
+        return f"{dtype} inputs on a GPU of unknown generation"
+    if dtype == "float32" and "tf32" in architecture.matrix_dtypes:
+        return "float32 inputs and TF32 not allowed"
+    return f"{dtype} inputs, which its matrix units do not take"
+
+
+def _list(text: str | None) -> list[Any]:
+    try:
+        value = msgspec.json.decode((text or "[]").replace("'", '"'))
+    except msgspec.DecodeError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def has_matrix_units(context: Context) -> bool:
+    """Whether the devices in use are known to have matrix units."""
+    return context.architecture is not None and bool(context.architecture.matrix_dtypes)
+
+
+def used_and_unknown_ns(context: Context) -> tuple[int, int, int]:
+    """Kernel time on matrix units, of unknown use, and in all."""
+    dur = context.kernels["dur_ns"].to_numpy()
+    verdict = context.kernels["tensor_core"].to_numpy()
+    sums = [int(dur[verdict == which].sum()) for which in (codes.YES, codes.UNKNOWN)]
+    return sums[0], sums[1], int(np.sum(dur))

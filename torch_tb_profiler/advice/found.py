@@ -1,0 +1,64 @@
+"""What a detector hands back, and how it becomes a note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.schema import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One finding.
+
+    Attributes:
+        code: Its entry in ``knowledge/advice.toml``.
+        measured: The value that crossed the threshold, in the entry's unit.
+        gain_us: Estimated time a step could be shorter; None where nothing can be estimated.
+        values: What the text quotes besides ``measured``, ``gain_us``, ``threshold`` and
+            ``architecture``.
+        rows: The evidence: JSON-ready rows, largest first.
+        source: Where to look further: view, table and filter.
+        architecture: The GPU generation it is about, None when it is about none.
+        variant: Which of the entry's texts.
+    """
+
+    code: str
+    measured: float
+    gain_us: float | None
+    values: Mapping[str, object] = field(default_factory=dict)
+    rows: tuple[Mapping[str, object], ...] = ()
+    source: Mapping[str, str] = field(default_factory=dict)
+    architecture: str | None = None
+    variant: str = "default"
+
+    def note(self) -> Note:
+        """The finding as a note; what it quotes of the trace stays plain text."""
+        known = entry(self.code)
+        text = known.texts[self.variant].format(
+            measured=self.measured,
+            gain_us=self.gain_us or 0.0,
+            threshold=known.threshold,
+            architecture=self.architecture or "the GPU",
+            **self.values,
+        )
+        evidence: dict[str, object] = {
+            "title": known.title,
+            "measured": self.measured,
+            "unit": known.unit,
+            "threshold": known.threshold,
+            "estimated_gain_us_per_step": self.gain_us,
+            "architecture": self.architecture,
+            "rows": [dict(row) for row in self.rows],
+            "source": dict(self.source),
+            "links": list(known.links),
+        }
+        return Note("advice", self.code, "warning", text, evidence)
+
+
+def ranked(found: list[Advice]) -> tuple[Note, ...]:
+    """Notes by estimated gain, largest first; those without an estimate after them."""
+    by_gain = sorted(found, key=lambda item: (item.gain_us is None, -(item.gain_us or 0.0)))
+    return tuple(item.note() for item in by_gain)

@@ -1,0 +1,69 @@
+"""GPUs (of one process, or of several workers) with unequal work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.forests import covered_lengths
+
+CODE = "gpu_imbalance"
+
+
+def detect(context: Context) -> Advice | None:
+    """The busiest GPU of the process computes longer than the mean by more than the threshold."""
+    busy = {f"GPU {gpu}": ns for gpu, ns in compute_ns(context).items()}
+    return imbalance(busy, {"view": "overview", "table": "gpus"}, context.architecture_name)
+
+
+def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
+    """The busiest GPU of all workers computes longer than the mean by more than the threshold."""
+    busy = {
+        f"{worker} GPU {gpu}": ns
+        for worker, context in contexts.items()
+        for gpu, ns in compute_ns(context).items()
+    }
+    architectures = {context.architecture_name for context in contexts.values()}
+    name = architectures.pop() if len(architectures) == 1 else None
+    return imbalance(busy, {"view": "distributed", "table": "overlap"}, name)
+
+
+def compute_ns(context: Context) -> dict[int, float]:
+    """Per GPU the time per step in which kernels other than communication ran."""
+    kernels = context.kernels.filter(context.kernels["device"].is_not_null())
+    device = kernels["device"].to_numpy()
+    start = kernels["start_ns"].to_numpy()
+    if not len(device):
+        return {}
+    lengths = covered_lengths(
+        device, start, start + kernels["dur_ns"].to_numpy(), int(device.max()) + 1
+    )
+    return {int(gpu): context.per_step(float(lengths[gpu])) for gpu in sorted(set(device.tolist()))}
+
+
+def imbalance(
+    busy_ns: Mapping[str, float], source: Mapping[str, str], architecture: str | None
+) -> Advice | None:
+    """Advice from the compute time per step of each GPU; the gain is the busiest's lead over the
+    mean: an even division would end the step that much earlier."""
+    if len(busy_ns) < 2:
+        return None
+    mean = sum(busy_ns.values()) / len(busy_ns)
+    busiest = max(busy_ns, key=lambda name: busy_ns[name])
+    if mean <= 0:
+        return None
+    lead = (busy_ns[busiest] / mean - 1) * 100
+    if lead <= entry(CODE).threshold:
+        return None
+    ordered = sorted(busy_ns.items(), key=lambda item: -item[1])
+    return Advice(
+        CODE,
+        lead,
+        (busy_ns[busiest] - mean) / 1000,
+        values={"busiest": busiest},
+        rows=tuple({"gpu": name, "compute_us_per_step": ns / 1000} for name, ns in ordered),
+        source=source,
+        architecture=architecture,
+    )

@@ -1,0 +1,56 @@
+"""The GPU waits for the host to launch small kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.synchronizations import blocked
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.intervals import intersect, total_within, union_all
+from torch_tb_profiler.views.roles import Role, exclusive_intervals
+
+CODE = "launch_bound"
+
+
+def detect(context: Context) -> Advice | None:
+    """Nothing runs on the device while the host runs operators and API calls, for more than the
+    threshold of the step, and half of the kernels are small.
+
+    Time in which the host itself waits for the device is not counted. The gain is the idle time.
+    """
+    kernels = context.kernels
+    if kernels.is_empty():
+        return None
+    known = entry(CODE)
+    median_us = float(np.median(kernels["dur_ns"].to_numpy())) / 1000
+    if median_us > known.parameters["small_kernel_us"]:
+        return None
+    exclusive = exclusive_intervals(context.trace)
+    launching = union_all(exclusive[Role.RUNTIME], exclusive[Role.CPU_EXEC])
+    start, end = context.windows.start_ns, context.windows.end_ns
+    idle_ns = float(total_within(launching, start, end).sum())
+    idle_ns -= float(total_within(intersect(launching, blocked(context.trace)), start, end).sum())
+    idle = context.per_step(idle_ns)
+    share = context.share_pct(idle)
+    if share <= known.threshold:
+        return None
+    small = kernels.filter(pl.col("dur_ns") <= known.parameters["small_kernel_us"] * 1000)
+    rows = (
+        small.group_by("name_code")
+        .agg(pl.len().alias("calls"), (pl.col("dur_ns").mean() / 1000).alias("mean_us"))
+        .sort("calls", descending=True)
+        .head(int(known.parameters["max_rows"]))
+    )
+    rows = rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code")
+    return Advice(
+        CODE,
+        share,
+        idle / 1000,
+        values={"median_us": median_us},
+        rows=tuple(rows.to_dicts()),
+        source={"view": "kernels", "table": "kernels", "sort": "-calls"},
+        architecture=context.architecture_name,
+    )

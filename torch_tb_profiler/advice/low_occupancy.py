@@ -1,0 +1,155 @@
+"""Kernels that leave most warps of the multiprocessors empty, with what limits them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge import kernels as kernel_rules
+from torch_tb_profiler.knowledge.advice import entry
+
+CODE = "low_occupancy"
+LOW_BY_DESIGN = frozenset({"gemm", "convolution", "attention", "communication", "rnn"})
+"""Kinds whose good kernels have few warps with many registers each."""
+
+FEW_BLOCKS = "fewer blocks than multiprocessors"
+LIMIT_NAMES = {
+    "WARPS": "the number of warps",
+    "BLOCKS": "blocks per multiprocessor",
+    "REGS": "registers",
+    "SMEM": "shared memory",
+    "BARRIERS": "barriers",
+}
+"""Limiting factors as Kineto writes them (formats.md §1.7)."""
+
+
+def detect(context: Context) -> Advice | None:
+    """Kernels below the threshold take more than their share of the kernel time.
+
+    The gain is the part of their time in which multiprocessors had no block at all; what other
+    limits cost cannot be told from a trace.
+    """
+    known = entry(CODE)
+    kernels = context.kernels.filter(pl.col("est_achieved_occupancy_pct").is_not_null())
+    total_ns = int(context.kernels["dur_ns"].sum())
+    if kernels.is_empty() or total_ns == 0:
+        return None
+    groups = _groups(kernels)
+    names = context.texts(groups["name_code"])
+    kinds = [kernel_rules.classify(name).kind for name in names]
+    groups = groups.with_columns(
+        name=names, wanted=pl.Series([kind not in LOW_BY_DESIGN for kind in kinds])
+    )
+    low = groups.filter(pl.col("wanted") & (pl.col("occupancy_pct") < known.threshold))
+    low_ns = int(low["dur_ns"].sum())
+    share = low_ns / total_ns * 100
+    if share <= known.parameters["min_share_pct"]:
+        return None
+    rows = [_row(context, row, known.parameters) for row in low.iter_rows(named=True)]
+    times: Counter[str] = Counter()
+    for row in rows:
+        times[str(row["reason"])] += row["total_us"]
+    empty = low["dur_ns"] * (1 - low["blocks_per_sm"].fill_null(1.0)).clip(0, 1)
+    measured = float((low["occupancy_pct"] * low["dur_ns"]).sum()) / low_ns
+    gain_us = context.per_step(float(empty.sum())) / 1000
+    return Advice(
+        CODE,
+        measured,
+        gain_us if gain_us > 0 else None,
+        values={"share": share, "reason": times.most_common(1)[0][0]},
+        rows=tuple(rows[: int(known.parameters["max_rows"])]),
+        source={
+            "view": "kernels",
+            "table": "kernels",
+            "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
+        },
+        architecture=context.architecture_name,
+    )
+
+
+def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Kernels by name and launch configuration, longest first."""
+    keys = [
+        "name_code",
+        "block_code",
+        "registers_per_thread",
+        "shared_memory_bytes",
+        "occupancy_limit_code",
+    ]
+    weight = pl.col("dur_ns").sum()
+    return (
+        kernels.filter(pl.col("dur_ns") > 0)
+        .group_by(keys)
+        .agg(
+            pl.len().alias("calls"),
+            ((pl.col("est_achieved_occupancy_pct") * pl.col("dur_ns")).sum() / weight).alias(
+                "occupancy_pct"
+            ),
+            pl.col("blocks_per_sm").mean(),
+            weight.alias("dur"),
+        )
+        .rename({"dur": "dur_ns"})
+        .sort("dur_ns", descending=True)
+    )
+
+
+def _row(
+    context: Context, row: Mapping[str, Any], parameters: Mapping[str, float]
+) -> dict[str, Any]:
+    reason = limiting_reason(
+        context.trace.text(row["occupancy_limit_code"]),
+        row["blocks_per_sm"],
+        row["registers_per_thread"],
+        row["shared_memory_bytes"],
+        threads=block_threads(context.trace.text(row["block_code"])),
+        parameters=parameters,
+    )
+    return {
+        "kernel": row["name"],
+        "calls": row["calls"],
+        "total_us": row["dur_ns"] / 1000,
+        "est_achieved_occupancy_pct": row["occupancy_pct"],
+        "blocks_per_sm": row["blocks_per_sm"],
+        "reason": reason,
+    }
+
+
+def limiting_reason(
+    limits: str | None,
+    blocks_per_sm: float | None,
+    registers: int | None,
+    shared_bytes: int | None,
+    *,
+    threads: int | None,
+    parameters: Mapping[str, float],
+) -> str:
+    """What keeps the occupancy low: too few blocks, else what the profiler says, else what the
+    launch configuration suggests."""
+    if blocks_per_sm is not None and blocks_per_sm < 1:
+        return FEW_BLOCKS
+    if limits:
+        names = [LIMIT_NAMES.get(part.strip(" \"'[]").upper(), part) for part in limits.split(",")]
+        return " and ".join(names)
+    if registers is not None and registers >= parameters["many_registers"]:
+        return "registers"
+    if shared_bytes is not None and shared_bytes >= parameters["large_shared_memory_bytes"]:
+        return "shared memory"
+    if threads is not None and threads < parameters["small_block_threads"]:
+        return "small blocks"
+    return "the launch shape"
+
+
+def block_threads(block: str | None) -> int | None:
+    """Threads of a block from its text, ``"[32, 4, 1]"`` → 128; None for anything else."""
+    try:
+        sizes = msgspec.json.decode(block or "", type=list[int])
+    except msgspec.DecodeError:
+        return None
+    return math.prod(sizes) if sizes else None

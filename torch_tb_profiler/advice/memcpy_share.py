@@ -1,0 +1,45 @@
+"""Memory copies that nothing hides."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.roles import Role
+
+CODE = "memcpy_share"
+
+
+def detect(context: Context) -> Advice | None:
+    """Copies, where no kernel runs, take more than the threshold of the step."""
+    spent_ns = context.role_ns(Role.MEMCPY)
+    share = context.share_pct(spent_ns)
+    if share <= entry(CODE).threshold:
+        return None
+    return Advice(
+        CODE,
+        share,
+        spent_ns / 1000,
+        rows=copy_rows(context, context.work.filter(pl.col("category") == Category.MEMCPY)),
+        source={"view": "overview", "table": "average_step"},
+        architecture=context.architecture_name,
+    )
+
+
+def copy_rows(context: Context, copies: pl.DataFrame) -> tuple[dict[str, object], ...]:
+    """Copies by their kind (``Memcpy HtoD (Pageable -> Device)``), longest first."""
+    rows = (
+        copies.group_by("name_code")
+        .agg(
+            pl.len().alias("calls"),
+            (pl.col("dur_ns").sum() / 1000).alias("total_us"),
+            pl.col("bytes").sum().alias("total_bytes"),
+        )
+        .sort("total_us", descending=True)
+    )
+    return tuple(
+        rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code").to_dicts()
+    )

@@ -1,0 +1,37 @@
+"""DistributedDataParallel without NCCL on GPUs that have it (rule 3 of peer-behaviour §3.3)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.knowledge.advice import entry
+
+CODE = "nccl_backend"
+GPU_BACKENDS = frozenset({"nccl", "rccl", "xccl", "ccl", "oneccl", "hccl"})
+
+
+def detect(context: Context) -> Advice | None:
+    """The trace has DDP, a declared GPU new enough for NCCL, and no sign of such a backend."""
+    devices = context.trace.devices.filter(pl.col("compute_major").is_not_null())
+    capability = pl.col("compute_major") + pl.col("compute_minor").fill_null(0) / 10
+    capable = devices.with_columns(capability=capability).filter(
+        pl.col("capability") >= entry(CODE).threshold
+    )
+    if capable.is_empty() or not context.host_names({"DistributedDataParallel.forward"}):
+        return None
+    codes = context.trace.slices["name_code"].unique()
+    backends = {communication.backend(context.trace.text(code) or "") for code in codes}
+    if backends & GPU_BACKENDS or context.work["is_communication"].any():
+        return None
+    newest = max(capable["capability"].to_list())
+    used = sorted(backend for backend in backends if backend)
+    return Advice(
+        CODE,
+        newest,
+        None,
+        rows=tuple({"backend": backend} for backend in used),
+        architecture=context.architecture_name,
+    )

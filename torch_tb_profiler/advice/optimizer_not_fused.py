@@ -1,0 +1,86 @@
+"""The optimizer runs a kernel per parameter and operation."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge import kernels as kernel_rules
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.containment import innermost_around_start
+from torch_tb_profiler.views.forests import covered_lengths, indices
+
+CODE = "optimizer_not_fused"
+ALREADY_FUSED = frozenset({"optimizer", "foreach"})
+MAX_ROWS = 10
+
+
+def detect(context: Context) -> Advice | None:
+    """Inside ``Optimizer.step`` more single-tensor kernels per step run than the threshold.
+
+    The gain is the time between them, from the first to the last of each optimizer step, in
+    which none ran: one fused kernel has no such gaps.
+    """
+    steps = _optimizer_steps(context)
+    if steps.is_empty():
+        return None
+    kernels = context.kernels.filter(pl.col("launch").is_not_null())
+    inside = innermost_around_start(
+        context.trace, steps["id"].to_numpy(), indices(kernels["launch"])
+    )
+    kernels = kernels.with_columns(optimizer=pl.Series(inside)).filter(pl.col("optimizer") >= 0)
+    names = context.texts(kernels["name_code"])
+    kinds = [kernel_rules.classify(name).kind for name in names]
+    single = kernels.filter(
+        pl.Series([kind not in ALREADY_FUSED for kind in kinds], dtype=pl.Boolean)
+    )
+    per_step = context.per_step(float(single.height))
+    if per_step <= entry(CODE).threshold:
+        return None
+    rows = (
+        single.with_columns(name=context.texts(single["name_code"]))
+        .group_by("name")
+        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
+        .sort("calls", "name", descending=[True, False])
+        .head(MAX_ROWS)
+    )
+    step_names = context.texts(steps["name_code"])
+    return Advice(
+        CODE,
+        per_step,
+        context.per_step(_gaps_ns(single)) / 1000,
+        values={"optimizer": step_names[0]},
+        rows=tuple(rows.to_dicts()),
+        source={"view": "kernels", "table": "kernels", "group_by": "name+operator+launch"},
+        architecture=context.architecture_name,
+    )
+
+
+def _optimizer_steps(context: Context) -> pl.DataFrame:
+    slices = context.trace.slices
+    found = slices.filter(
+        (pl.col("category") == Category.OPTIMIZER)
+        & pl.Series(context.inside(slices["start_ns"].to_numpy()))
+    )
+    names = context.texts(found["name_code"])
+    return found.filter(names.str.starts_with("Optimizer.step"))
+
+
+def _gaps_ns(kernels: pl.DataFrame) -> float:
+    """Σ over optimizer steps and devices of the span of their kernels less the time any ran."""
+    ends = kernels["start_ns"] + kernels["dur_ns"]
+    place = kernels.with_columns(
+        end_ns=ends, place=pl.struct("optimizer", "device").rank("dense").cast(pl.Int64) - 1
+    )
+    spans = place.group_by("place").agg(
+        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("span")
+    )
+    busy = covered_lengths(
+        place["place"].to_numpy(),
+        place["start_ns"].to_numpy(),
+        place["end_ns"].to_numpy(),
+        spans.height,
+    )
+    return float(spans["span"].sum()) - float(busy.sum())

@@ -1,0 +1,44 @@
+"""Copies between device and pageable host memory: the host waits in the call."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.memcpy_share import copy_rows
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.forests import covered_lengths, indices
+
+CODE = "pageable_copies"
+
+
+def detect(context: Context) -> Advice | None:
+    """The calls that launched such copies keep the host longer than the threshold of the step.
+
+    The gain is that time: a copy from pinned memory returns at once.
+    """
+    copies = context.work.filter(pl.col("category") == Category.MEMCPY)
+    names = context.texts(copies["name_code"])
+    copies = copies.filter(names.str.contains("Pageable", literal=True))
+    copies = copies.filter(pl.col("launch").is_not_null())
+    if copies.is_empty():
+        return None
+    calls = context.trace.slices[indices(copies["launch"])].unique("id")
+    start = calls["start_ns"].to_numpy()
+    one_group = calls["id"].to_numpy() * 0
+    (blocked_ns,) = covered_lengths(one_group, start, start + calls["dur_ns"].to_numpy(), 1)
+    blocked = context.per_step(float(blocked_ns))
+    share = context.share_pct(blocked)
+    if share <= entry(CODE).threshold:
+        return None
+    return Advice(
+        CODE,
+        share,
+        blocked / 1000,
+        values={"calls": copies.height},
+        rows=copy_rows(context, copies),
+        source={"view": "operators", "table": "operators", "filter": "name~copy_"},
+        architecture=context.architecture_name,
+    )

@@ -1,0 +1,37 @@
+"""One worker keeps arriving last at collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.distributed import distributed
+
+CODE = "straggler"
+
+
+def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
+    """The worst straggler delays the others by more than the threshold of the mean step."""
+    traces = {worker: context.trace for worker, context in contexts.items()}
+    first = next(iter(contexts.values()))
+    frame = distributed(traces, first.selection).tables["stragglers"].frame
+    worst = frame.filter(frame["delay_us"] > 0).head(1)
+    if worst.is_empty():
+        return None
+    row = worst.row(0, named=True)
+    context = contexts[row["worker"]]
+    delay_ns = context.per_step(row["delay_us"] * 1000)
+    share = context.share_pct(delay_ns)
+    if share <= entry(CODE).threshold:
+        return None
+    return Advice(
+        CODE,
+        share,
+        delay_ns / 1000,
+        values={"worker": row["worker"], "arrived_last_pct": row["arrived_last_pct"]},
+        rows=tuple(frame.to_dicts()),
+        source={"view": "distributed", "table": "stragglers"},
+        architecture=context.architecture_name,
+    )

@@ -1,0 +1,51 @@
+"""Some kernels use Tensor Cores; these of matrix operators do not, and why."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.eligible_kernels import (
+    eligible_kernels,
+    has_matrix_units,
+    main_reason,
+    unused_rows,
+    used_and_unknown_ns,
+)
+from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.knowledge import kernels as kernel_rules
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views import codes
+
+CODE = "tensor_core_candidates"
+MATRIX_KINDS = frozenset({"gemm", "gemv", "convolution", "attention", "rnn"})
+"""Kinds of kernels that matrix units could do; eligible operators also launch copies and sums."""
+
+
+def detect(context: Context) -> Advice | None:
+    """Matrix kernels off the Tensor Cores take more than the threshold of the kernel time.
+
+    Where no kernel uses them at all, ``tensor_cores_unused`` speaks instead.
+    """
+    used, _, total = used_and_unknown_ns(context)
+    if not has_matrix_units(context) or used == 0:
+        return None
+    idle = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
+    kinds = [kernel_rules.classify(name).kind for name in context.texts(idle["name_code"])]
+    idle = idle.filter(pl.Series([kind in MATRIX_KINDS for kind in kinds], dtype=pl.Boolean))
+    idle_ns = int(idle["dur_ns"].sum())
+    share = idle_ns / total * 100
+    known = entry(CODE)
+    if share <= known.threshold:
+        return None
+    rows = unused_rows(context, idle, int(known.parameters["max_rows"]))
+    saved = idle_ns * (1 - 1 / known.parameters["assumed_speedup"])
+    return Advice(
+        CODE,
+        share,
+        context.per_step(saved) / 1000,
+        values={"reason": main_reason(rows)},
+        rows=tuple(rows),
+        source={"view": "kernels", "table": "kernels", "filter": "tensor_core_used=no"},
+        architecture=context.architecture_name,
+    )

@@ -1,0 +1,54 @@
+"""Thresholds, texts and links of the advice."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+
+
+class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said about one piece of advice, apart from the numbers.
+
+    Attributes:
+        code: Stable name, also of its detector.
+        title: For people.
+        threshold: The measured value is compared with it.
+        unit: Unit of the measured value and of the threshold.
+        texts: Format strings by variant; ``default`` is always there.
+        links: Where to read on.
+        rule: Number of the predecessor's rule it continues (peer-behaviour §3.3).
+        parameters: Further numbers the detector uses.
+    """
+
+    code: str
+    title: str
+    threshold: float
+    unit: str
+    texts: dict[str, str]
+    links: tuple[str, ...] = ()
+    rule: int | None = None
+    parameters: dict[str, float] = {}
+
+
+class AdviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``advice.toml``."""
+
+    advice: tuple[AdviceEntry, ...]
+
+
+@lru_cache(maxsize=1)
+def entries() -> dict[str, AdviceEntry]:
+    """All entries by code, in the order of the file."""
+    return {item.code: item for item in load("advice.toml", AdviceFile).advice}
+
+
+def entry(code: str) -> AdviceEntry:
+    """The entry of a detector.
+
+    Raises:
+        KeyError: there is no such advice.
+    """
+    return entries()[code]
