@@ -148,6 +148,15 @@ def test_stacks_equal_the_frames_around_each_operator(events: list[t.Event]) -> 
     assert len(set(texts)) == len(texts)
 
 
+def test_a_stack_of_3000_frames_needs_no_recursion() -> None:
+    frames = [t.frame(f"a.py({n + 1}): f", n, 8000 - 2 * n, python_id=n) for n in range(3000)]
+    trace = t.trace([*frames, t.op("aten::a", 3500, 5)])
+    text = stack_of(trace, "aten::a")
+    assert text is not None
+    assert text.count(";") == 2999
+    assert text.startswith("a.py(3000): f;a.py(2999): f;")
+
+
 def test_operators_of_a_trace_of_today_have_stacks(samples: Path) -> None:
     with gzip.open(samples / "h100_bert_small/rank0.pt.trace.json.gz") as file:
         content = json.load(file)

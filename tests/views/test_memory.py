@@ -356,6 +356,66 @@ def test_thinning_keeps_ends_and_peaks(rows: list[tuple[int, int]]) -> None:
     assert value[kept].min() == value.min()
 
 
+@st.composite
+def memory_traces(draw: st.DrawFn) -> list[t.Event]:
+    """Operators and user ranges that nest in any way, and memory events at odd times, so that no
+    event lies on an edge."""
+    events: list[t.Event] = []
+
+    def fill(begin: int, end: int, above: str) -> None:
+        at = begin
+        while at + 4 <= end and draw(st.booleans()):
+            length = 2 * draw(st.integers(1, (end - at) // 2))
+            name = draw(st.sampled_from([n for n in ("a", "b", "c", "range") if n != above]))
+            make = t.annotation if name == "range" else t.op
+            events.append(make(name, at, length))
+            fill(at + 2, at + length - 2, name)
+            at += length
+
+    fill(0, 80, "")
+    times = draw(st.lists(st.integers(0, 39).map(lambda n: 2 * n + 1), max_size=25))
+    for time in times:
+        size = draw(st.sampled_from([-8, -4, 4, 8, 16]))
+        address = draw(st.integers(1, 4))
+        events.append(t.memory(time, size, address=address, device=draw(st.integers(0, 1))))
+    return events
+
+
+@given(memory_traces(), st.sampled_from([None, (20, 60)]))
+@settings(max_examples=100, deadline=None)
+def test_statistics_equal_counting_event_by_event(
+    events: list[t.Event], span: tuple[int, int] | None
+) -> None:
+    operators = [e for e in events if e.get("cat") == "cpu_op"]
+    low, high = span or (-1, 1000)
+    selection = Selection() if span is None else Selection(start_ns=20_000, end_ns=60_000)
+    expected: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 6)
+    for event in events:
+        if event["ph"] != "i" or not low <= event["ts"] < high:
+            continue
+        around = [o for o in operators if o["ts"] <= event["ts"] < o["ts"] + o["dur"]]
+        around.sort(key=lambda o: o["dur"])
+        size, device = event["args"]["Bytes"], f"GPU {event['args']['Device Id']}"
+        numbers = (size, max(size, 0), int(size > 0))
+        for depth, operator in enumerate(around):
+            sums = expected[device, operator["name"]]
+            for place, number in enumerate(numbers):
+                sums[place] += number if depth == 0 else 0
+                sums[3 + place] += number
+    calls = {
+        name: sum(
+            o["name"] == name and o["ts"] < high and o["ts"] + o["dur"] > low for o in operators
+        )
+        for name in "abc"
+    }
+    frame = memory(t.trace(events), selection).tables["memory_stats"].frame
+    got = {
+        (row["device"], row["name"]): [row[key] for key in STATISTICS]
+        for row in frame.rows(named=True)
+    }
+    assert got == {key: [*sums, calls[key[1]]] for key, sums in expected.items() if any(sums)}
+
+
 def raw_events(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path) as file:
         events: list[dict[str, Any]] = json.load(file)["traceEvents"]

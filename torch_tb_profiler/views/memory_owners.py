@@ -38,15 +38,20 @@ def operator_labels(trace: Trace, operator: Int64) -> Labels:
         trace: The trace.
         operator: Slice of the operator of each record, -1 for none.
     """
-    distinct, inverse = np.unique(operator, return_inverse=True)
-    names = trace.slices["name_code"].to_numpy()
-    around = _around(trace, distinct)
+    names = trace.slices["name_code"].to_numpy().astype(np.int64)
+    own = gather(names, operator)
+    bare = [code for code in np.unique(own).tolist() if (trace.text(code) or "").startswith(_BARE)]
+    around = gather(names, _around(trace, np.where(np.isin(own, bare), operator, -1)))
+    pairs, inverse = np.unique(
+        (own + 1) * (len(trace.strings) + 1) + around + 1, return_inverse=True
+    )
     texts: dict[str, int] = {}
-    recoded = np.empty(len(distinct), np.int64)
-    for place, (own, outer) in enumerate(zip(distinct.tolist(), around.tolist(), strict=True)):
-        text = (trace.text(int(names[own])) if own >= 0 else None) or UNKNOWN
-        if text.startswith(_BARE) and outer >= 0:
-            text = f"{trace.text(int(names[outer]))} ({text})"
+    recoded = np.empty(len(pairs), np.int64)
+    for place, key in enumerate(pairs.tolist()):
+        name, outer = (code - 1 for code in divmod(key, len(trace.strings) + 1))
+        text = trace.text(name) or UNKNOWN
+        if outer >= 0:
+            text = f"{trace.text(outer)} ({text})"
         recoded[place] = texts.setdefault(text, len(texts))
     return Labels(recoded[inverse], list(texts))
 
