@@ -37,6 +37,8 @@ class BuildPages(build_py):
         """Build the pages, then copy what the wheel holds."""
         if not self.editable_mode:
             build_pages()
+            # What an earlier build left has other hashes in its names and would come along.
+            shutil.rmtree(Path(self.build_lib) / "torch_tb_profiler" / "static", ignore_errors=True)
         super().run()
 
 
