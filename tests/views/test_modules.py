@@ -93,6 +93,8 @@ def test_without_links_backward_is_null_with_the_reason() -> None:
 
 def test_without_device_work_device_times_are_null_with_the_reason() -> None:
     table = modules(t.trace(fx12()), Selection()).tables["modules"]
+    flame = modules(t.trace(fx12()), Selection()).tables["module_flame"]
+    assert flame.frame["device_width_us"].null_count() == flame.frame.height
     for key in ("device_total_us", "device_self_us"):
         assert table.frame[key].null_count() == table.frame.height
         assert "no device work" in table.null_reasons[key]

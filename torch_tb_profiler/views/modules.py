@@ -124,7 +124,7 @@ def modules(trace: Trace, selection: Selection) -> View:
     unknown = _unknown_columns(trace, bool((tree.backward_of >= 0).any()))
     tables = {
         "modules": Table(MODULES, _without(frame, unknown), unknown),
-        "module_flame": flame_table(frame),
+        "module_flame": _flame(frame, unknown),
     }
     if is_lightning(trace):
         ranges = profile_tree(trace)
@@ -145,7 +145,7 @@ def _scripted(trace: Trace, selection: Selection) -> View:
         for key, dtype in schema.items()
     )
     frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in unknown)
-    tables = {"modules": Table(MODULES, frame, unknown), "module_flame": flame_table(found)}
+    tables = {"modules": Table(MODULES, frame, unknown), "module_flame": _flame(found, unknown)}
     return View(tables=tables)
 
 
@@ -206,6 +206,15 @@ def _unknown_columns(trace: Trace, has_backward: bool) -> dict[str, str]:
     if trace.device_work.is_empty():
         unknown |= {key: NO_DEVICE_WORK for key in keys if "device_" in key}
     return unknown
+
+
+def _flame(frame: pl.DataFrame, unknown: dict[str, str]) -> Table:
+    """The flame graph; its device bars are null where the device times are."""
+    table = flame_table(frame)
+    if "device_total_us" not in unknown:
+        return table
+    reasons = dict.fromkeys(("device_left_us", "device_width_us"), unknown["device_total_us"])
+    return Table(FLAME, _without(table.frame, reasons), reasons)
 
 
 def _without(frame: pl.DataFrame, reasons: dict[str, str]) -> pl.DataFrame:
