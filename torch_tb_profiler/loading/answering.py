@@ -152,11 +152,12 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     view = cast(TraceView, spec.function)(trace, selection)
     if spec.name != "overview":
         return view
-    return replace(view, notes=view.notes + tuple(_advice(trace, selection)))
+    return replace(view, notes=view.notes + advice.all_advice(trace, selection))
 
 
 def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
-    """A ``run`` view of the workers that have something for it; ``traces`` is not empty.
+    """A ``run`` view of the workers that have something for it, with the advice that follows
+    from comparing them when it is the distributed view; ``traces`` is not empty.
 
     Raises:
         RequestError: none has; the message says why.
@@ -165,7 +166,10 @@ def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) 
     reasons = {worker: spec.missing(trace) for worker, trace in traces.items()}
     _check_available(spec, list(reasons.values()))
     usable = {worker: trace for worker, trace in traces.items() if reasons[worker] is None}
-    return cast(RunView, spec.function)(usable, selection)
+    view = cast(RunView, spec.function)(usable, selection)
+    if spec.name != "distributed":
+        return view
+    return replace(view, notes=view.notes + advice.run_advice(usable, selection))
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
@@ -188,11 +192,6 @@ def with_rows(view: View, rows: TableQuery) -> View:
         limit=rows.limit,
     )
     return replace(view, tables={**view.tables, name: table})
-
-
-def _advice(trace: Trace, selection: Selection) -> list[Note]:
-    give = getattr(advice, "all_advice", None)
-    return list(give(trace, selection)) if give is not None else []
 
 
 def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None) -> Answer:

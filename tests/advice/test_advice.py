@@ -1,0 +1,126 @@
+"""All advice together: ranking, evidence, selections, the samples, the docs.
+
+Golden: the predecessor's rules 1 (33.4, 22.9) and 6 (68) on the V100 sample (peer-behaviour
+Appendix B).
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.advice.scenes import device, notes_of, one_step
+from tests.helpers.traces import Event, annotation, kernel, op, step, trace
+from torch_tb_profiler.advice import DETECTORS, RUN_DETECTORS, all_advice, run_advice
+from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.knowledge.advice import entries
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.selection import Selection, SelectionError
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
+
+
+def load(path: Path) -> Trace:
+    return build_trace(read([gzip.decompress(path.read_bytes())], name=path.name))
+
+
+@pytest.mark.parametrize(("stamp", "share"), [("1623143089861", 33.4), ("1623143566756", 22.9)])
+def test_the_v100_sample_gets_the_predecessors_rules(
+    samples: Path, stamp: str, share: float
+) -> None:
+    notes = notes_of(load(samples / "kineto_resnet50_nw0" / f"worker0.{stamp}.pt.trace.json.gz"))
+    continued = {code for code, known in entries().items() if known.rule is not None}
+    assert set(notes) & continued == {"dataloader_bound", "tensor_cores_unused"}
+    assert round(float(str(notes["dataloader_bound"].evidence["measured"])), 1) == share
+    assert round(float(str(notes["tensor_cores_unused"].evidence["measured"]))) == 68
+    assert notes["tensor_cores_unused"].evidence["architecture"] == "Volta"
+
+
+def test_the_slow_loader_is_named_first(samples: Path) -> None:
+    (path,) = (samples / "cpu_slowloader_nw0").glob("*.gz")
+    notes = all_advice(load(path), Selection())
+    assert notes[0].code == "dataloader_bound"
+
+
+def test_every_sample_gets_plain_finite_advice(samples: Path) -> None:
+    for path in sorted(samples.glob("*/*.gz")):
+        for note in all_advice(load(path), Selection()):
+            assert (note.kind, note.severity) == ("advice", "warning")
+            assert "{" not in note.text
+            measured = note.evidence["measured"]
+            assert isinstance(measured, float)
+            assert abs(measured) < 1e12
+            gain = note.evidence["estimated_gain_us_per_step"]
+            assert gain is None or (isinstance(gain, float) and gain > 0), (path, note)
+
+
+def test_advice_is_ranked_by_gain_and_unknown_gains_come_last() -> None:
+    events = [
+        op(LOADER, 0, 200),
+        annotation("gloo:all_reduce", 300, 400, tid=2),
+        op("DataParallel.forward", 0, 1),
+        kernel("k", 900, 10),
+        kernel("k", 900, 10, device=1),
+    ]
+    notes = all_advice(one_step(events), Selection())
+    gains = [note.evidence["estimated_gain_us_per_step"] for note in notes]
+    known = [float(str(gain)) for gain in gains if gain is not None]
+    assert gains[: len(known)] == sorted(known, reverse=True)
+    assert notes[-1].code == "data_parallel"
+
+
+def test_a_selection_changes_the_advice() -> None:
+    slow = [step(1, 0, 100), op(LOADER, 0, 50), step(2, 100, 100), op("aten::mm", 110, 50)]
+    both = trace(slow)
+    assert set(notes_of(both, Selection(steps="1"))) == {"dataloader_bound"}
+    assert notes_of(both, Selection(steps="2")) == {}
+    with pytest.raises(SelectionError):
+        all_advice(both, Selection(steps="3"))
+
+
+def test_empty_and_zero_length_traces_get_none() -> None:
+    assert all_advice(trace([]), Selection()) == ()
+    assert all_advice(trace([step(1, 0, 0)]), Selection()) == ()
+
+
+def test_hostile_text_is_quoted_as_it_is() -> None:
+    hostile = "enumerate(DataPipe)#{measured.__class__}<img src=x onerror=alert(1)>"
+    note = notes_of(one_step([op(hostile, 0, 500)], deviceProperties=[device()]))
+    rows = note["dataloader_bound"].evidence["rows"]
+    assert rows == [{"calls": 1, "total_us": 500.0, "name": hostile}]
+
+
+def test_workers_of_a_run_are_compared_as_far_as_they_have_the_steps() -> None:
+    def worker(number: int, dur: float) -> Trace:
+        events: list[Event] = [step(number, 0, 1000), kernel("k", 0, dur)]
+        return trace(events)
+
+    run = {"a": worker(1, 100), "b": worker(1, 300), "c": worker(2, 900)}
+    (note,) = run_advice(run, Selection(steps="1"))
+    assert note.code == "gpu_imbalance"
+    assert run_advice({"a": run["a"]}, Selection()) == ()
+    assert run_advice({"a": run["a"], "c": run["c"]}, Selection(steps="1")) == ()
+
+
+def test_the_dlrm_run_has_a_straggler(samples: Path) -> None:
+    run = {
+        path.name.split(".")[0]: load(path) for path in sorted((samples / "dlrm_8_ranks").iterdir())
+    }
+    notes = {note.code: note for note in run_advice(run, Selection())}
+    assert "worker7_step_12" in notes["straggler"].text
+
+
+def test_every_detector_has_an_entry_and_every_entry_a_detector() -> None:
+    codes = {detect.__module__.rpartition(".")[2] for detect in (*DETECTORS, *RUN_DETECTORS)}
+    assert codes == set(entries())
+
+
+def test_every_piece_of_advice_is_documented_with_its_threshold() -> None:
+    text = DOCS.read_text()
+    for code, known in entries().items():
+        assert f"`{code}`" in text
+        assert f"{known.threshold:g}" in text

@@ -1,0 +1,32 @@
+"""The step waits for data."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, found, one_step
+from tests.helpers.traces import kernel, op
+from torch_tb_profiler.advice.dataloader_bound import detect
+
+SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+MULTI = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [(SINGLE, "single"), (MULTI, "multi"), ("enumerate(DataPipe)#Mine", "default")],
+)
+def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None:
+    advice = found(detect(context(one_step([op(name, 0, 51)]))))
+    assert advice.measured == pytest.approx(5.1)
+    assert advice.gain_us == pytest.approx(51)
+    assert advice.variant == variant
+    assert list(advice.rows) == [{"calls": 1, "total_us": 51.0, "name": name}]
+
+
+def test_at_the_threshold_nothing_is_said() -> None:
+    assert detect(context(one_step([op(SINGLE, 0, 50)]))) is None
+
+
+def test_loading_beside_kernels_costs_nothing() -> None:
+    assert detect(context(one_step([op(SINGLE, 0, 500), kernel("k", 0, 500)]))) is None

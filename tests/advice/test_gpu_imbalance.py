@@ -1,0 +1,41 @@
+"""Unequal work on GPUs and workers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, found, one_step
+from tests.helpers.traces import kernel
+from torch_tb_profiler.advice.gpu_imbalance import detect, detect_in_run
+
+
+def test_the_gain_is_the_lead_of_the_busiest_over_the_mean() -> None:
+    events = [kernel("k", 0, dur, device=number) for number, dur in enumerate((100, 100, 400))]
+    advice = found(detect(context(one_step(events))))
+    assert advice.measured == pytest.approx(100.0)
+    assert advice.gain_us == pytest.approx(200)
+    assert advice.values["busiest"] == "GPU 2"
+
+
+def test_communication_is_no_work() -> None:
+    events = [
+        kernel("k", 0, 100, device=0),
+        kernel("k", 0, 100, device=1),
+        kernel("ncclDevKernel_AllReduce(x)", 200, 300, device=0, stream=9),
+    ]
+    assert detect(context(one_step(events))) is None
+
+
+def test_one_gpu_and_even_work_are_not() -> None:
+    assert detect(context(one_step([kernel("k", 0, 100)]))) is None
+    even = [kernel("k", 0, dur, device=number) for number, dur in enumerate((100, 110))]
+    assert detect(context(one_step(even))) is None
+
+
+def test_workers_of_a_run_are_compared() -> None:
+    contexts = {
+        name: context(one_step([kernel("k", 0, dur)])) for name, dur in {"a": 100, "b": 300}.items()
+    }
+    advice = found(detect_in_run(contexts))
+    assert advice.measured == pytest.approx(50.0)
+    assert advice.rows[0] == {"gpu": "b GPU 0", "compute_us_per_step": 300.0}

@@ -1,0 +1,38 @@
+"""The GPU waits for launches."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, found, launched, one_step
+from tests.helpers.traces import Event, call, op
+from torch_tb_profiler.advice.launch_bound import detect
+
+
+def scene(dur: float, gap: float, count: int) -> list[Event]:
+    """An operator every ``gap`` µs that launches a kernel of ``dur`` µs after 5 µs."""
+    events: list[Event] = []
+    for number in range(count):
+        at = number * gap
+        events.append(op("aten::add", at, gap))
+        events += launched("k", at + 5, dur, number + 1, launch_at=at + 3)
+    return events
+
+
+def test_idle_time_under_operators_is_the_gain() -> None:
+    advice = found(detect(context(one_step(scene(4, 20, 10)))))
+    assert advice.measured == pytest.approx(16.0)
+    assert advice.gain_us == pytest.approx(10 * 16)
+    assert advice.values["median_us"] == pytest.approx(4)
+    assert list(advice.rows) == [{"calls": 10, "mean_us": 4.0, "name": "k"}]
+
+
+def test_large_kernels_and_full_queues_are_not() -> None:
+    assert detect(context(one_step(scene(15, 20, 40)))) is None
+    assert detect(context(one_step(scene(4, 5, 40)))) is None
+    assert detect(context(one_step([op("aten::add", 0, 900)]))) is None
+
+
+def test_waiting_for_the_device_is_no_launching() -> None:
+    waits = [call("cudaDeviceSynchronize", 300 + 100 * i, 90) for i in range(5)]
+    assert detect(context(one_step([*scene(4, 20, 2), *waits]))) is None

@@ -1,0 +1,33 @@
+"""Memory close to the limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, device, found, one_step
+from tests.helpers.traces import kernel, memory
+from torch_tb_profiler.advice.memory_near_limit import detect
+
+GPUS = [device(0, memory=1000), device(1, memory=2000)]
+
+
+def test_every_device_near_its_own_limit_is_named() -> None:
+    events = [
+        kernel("k", 0, 10),
+        memory(1, 10, address=1, allocated=901, reserved=950),
+        memory(2, 10, address=2, device=1, allocated=1900, reserved=1950),
+    ]
+    advice = found(detect(context(one_step(events, deviceProperties=GPUS))))
+    assert advice.measured == pytest.approx(95.0)
+    assert "GPU 0 and 1" in advice.note().text
+    assert [row["device"] for row in advice.rows] == [1, 0]
+
+
+def test_below_the_threshold_host_memory_and_unknown_capacity_are_not() -> None:
+    def quiet(*events: dict[str, object], gpus: list[dict[str, object]]) -> bool:
+        return detect(context(one_step(list(events), deviceProperties=gpus))) is None
+
+    assert quiet(memory(1, 10, address=1, allocated=900), gpus=GPUS)
+    assert quiet(memory(1, 10, address=1, device_type=0, allocated=10**12), gpus=GPUS)
+    assert quiet(memory(1, 10, address=1, allocated=10**12, device=5), gpus=GPUS)
+    assert quiet(memory(1, 10, address=1), gpus=GPUS)

@@ -1,0 +1,42 @@
+"""DistributedDataParallel without NCCL."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, device, found, one_step
+from tests.helpers.traces import annotation, kernel, op
+from torch_tb_profiler.advice.nccl_backend import detect
+
+DDP = op("DistributedDataParallel.forward", 0, 100)
+GLOO = annotation("gloo:all_reduce", 10, 10)
+
+
+def test_gloo_on_gpus_that_have_nccl_is_advised() -> None:
+    advice = found(detect(context(one_step([DDP, GLOO], deviceProperties=[device()]))))
+    assert advice.measured == pytest.approx(8.0)
+    assert list(advice.rows) == [{"backend": "gloo"}]
+
+
+@pytest.mark.parametrize("capability", ["3.5", "10.0"])
+def test_capabilities_compare_as_numbers(capability: str) -> None:
+    gpus = [device(capability=capability, name="GPU")]
+    assert detect(context(one_step([DDP], deviceProperties=gpus))) is not None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [GLOO],
+        [DDP, annotation("nccl:all_reduce", 10, 10)],
+        [DDP, kernel("ncclDevKernel_AllReduce(x)", 10, 10)],
+    ],
+)
+def test_no_ddp_or_nccl_in_use_is_not(events: list[dict[str, object]]) -> None:
+    assert detect(context(one_step(events, deviceProperties=[device()]))) is None
+
+
+def test_old_or_no_gpus_are_not() -> None:
+    old = [device(name="GPU", capability="3.0")]
+    assert detect(context(one_step([DDP, GLOO], deviceProperties=old))) is None
+    assert detect(context(one_step([DDP, GLOO]))) is None

@@ -1,0 +1,66 @@
+"""Matrix kernels off the Tensor Cores, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import (
+    ELEMENTWISE,
+    GEMM,
+    TENSOR_CORE_GEMM,
+    context,
+    device,
+    found,
+    launched,
+    one_step,
+)
+from tests.helpers.traces import Event, op
+from torch_tb_profiler.advice.eligible_kernels import reason_unused
+from torch_tb_profiler.advice.tensor_core_candidates import detect
+from torch_tb_profiler.knowledge import gpus
+
+A100 = gpus.architecture("NVIDIA A100-SXM4-80GB", None, None)
+V100 = gpus.architecture("Tesla V100-SXM2-32GB", None, None)
+
+
+def scene(second: str) -> list[Event]:
+    double = {"Input type": ["double", "double"]}
+    return [
+        op("aten::mm", 0, 50),
+        *launched(TENSOR_CORE_GEMM, 20, 80, 1),
+        op("aten::mm", 200, 50, shape=[[65, 64], [64, 64]], **double),
+        *launched(second, 220, 20, 2),
+    ]
+
+
+def test_matrix_kernels_off_the_tensor_cores_are_advised() -> None:
+    advice = found(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
+    assert advice.measured == pytest.approx(20.0)
+    assert advice.gain_us == pytest.approx(10)
+    assert advice.rows[0]["input_shape"] == "[[65, 64], [64, 64]]"
+
+
+@pytest.mark.parametrize("other", [TENSOR_CORE_GEMM, ELEMENTWISE, "nobody_knows_this"])
+def test_kernels_that_use_them_or_are_no_products_are_not(other: str) -> None:
+    assert detect(context(one_step(scene(other), deviceProperties=[device()]))) is None
+
+
+@pytest.mark.parametrize(
+    ("shapes", "types", "architecture", "expected"),
+    [
+        ("[[64, 64], [64, 64]]", "['float', 'float']", V100, "matrix units do not take"),
+        ("[[64, 64], [64, 64]]", "['float', 'float']", A100, "TF32 not allowed"),
+        ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiple of 8 (65)"),
+        ("[[64, 24], [24, 8]]", "['signed char', 'signed char']", A100, "multiple of 16 (8, 24)"),
+        ("[[64, 8], [8, 64]]", "['c10::Half', 'c10::Half']", V100, "too small"),
+        ("[[64, 64], [64, 64]]", "['c10::Half', 'c10::Half']", V100, "chose otherwise"),
+        ("[[64, 64]]", "['float']", None, "unknown generation"),
+        ("[[], []]", "['Scalar', '']", A100, "does not tell"),
+        (None, None, A100, "does not tell"),
+        ("not a list", "[", A100, "does not tell"),
+    ],
+)
+def test_the_reason_follows_from_types_and_shapes(
+    shapes: str | None, types: str | None, architecture: gpus.Architecture | None, expected: str
+) -> None:
+    assert expected in reason_unused(shapes, types, architecture)

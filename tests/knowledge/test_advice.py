@@ -1,0 +1,31 @@
+"""The advice file: complete entries, format strings that name only values detectors give."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+
+from torch_tb_profiler.knowledge.advice import AdviceEntry, entries, entry
+
+UNITS = {"pct", "count", "ratio"}
+
+
+@pytest.mark.parametrize("known", entries().values(), ids=lambda known: known.code)
+def test_an_entry_is_complete(known: AdviceEntry) -> None:
+    assert known.unit in UNITS
+    assert known.title
+    assert "default" in known.texts
+    assert all(link.startswith("https://") for link in known.links)
+    for text in known.texts.values():
+        fields = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        assert all(name.isidentifier() for name in fields), "values only, no attributes or items"
+
+
+def test_the_predecessors_seven_rules_are_there() -> None:
+    assert sorted(known.rule for known in entries().values() if known.rule) == list(range(1, 8))
+
+
+def test_an_unknown_code_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        entry("no_such_advice")
