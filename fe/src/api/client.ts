@@ -1,5 +1,5 @@
 /** Asks the server. Every address is under one base, set once at the start (see `setApiBase`). */
-import type { Failure, Span } from "./types";
+import type { Failure, Pending, Span } from "./types";
 
 /** Why an answer is missing, in words for people. */
 export class ApiError extends Error {
@@ -41,7 +41,7 @@ export function apiUrl(route: string, query: Query = {}): string {
 export async function request<T>(url: string, signal?: AbortSignal): Promise<Answer<T>> {
   const response = await send(url, signal);
   const body: unknown = await readJson(response);
-  if (response.status === 202) return { state: "pending", span: unwrapSpan(body) };
+  if (response.status === 202) return { state: "pending", span: (body as Pending).span };
   if (!response.ok) throw new ApiError(failureOf(body, response), response.status);
   return { state: "ready", data: body as T };
 }
@@ -66,11 +66,6 @@ async function readJson(response: Response): Promise<unknown> {
   } catch {
     return null;
   }
-}
-
-function unwrapSpan(body: unknown): Span {
-  const record = body as { span?: Span } & Span;
-  return record.span ?? record;
 }
 
 function failureOf(body: unknown, response: Response): Failure {

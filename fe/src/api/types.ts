@@ -7,6 +7,7 @@ export type {
   FactPayload as Fact,
   LinePayload as Line,
   NotePayload as Note,
+  PendingAnswer as Pending,
   RunPayload as Run,
   RunsAnswer as Runs,
   Scalar,

@@ -42,13 +42,14 @@ export function App() {
 function viewList(views: Resource<Views>): readonly ViewInfo[] {
   if (views.state === "ready") return views.data.views;
   if (views.state === "loading" && views.last !== null) return views.last.views;
+  const reason = views.state === "failed" ? views.failure.message : "The trace is still being read.";
   return Object.entries(VIEWS).map(([name, view]) => ({
     name,
-    title: "title" in view ? String(view.title) : name,
+    title: view.title,
     help: "",
     scope: "trace",
     available: false,
-    reason: "The trace is still being read.",
+    reason,
     group_bys: [],
   }));
 }
@@ -71,7 +72,7 @@ function Content({ runs, target, views, info, name }: ContentProps) {
   if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
   if (runs.state !== "ready") return <p className="soft">Asking the server which runs there are …</p>;
   if (target === null) {
-    return runs.data.discovering ? <p className="soft">Looking for traces …</p> : <EmptyLogdir />;
+    return runs.data.discovering ? <p className="soft">Looking for traces …</p> : <EmptyLogdir runs={runs.data} />;
   }
   if (target.unknown !== null) {
     const failure = {
@@ -85,7 +86,7 @@ function Content({ runs, target, views, info, name }: ContentProps) {
   if (span.state === "failed" && span.error !== null) {
     return <FailureCard title="This trace could not be read" file={span.file} failure={span.error} />;
   }
-  if (views.state === "failed") return <FailureCard title="Cannot list the views" file={span.file} failure={views.failure} />;
+  if (views.state === "failed") return <FailureCard title="This trace could not be read" file={span.file} failure={views.failure} />;
   if (views.state === "pending") return <PendingCard span={views.span} run={target.run} />;
   if (views.state === "loading" && views.last === null) return <p className="soft">Opening the trace …</p>;
   if (info === null) {

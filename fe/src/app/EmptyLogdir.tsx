@@ -1,8 +1,9 @@
 /** No trace found: what is looked for, and how to make one. */
 import { useResource } from "../api/hooks";
 import { apiUrl } from "../api/client";
-import type { About } from "../api/types";
+import type { About, Runs } from "../api/types";
 import { copyText } from "../lib/download";
+import { FailureCard } from "./SpanState";
 
 const SNIPPET = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
 
@@ -12,12 +13,18 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
     for batch in loader:
         train(batch); profiler.step()`;
 
-export function EmptyLogdir() {
+/** The problem of a folder that is simply empty is what the rest of the page is about. */
+const JUST_EMPTY = "no_traces";
+
+export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
   const about = useResource<About>(apiUrl("about"));
   const logdir = about.state === "ready" ? about.data.logdir : null;
   const code = SNIPPET.replace("LOGDIR", logdir !== null && !/["\\\n]/.test(logdir) ? logdir : "log");
   return (
     <div className="page empty">
+      {runs.problem !== null && runs.problem.code !== JUST_EMPTY && (
+        <FailureCard title="The place of the traces cannot be read" failure={runs.problem} />
+      )}
       <section className="card">
         <header>
           <h2>No profiler trace here yet</h2>
@@ -33,6 +40,9 @@ export function EmptyLogdir() {
             <span className="mono">….pt.trace.json.gz</span>, as torch.profiler writes them. Each folder that holds some is a
             run. New files appear here by themselves.
           </p>
+          {runs.notes.map((note, index) => (
+            <p key={index}>{note}</p>
+          ))}
           <p>These lines make one:</p>
           <pre className="code">{code}</pre>
           <p>

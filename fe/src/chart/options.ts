@@ -67,9 +67,10 @@ function scaled(values: readonly (number | null)[], { divisor }: Scale): (number
 /** Labels of an axis; `divisor` when its ticks lie in another unit than its title. */
 function tickLabel(divisor = 1): (value: number) => string {
   return (value) => {
-    const shown = value / divisor;
-    const digits = Math.abs(shown) >= 10 || shown === 0 ? 0 : Math.abs(shown) >= 1 ? 1 : 3;
-    return formatNumber(shown, Number.isInteger(shown) ? 0 : digits);
+    // Ticks are round numbers; what follows the sixth digit is noise of the division.
+    const shown = Number((value / divisor).toPrecision(6));
+    const decimals = String(shown).split(".")[1] ?? "";
+    return formatNumber(shown, Math.min(6, decimals.length));
   };
 }
 

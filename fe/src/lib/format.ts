@@ -41,7 +41,7 @@ export function formatValue(value: Scalar, unit: Unit | null): string {
 export function withUnit(value: number, scale: Scale, unit: Unit | null): string {
   const shown = value / scale.divisor;
   const whole = value === 0 || (scale.divisor === 1 && Number.isInteger(value) && unit !== "pct");
-  const text = formatNumber(shown, unit === "pct" ? 1 : digitsFor(shown, whole));
+  const text = formatNumber(shown, unit === "pct" && !whole ? 1 : digitsFor(shown, whole));
   return scale.label === "" ? text : `${text} ${scale.label}`;
 }
 

@@ -2,7 +2,6 @@
 import type { Fact, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { cssColor } from "../chart/palette";
-import type { CategoryChart, ChartRange } from "../chart/types";
 import { digitsFor, exactValue, formatNumber, formatValue, NO_VALUE } from "../lib/format";
 import { scaleFor } from "../lib/units";
 import { navigate } from "../state/urlStore";
@@ -10,6 +9,7 @@ import { DataTable } from "../table/DataTable";
 import { BigFacts, FactList } from "./Facts";
 import { Findings, QualityNotes } from "./Notes";
 import { cellOf, textOf } from "./rows";
+import { stepChart, stepsInRange } from "./steps";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 /** Facts shown large; the others are the environment. */
@@ -59,37 +59,6 @@ export function OverviewPage(props: PageProps) {
 function bigFacts(view: View): Fact[] {
   const big = view.facts.filter((fact) => BIG.test(fact.key));
   return big.length <= MAX_BIG_FACTS ? big : big.filter((fact) => fact.scope === null);
-}
-
-const TOTAL = "total_us";
-
-/** A line per category, in the order of the columns; a category nothing was spent on is left out. */
-export function stepChart(steps: Table): CategoryChart {
-  const categories = steps.columns.filter((column) => column.unit === "us" && column.key !== TOTAL);
-  const lines = categories.map((column) => ({
-    name: column.title,
-    values: steps.rows.map((row) => {
-      const value = cellOf(steps, row, column.key);
-      return typeof value === "number" ? value : null;
-    }),
-  }));
-  return {
-    kind: "stacked_bar",
-    horizontal: false,
-    categories: steps.rows.map((row) => textOf(steps, row, "step")),
-    lines: lines.filter((line) => line.values.some((value) => value !== null && value > 0)),
-    categoryTitle: "Step",
-    value: { title: "Time", unit: "us" },
-  };
-}
-
-/** Steps as the selection names them: "5:8" for numbers in order, else one by one. */
-export function stepsInRange(steps: Table, { start, end }: ChartRange): string {
-  const names = steps.rows.slice(start, end + 1).map((row) => textOf(steps, row, "step"));
-  const numbers = names.map(Number);
-  const ascending = numbers.every((number, index) => Number.isInteger(number) && (index === 0 || number > (numbers[index - 1] ?? 0)));
-  if (names.length > 1 && ascending) return `${names[0] ?? ""}:${names.at(-1) ?? ""}`;
-  return names.join(",");
 }
 
 function AverageStep({ table, facts }: { readonly table: Table; readonly facts: readonly Fact[] }) {

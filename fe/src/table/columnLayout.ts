@@ -86,7 +86,13 @@ export function useColumnLayout(
   };
 }
 
-/** Free space goes to the texts that would be shortened, the widest first; never more than they need. */
+/** Below this a name says nothing. */
+const LEAST_TEXT_PX = 160;
+
+/**
+ * Free space goes to the texts that would be shortened, the widest first; never more than they need.
+ * Missing space (negative) is taken from the widest, down to what can still be read.
+ */
 function giveSpare(
   visible: readonly ColumnView[],
   widths: Map<string, number>,
@@ -97,8 +103,9 @@ function giveSpare(
   const texts = visible.filter((view) => view.column.type === "string" && !(view.column.key in chosen));
   for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
     const width = widths.get(column.key) ?? 0;
-    const more = Math.max(0, Math.min(left, idealWidth - width));
-    widths.set(column.key, width + more);
-    left -= more;
+    const least = Math.min(width, LEAST_TEXT_PX);
+    const next = Math.max(least, Math.min(Math.max(width, idealWidth), width + left));
+    widths.set(column.key, next);
+    left -= next - width;
   }
 }

@@ -31,19 +31,6 @@ export class Tree {
     return String(row[this.idIndex]);
   }
 
-  /** Every id above `id`, nearest first; a parent that is not among the rows ends the way. */
-  ancestors(id: string): string[] {
-    const found: string[] = [];
-    const seen = new Set([id]);
-    let next = this.parents.get(id) ?? null;
-    while (next !== null && this.rowsById.has(next) && !seen.has(next)) {
-      found.push(next);
-      seen.add(next);
-      next = this.parents.get(next) ?? null;
-    }
-    return found;
-  }
-
   /**
    * The rows to draw, parents before children. `matching` are the rows that pass the filters, in
    * order; what stands above one of them is shown too, so that its place can be seen.
@@ -66,16 +53,16 @@ export class Tree {
   private childrenOf(matching: readonly Row[]): { children: Map<string, Row[]>; roots: Row[] } {
     const shown = new Set<string>();
     const ordered: Row[] = [];
-    const add = (id: string) => {
-      const row = this.rowsById.get(id);
-      if (row === undefined || shown.has(id)) return;
-      shown.add(id);
-      ordered.push(row);
-    };
-    for (const row of matching) {
-      const id = this.idOf(row);
-      add(id);
-      for (const above of this.ancestors(id)) add(above);
+    for (const match of matching) {
+      // Up to the first that is shown already: what stands above that one is shown too.
+      let id: string | null = this.idOf(match);
+      let row = this.rowsById.get(id);
+      while (id !== null && row !== undefined && !shown.has(id)) {
+        shown.add(id);
+        ordered.push(row);
+        id = this.parents.get(id) ?? null;
+        row = id === null ? undefined : this.rowsById.get(id);
+      }
     }
     const children = new Map<string, Row[]>();
     const roots: Row[] = [];

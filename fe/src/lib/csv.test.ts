@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+
+import type { Column } from "../api/types";
+import { toCsv, toJson, toTabs } from "./csv";
+
+const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", estimated: false });
+const COLUMNS = [column("name"), column("calls")];
+
+it("quotes what would break a line", () => {
+  const csv = toCsv(COLUMNS, [['a "b", c\nd', 1.5], [null, true]]);
+  expect(csv).toBe('name,calls\r\n"a ""b"", c\nd",1.5\r\n,true\r\n');
+});
+
+it("writes objects by key", () => {
+  expect(JSON.parse(toJson(COLUMNS, [["a", null]]))).toEqual([{ name: "a", calls: null }]);
+});
+
+it("keeps a row on one line", () => {
+  expect(toTabs(["a\tb\nc", 2])).toBe("a b c\t2");
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+
+import { exactValue, formatNumber, formatSeconds, formatValue, THIN_SPACE } from "./format";
+
+const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
+
+describe("formatNumber", () => {
+  it.each([
+    [1204, 0, "1_204"],
+    [1_234_567.891, 2, "1_234_567.89"],
+    [999, 0, "999"],
+    [-1204, 0, "−1_204"],
+    [-0.0001, 2, "0.00"],
+    [0, 3, "0.000"],
+    [Number.NaN, 0, "NaN"],
+  ])("%d with %d decimals is %s", (value, digits, text) => {
+    expect(formatNumber(value, digits)).toBe(thin(text));
+  });
+});
+
+describe("formatValue", () => {
+  it.each([
+    [null, "us", "–"],
+    [true, null, "Yes"],
+    [1500, "us", "1.500 ms"],
+    [177_592.17, "us", "177.59 ms"],
+    [55.514, "pct", "55.5 %"],
+    [0, "pct", "0 %"],
+    [6, "count", "6"],
+    [44_666, "count", "44_666"],
+    [34_084_028_416, "bytes", "31.74 GiB"],
+    ["7.0", null, "7.0"],
+  ] as const)("%s in %s is %s", (value, unit, text) => {
+    expect(formatValue(value, unit)).toBe(thin(text));
+  });
+});
+
+describe("exactValue", () => {
+  it("keeps every digit the server sent", () => {
+    expect(exactValue(123456.789, "us")).toBe(thin("123_456.789 µs"));
+    expect(exactValue(0.001, "us")).toBe("0.001 µs");
+    expect(exactValue(1e-7, "us")).toBe("1e-7 µs");
+    expect(exactValue(9007199254740991, null)).toBe(thin("9_007_199_254_740_991"));
+  });
+});
+
+it("says seconds", () => {
+  expect(formatSeconds(4.4)).toBe("4 s");
+  expect(formatSeconds(130)).toBe("2 min 10 s");
+  expect(formatSeconds(-1)).toBe("0 s");
+});

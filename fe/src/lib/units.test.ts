@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+
+import { baseLabel, scaleFor, unitAliases } from "./units";
+
+describe("scaleFor", () => {
+  it.each([
+    ["us", 2_345_678, "s"],
+    ["us", 1000, "ms"],
+    ["us", 999.9, "µs"],
+    ["us", 0.5, "ns"],
+    ["us", 0, "µs"],
+    ["ns", 1500, "µs"],
+    ["bytes", 1023, "B"],
+    ["bytes", 1024, "KiB"],
+    ["bytes", 34_084_028_416, "GiB"],
+    ["flops", 5e12, "TFLOP"],
+    ["pct", 1e9, "%"],
+    ["count", 1e9, ""],
+    [null, 1e9, ""],
+  ] as const)("%s up to %d is shown in %s", (unit, largest, label) => {
+    expect(scaleFor(unit, largest).label).toBe(label);
+  });
+
+  it("waits for ten of the larger unit in a column", () => {
+    expect(scaleFor("us", 9_999, 10).label).toBe("µs");
+    expect(scaleFor("us", 10_000, 10).label).toBe("ms");
+    expect(scaleFor("us", 0.5, 10).label).toBe("ns");
+  });
+
+  it("survives what is no number", () => {
+    expect(scaleFor("us", Number.NaN).label).toBe("µs");
+    expect(scaleFor("bytes", Infinity).label).toBe("B");
+  });
+});
+
+it("names the unit of exact values", () => {
+  expect(baseLabel("us")).toBe("µs");
+  expect(baseLabel("bytes")).toBe("B");
+  expect(baseLabel(null)).toBe("");
+});
+
+it("knows the ways people write units", () => {
+  expect(unitAliases("us").get("us")).toBe(1);
+  expect(unitAliases("us").get("ms")).toBe(1000);
+  expect(unitAliases("bytes").get("mb")).toBe(2 ** 20);
+  expect(unitAliases("bytes").get("g")).toBe(2 ** 30);
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+
+import { editorUrl, mapPath, mayReceiveSource, parseFrame, sourceMessage } from "./editor";
+import { splitStack } from "./StackView";
+
+const SETTINGS = { editor: "vscode", from: "/workspace/", to: "/home/me/src" } as const;
+
+describe("parseFrame", () => {
+  it.each([
+    ["train.py(12): step", "train.py", 12, "step"],
+    ["/a (b)/c.py(3): <module>", "/a (b)/c.py", 3, "<module>"],
+    ["C:\\src\\m.py(7): f", "C:\\src\\m.py", 7, "f"],
+    ["torch/nn/modules/module.py(1501): _call_impl", "torch/nn/modules/module.py", 1501, "_call_impl"],
+    ["a.py:9: g", "a.py", 9, "g"],
+  ])("%s", (text, path, line, name) => {
+    expect(parseFrame(text)).toEqual({ source: { path, line }, name });
+  });
+
+  it.each(["<built-in function linear>", "<string>(1): <module>", "nn.Module: Linear_0", ""])("no file in %s", (text) => {
+    expect(parseFrame(text)).toBeNull();
+  });
+});
+
+it("splits a stack", () => {
+  expect(splitStack("a.py(1): f;b.py(2): g;\n c.py(3): h")).toEqual(["a.py(1): f", "b.py(2): g", "c.py(3): h"]);
+});
+
+describe("mapPath", () => {
+  it.each([
+    ["/workspace/m/train.py", "/home/me/src/m/train.py"],
+    ["/workspace2/train.py", "/workspace2/train.py"],
+    ["rel/train.py", "rel/train.py"],
+  ])("%s → %s", (from, to) => {
+    expect(mapPath(from, SETTINGS)).toBe(to);
+  });
+
+  it("leaves paths alone when nothing is set", () => {
+    expect(mapPath("/workspace/a.py", { ...SETTINGS, from: "" })).toBe("/workspace/a.py");
+  });
+});
+
+describe("editorUrl", () => {
+  it("opens the line, counted from 1", () => {
+    expect(editorUrl({ path: "/workspace/a b.py", line: 12 }, SETTINGS)).toBe("vscode://file/home/me/src/a%20b.py:12");
+    expect(editorUrl({ path: "C:\\x\\m.py", line: 7 }, { ...SETTINGS, editor: "cursor" })).toBe("cursor://file/C:/x/m.py:7");
+    expect(editorUrl({ path: "/a/b.py", line: 3 }, { ...SETTINGS, editor: "pycharm" })).toBe("pycharm://open?file=%2Fa%2Fb.py&line=3");
+  });
+
+  it("cannot be led out of its scheme by a hostile path", () => {
+    expect(editorUrl({ path: "javascript:alert(1)//x.py?#", line: 1 }, SETTINGS)).toMatch(/^vscode:\/\/file\/javascript:alert\(1\)\/\/x\.py%3F%23:1$/);
+  });
+});
+
+describe("sourceMessage", () => {
+  it("counts lines from 0, so a line 0 cannot be sent", () => {
+    expect(sourceMessage({ path: "a.py", line: 12 })).toEqual({ filename: "a.py", line: 11 });
+    expect(sourceMessage({ path: "a.py", line: 1 })).toEqual({ filename: "a.py", line: 0 });
+    expect(sourceMessage({ path: "a.py", line: 0 })).toBeNull();
+  });
+});
+
+it("tells paths only to VS Code and to this machine", () => {
+  const own = "http://localhost:6006";
+  for (const origin of ["vscode-webview://1abc", "https://1abc.vscode-cdn.net", "http://localhost:3000", "http://127.0.0.1:8080"]) {
+    expect(mayReceiveSource(origin, own)).toBe(true);
+  }
+  for (const origin of [own, "https://evil.example", "https://vscode-cdn.net.evil.example", "http://localhost.evil.example", "null"]) {
+    expect(mayReceiveSource(origin, own)).toBe(false);
+  }
+});
