@@ -25,9 +25,9 @@ def detect(context: Context) -> Advice | None:
         & pl.Series(context.inside(slices["start_ns"].to_numpy()))
     )
     rows = (
-        loading.group_by("name_code")
+        loading.group_by("name_code", maintain_order=True)
         .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("total_us", descending=True)
+        .sort("total_us", descending=True, maintain_order=True)
     )
     rows = rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code")
     names = " ".join(rows["name"])

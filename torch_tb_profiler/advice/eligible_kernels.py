@@ -58,9 +58,9 @@ def unused_rows(context: Context, kernels: pl.DataFrame, limit: int) -> list[dic
     ).join(operators, left_on="owner", right_on="slice", how="left")
     keys = ["operator_code", "name_code", "input_shape_code", "input_type_code"]
     groups = (
-        joined.group_by(keys)
+        joined.group_by(keys, maintain_order=True)
         .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("total_us", descending=True)
+        .sort("total_us", descending=True, maintain_order=True)
         .head(limit)
     )
     return [

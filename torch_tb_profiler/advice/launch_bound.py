@@ -39,9 +39,9 @@ def detect(context: Context) -> Advice | None:
         return None
     small = kernels.filter(pl.col("dur_ns") <= known.parameters["small_kernel_us"] * 1000)
     rows = (
-        small.group_by("name_code")
+        small.group_by("name_code", maintain_order=True)
         .agg(pl.len().alias("calls"), (pl.col("dur_ns").mean() / 1000).alias("mean_us"))
-        .sort("calls", descending=True)
+        .sort("calls", descending=True, maintain_order=True)
         .head(int(known.parameters["max_rows"]))
     )
     rows = rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code")

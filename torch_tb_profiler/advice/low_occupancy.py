@@ -86,7 +86,7 @@ def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
     weight = pl.col("dur_ns").sum()
     return (
         kernels.filter(pl.col("dur_ns") > 0)
-        .group_by(keys)
+        .group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("calls"),
             ((pl.col("est_achieved_occupancy_pct") * pl.col("dur_ns")).sum() / weight).alias(
@@ -96,7 +96,7 @@ def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
             weight.alias("dur"),
         )
         .rename({"dur": "dur_ns"})
-        .sort("dur_ns", descending=True)
+        .sort("dur_ns", descending=True, maintain_order=True)
     )
 
 

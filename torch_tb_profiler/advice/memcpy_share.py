@@ -32,13 +32,13 @@ def detect(context: Context) -> Advice | None:
 def copy_rows(context: Context, copies: pl.DataFrame) -> tuple[dict[str, object], ...]:
     """Copies by their kind (``Memcpy HtoD (Pageable -> Device)``), longest first."""
     rows = (
-        copies.group_by("name_code")
+        copies.group_by("name_code", maintain_order=True)
         .agg(
             pl.len().alias("calls"),
             (pl.col("dur_ns").sum() / 1000).alias("total_us"),
             pl.col("bytes").sum().alias("total_bytes"),
         )
-        .sort("total_us", descending=True)
+        .sort("total_us", descending=True, maintain_order=True)
     )
     return tuple(
         rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code").to_dicts()

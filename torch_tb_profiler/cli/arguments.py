@@ -68,9 +68,10 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
     compare.add_argument(
         "--view",
-        default="compare",
+        default="average_step,steps,phases,operators,kernels,modules",
         metavar="NAME[,NAME]",
-        help="pair views to print, or a table of the compare view (default: compare)",
+        help="what to print: average_step, steps, phases, operators, kernels, modules "
+        "(default: all of them)",
     )
     compare.add_argument(
         "--fail-on",

@@ -22,6 +22,11 @@ def tell_error(message: str, hint: str | None = None) -> None:
         print(f"  {visible(hint)}", file=sys.stderr)
 
 
+def tell(message: str) -> None:
+    """Print a verdict."""
+    print(f"torch-tb-profiler: {visible(message)}", file=sys.stderr)
+
+
 def tell_warning(message: str) -> None:
     """Print what was left out while the rest goes on."""
     print(f"torch-tb-profiler: warning: {visible(message)}", file=sys.stderr)

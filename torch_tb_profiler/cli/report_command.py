@@ -5,23 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import (
-    BAD_USAGE,
     DONE,
     tell_error,
     tell_warning,
 )
-from torch_tb_profiler.cli.sinks import (
-    DEFAULT_ROWS,
-    CsvSink,
-    JsonSink,
-    Output,
-    Sink,
-    TextSink,
-    check_csv,
-    columns_of,
-)
+from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink, writing_errors
 from torch_tb_profiler.cli.tasks import (
     Task,
     chosen_views,
@@ -29,7 +18,7 @@ from torch_tb_profiler.cli.tasks import (
     perform,
     report_tasks,
 )
-from torch_tb_profiler.loading.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.loading.errors import LoadingError, unknown
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -44,40 +33,20 @@ def run(arguments: Namespace) -> int:
         specs = chosen_views(arguments.view)
         _check_names(arguments, specs)
         tasks = report_tasks(arguments, specs, limit=not for_people)
-        sink = make_sink(arguments, specs, tasks)
+        subjects = {(id(task.catalog), task.request.subject) for task in tasks if task.request}
+        sink = make_sink(
+            arguments,
+            [table.name for spec in specs for table in spec.tables],
+            several_answers=len(tasks) > 1,
+            several_traces=len(subjects) > 1,
+        )
     except LoadingError as error:
         tell_error(error.problem.message, error.problem.hint)
         return exit_code_of(error)
-    try:
-        return give(tasks, sink)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError) or not arguments.output:
-            raise
-        tell_error(f"{arguments.output} cannot be written: {error.strerror}.", "Choose another.")
-        return BAD_USAGE
-
-
-def make_sink(arguments: Namespace, specs: Sequence[ViewSpec], tasks: Sequence[Task]) -> Sink:
-    """The sink for the chosen format.
-
-    Raises:
-        RequestError: several tables as CSV on stdout.
-    """
-    subjects = {(id(task.catalog), task.request.subject) for task in tasks if task.request}
-    output = Output(arguments.output, several_traces=len(subjects) > 1)
-    if arguments.format == "json":
-        return JsonSink(output, several_answers=len(tasks) > 1)
-    if arguments.format == "csv":
-        tables = [table.name for spec in specs for table in spec.tables]
-        check_csv(arguments.table, tables, arguments.output, len(tasks))
-        return CsvSink(output, arguments.table)
-    return TextSink(
-        output,
-        is_markdown=arguments.format == "md",
-        max_rows=_max_rows(arguments.limit),
-        columns=columns_of(arguments.columns),
-        sort=arguments.sort,
-    )
+    code = DONE
+    with writing_errors(arguments.output) as written:
+        code = give(tasks, sink)
+    return max(code, written.code)
 
 
 def give(tasks: Sequence[Task], sink: Sink) -> int:
@@ -116,13 +85,3 @@ def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
     for key in columns_of(arguments.columns) or ():
         if key not in keys:
             raise unknown("column", key, sorted(keys))
-
-
-def _max_rows(limit: str | None) -> int | None:
-    if limit is None:
-        return DEFAULT_ROWS
-    if limit == ALL_ROWS:
-        return None
-    if not (limit.isascii() and limit.isdigit()):
-        raise RequestError("bad_parameter", f"limit: {limit[:40]!r} is neither a number nor 'all'.")
-    return int(limit)

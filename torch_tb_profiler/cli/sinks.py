@@ -6,11 +6,16 @@ import dataclasses
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from torch_tb_profiler.loading.answering import Answer
+from torch_tb_profiler.cli.arguments import ALL_ROWS
+from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
+from torch_tb_profiler.loading.answering import Answer, Subject
 from torch_tb_profiler.loading.errors import LoadingError, RequestError
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.payloads import ErrorAnswer
@@ -167,9 +172,15 @@ class TextSink:
 
 
 def heading_of(answer: Answer) -> str:
-    """What an answer is about: run, worker, span and selection."""
-    about, selection = answer.subject, answer.subject.selection
-    parts = [about.run or ".", about.worker or "all workers", f"span {about.span}"]
+    """What an answer is about: run, worker, span and selection; of a pair both sides."""
+    if answer.baseline is None:
+        return _subject_text(answer.subject)
+    return f"{_subject_text(answer.subject)} against {_subject_text(answer.baseline)}"
+
+
+def _subject_text(subject: Subject) -> str:
+    selection = subject.selection
+    parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
     if selection.steps is not None:
         parts.append(f"steps {selection.steps}")
     if selection.start_ns is not None or selection.end_ns is not None:
@@ -186,17 +197,80 @@ def columns_of(text: str | None) -> list[str] | None:
     return None if text is None else [key.strip() for key in text.split(",") if key.strip()]
 
 
-def check_csv(table: str | None, tables: Sequence[str], output: str | None, answers: int) -> None:
+def check_csv(
+    table: str | None, tables: Sequence[str], output: str | None, several_answers: bool
+) -> None:
     """Refuse CSV on stdout of more than one table: nobody could tell them apart.
 
     Raises:
         RequestError: it would be.
     """
-    if output is not None or (answers == 1 and (table is not None or len(tables) == 1)):
+    if output is not None or (not several_answers and (table is not None or len(tables) == 1)):
         return
     hint = "Write them into a folder with --output DIR"
-    hint += "." if answers > 1 else f", or choose one with --table ({', '.join(tables)})."
+    hint += "." if several_answers else f", or choose one with --table ({', '.join(tables)})."
     raise RequestError("bad_parameter", "CSV holds one table, and here are several.", hint)
+
+
+def make_sink(
+    arguments: Namespace, tables: Sequence[str], *, several_answers: bool, several_traces: bool
+) -> Sink:
+    """The sink for the chosen format.
+
+    Args:
+        arguments: What was typed.
+        tables: Names of all tables that will come.
+        several_answers: Whether more than one answer will come.
+        several_traces: Whether they are of more than one trace.
+
+    Raises:
+        RequestError: several tables as CSV on stdout, or a limit that is none.
+    """
+    output = Output(arguments.output, several_traces)
+    if arguments.format == "json":
+        return JsonSink(output, several_answers)
+    if arguments.format == "csv":
+        check_csv(arguments.table, tables, arguments.output, several_answers)
+        return CsvSink(output, arguments.table)
+    return TextSink(
+        output,
+        is_markdown=arguments.format == "md",
+        max_rows=_max_rows(arguments.limit),
+        columns=columns_of(arguments.columns),
+        sort=arguments.sort,
+    )
+
+
+@dataclass
+class Written:
+    """How the writing of files went: an exit code."""
+
+    code: int = DONE
+
+
+@contextmanager
+def writing_errors(folder: str | None) -> Iterator[Written]:
+    """Tell why files cannot be written into ``folder``; a closed pipe is somebody else's matter."""
+    written = Written()
+    try:
+        yield written
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or folder is None:
+            raise
+        tell_error(
+            f"{folder} cannot be written: {error.strerror}.", "Choose another folder with --output."
+        )
+        written.code = BAD_USAGE
+
+
+def _max_rows(limit: str | None) -> int | None:
+    if limit is None:
+        return DEFAULT_ROWS
+    if limit == ALL_ROWS:
+        return None
+    if not (limit.isascii() and limit.isdigit()):
+        raise RequestError("bad_parameter", f"limit: {limit[:40]!r} is neither a number nor 'all'.")
+    return int(limit)
 
 
 def _cut(view: View, max_rows: int | None) -> View:

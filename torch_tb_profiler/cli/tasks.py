@@ -162,9 +162,15 @@ def perform(task: Task) -> Answer | None:
     try:
         return when_ready(lambda wait_s: answer(catalog, request, wait_s=wait_s), progress.show)
     except RequestError as error:
-        if task.skips_missing and error.problem.code == "view_unavailable":
+        if error.problem.code != "view_unavailable":
+            raise
+        if task.skips_missing:
             return None
-        raise
+        about = request.subject
+        place = f"{about.run}, {about.worker}, span {about.span}"
+        raise RequestError(
+            error.problem.code, f"{place}: {error.problem.message}", error.problem.hint
+        ) from error
     finally:
         progress.wipe()
 

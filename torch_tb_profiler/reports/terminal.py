@@ -12,12 +12,15 @@ from collections.abc import Sequence
 
 from torch_tb_profiler.reports.cells import DisplayColumn, chosen, display_columns, fact_text
 from torch_tb_profiler.reports.text import display_width, shortened, visible
-from torch_tb_profiler.views.schema import Note, Table, View
+from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 DEFAULT_WIDTH = 100
 MIN_WIDTH = 40
 GAP = 2
+MAX_LISTED = 8
+"""Names of columns in a line about what is left out."""
+
 MIN_TEXT_WIDTH = 16
 """A text column is not shortened below this; 16 cells still tell ``aten::conv…ward``."""
 
@@ -45,8 +48,8 @@ def dumps(
         sort: The order that was asked for; its columns are never left out.
     """
     width = max(width, MIN_WIDTH)
-    title = shortened(visible(f"{spec.title}: {heading}"), width)
-    parts = [f"{title}\n{'=' * display_width(title)}\n"]
+    lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), width)
+    parts = ["\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"]
     if view.notes:
         parts.append("".join(_note(note, width) for note in view.notes))
     if view.facts:
@@ -67,7 +70,8 @@ def _note(note: Note, width: int) -> str:
 
 def _facts(view: View, width: int) -> str:
     names = [
-        visible(f"{fact.title} ({fact.scope})" if fact.scope else fact.title) for fact in view.facts
+        visible(f"{fact.title} ({fact.scope})" if _adds_scope(fact) else fact.title)
+        for fact in view.facts
     ]
     name_width = min(max(map(display_width, names)), width // 2)
     lines = []
@@ -76,6 +80,10 @@ def _facts(view: View, width: int) -> str:
         text = shortened(visible(fact_text(fact)), width - name_width - GAP)
         lines.append(f"{left}{' ' * GAP}{text}\n")
     return "".join(lines)
+
+
+def _adds_scope(fact: Fact) -> bool:
+    return fact.scope is not None and fact.scope not in fact.title
 
 
 def _table(table: Table, width: int, keys: Sequence[str] | None, sort: str | None) -> str:
@@ -181,7 +189,12 @@ def _left_out(
     narrow = [column.key for column in filled if column not in shown]
     lines = []
     if narrow:
-        lines.append(f"Too wide to show: {', '.join(narrow)} (see --columns, --format csv)")
+        lines.append(f"Too wide to show: {_listed(narrow)} (see --columns, --format csv)")
     if empty:
-        lines.append(f"Without values: {', '.join(empty)}")
+        lines.append(f"Without values: {_listed(empty)}")
     return [part for line in lines for part in textwrap.wrap(line, width)]
+
+
+def _listed(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - MAX_LISTED} more" if len(keys) > MAX_LISTED else ""
+    return ", ".join(keys[:MAX_LISTED]) + more

@@ -1,0 +1,143 @@
+"""``torch-tb-profiler compare``: what changed between two traces, and gates for CI."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+
+from torch_tb_profiler.cli.exits import (
+    BAD_USAGE,
+    DONE,
+    GATE_FAILED,
+    tell,
+    tell_error,
+    tell_warning,
+)
+from torch_tb_profiler.cli.sinks import make_sink, writing_errors
+from torch_tb_profiler.cli.tasks import (
+    Task,
+    cache_of,
+    exit_code_of,
+    perform,
+    request_parameters,
+)
+from torch_tb_profiler.loading.answering import view_spec, with_rows
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.server import parameters
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.compare_gate import GateError, evaluate
+from torch_tb_profiler.views.querying import QueryError
+from torch_tb_profiler.views.schema import Table, View
+
+VIEW = "compare"
+ALL_TABLES = "all"
+BASELINE, CANDIDATE = "baseline", "candidate"
+_SELECTION = ("steps", "start_us", "end_us")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the comparison and check the gates.
+
+    Returns:
+        1 when a gate failed, 2 for bad usage and for a gate that cannot be told, 3 when one of the
+        traces cannot be read.
+    """
+    try:
+        tables = _chosen_tables(arguments)
+        typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
+        rows = parameters.view_request(VIEW, {"table": tables[0], **typed}).rows
+        sink = make_sink(arguments, tables, several_answers=False, several_traces=False)
+        answer = perform(_task(arguments))
+    except LoadingError as error:
+        tell_error(error.problem.message, error.problem.hint)
+        return exit_code_of(error)
+    if answer is None:
+        return DONE
+    code = _check_gates(answer.view, arguments.fail_on)
+    try:
+        shown = with_rows(answer.view, rows)
+    except (QueryError, LoadingError) as error:
+        tell_error(str(error))
+        return BAD_USAGE
+    chosen = {name: shown.tables[name] for name in tables}
+    if arguments.format == "table":
+        chosen = {name: _times_first(table) for name, table in chosen.items()}
+    shown = replace(shown, tables=chosen)
+    with writing_errors(arguments.output) as written:
+        sink.add(replace(answer, view=shown))
+        sink.close()
+    return max(code, written.code)
+
+
+def _chosen_tables(arguments: Namespace) -> list[str]:
+    known = [table.name for table in view_spec(VIEW).tables]
+    if arguments.view == ALL_TABLES:
+        return known
+    names = [name.strip() for name in arguments.view.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise unknown("table", name, known)
+    if not names:
+        raise RequestError("bad_parameter", "--view names nothing.", f"Known: {', '.join(known)}.")
+    if arguments.table is not None and arguments.table not in names:
+        raise unknown("table", arguments.table, names)
+    return names
+
+
+def _task(arguments: Namespace) -> Task:
+    """The question, to a catalog that holds both places.
+
+    Raises:
+        LoadingError: a place holds no trace, or none of the names asked for.
+    """
+    places = [Place(arguments.baseline, BASELINE), Place(arguments.candidate, CANDIDATE)]
+    catalog = Catalog(places, cache=cache_of(arguments))
+    asked: dict[str, str] = {}
+    for place, prefix, option in zip(places, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
+        file = _file_of(catalog, place, arguments, prefix, option)
+        names = {"run": file.run, "worker": file.worker, "span": file.span}
+        selection = {key: getattr(arguments, f"{prefix}{key}") for key in _SELECTION}
+        given = {key: value for key, value in {**names, **selection}.items() if value is not None}
+        asked.update({f"{prefix}{key}": value for key, value in given.items()})
+    if arguments.group_by is not None:
+        asked["group_by"] = arguments.group_by
+    return Task(view_spec(VIEW), parameters.view_request(VIEW, asked), catalog)
+
+
+def _file_of(
+    catalog: Catalog, place: Place, arguments: Namespace, prefix: str, option: str
+) -> SpanFile:
+    """The trace of one side: what is named, else the first, with a word about the others."""
+    run, worker, span = (getattr(arguments, prefix + key) for key in ("run", "worker", "span"))
+    own = [file for file in catalog.contents().files() if file.run.startswith(f"{place.label}/")]
+    if not own:
+        return Catalog([Place(place.url)], cache=None).file(run, worker, span)
+    chosen = catalog.file(f"{place.label}/{run}" if run else own[0].run, worker, span)
+    if len(own) > 1 and run is worker is span is None:
+        tell_warning(
+            f"{place.url} holds {len(own)} traces; compared is {chosen.location.name}. "
+            f"Choose with --{option}run, --{option}worker, --{option}span."
+        )
+    return chosen
+
+
+def _times_first(table: Table) -> Table:
+    """``table`` with its counts last: on a narrow terminal it is the times that should stay."""
+    columns = tuple(sorted(table.spec.columns, key=lambda column: "calls" in column.key))
+    frame = table.frame.select(column.key for column in columns)
+    return replace(table, spec=replace(table.spec, columns=columns), frame=frame)
+
+
+def _check_gates(view: View, expressions: list[str]) -> int:
+    return max((_check_gate(view, expression) for expression in expressions), default=DONE)
+
+
+def _check_gate(view: View, expression: str) -> int:
+    try:
+        result = evaluate(view, expression)
+    except GateError as error:
+        tell_error(f"{error}.")
+        return BAD_USAGE
+    tell(result.text)
+    return GATE_FAILED if result.failed else DONE
