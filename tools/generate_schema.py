@@ -18,7 +18,7 @@ import typing
 from collections.abc import Iterable
 from pathlib import Path
 
-from torch_tb_profiler.reports import payloads
+from torch_tb_profiler.reports import payloads, timeline_payloads
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.views import schema
 from torch_tb_profiler.views.registry import ViewSpec, all_views
@@ -38,6 +38,11 @@ _ALIASES = {
     "SpanState": payloads.SpanState,
     "Face": payloads.Face,
     "Scope": payloads.Scope,
+    "TimelineTrackKind": timeline_payloads.TimelineTrackKind,
+    "TimelineGroupKind": timeline_payloads.TimelineGroupKind,
+    "TimelineUnit": timeline_payloads.TimelineUnit,
+    "TimelineArrayType": timeline_payloads.TimelineArrayType,
+    "TimelineFlowKind": timeline_payloads.TimelineFlowKind,
 }
 """The named types of the declarations, kept as named types in TypeScript."""
 
@@ -96,8 +101,11 @@ def typescript(views: Iterable[ViewSpec]) -> str:
 def _payload_types() -> list[type]:
     return [
         kind
-        for name, kind in vars(payloads).items()
-        if typing.is_typeddict(kind) and not name.startswith("_")
+        for module in (payloads, timeline_payloads)
+        for name, kind in vars(module).items()
+        if typing.is_typeddict(kind)
+        and not name.startswith("_")
+        and kind.__module__ == module.__name__
     ]
 
 

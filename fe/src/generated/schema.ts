@@ -22,6 +22,16 @@ export type Face = "tensorboard" | "standalone";
 
 export type Scope = "trace" | "run" | "pair";
 
+export type TimelineTrackKind = "steps" | "merged" | "counter" | "annotations" | "device_stream" | "operators" | "python" | "runtime" | "other";
+
+export type TimelineGroupKind = "trace" | "process" | "device";
+
+export type TimelineUnit = "pct" | "bytes" | "count";
+
+export type TimelineArrayType = "uint8" | "uint16" | "uint32" | "int32" | "float32" | "float64";
+
+export type TimelineFlowKind = "launch" | "forward_backward" | "collective";
+
 /** What went wrong, for programs and for people. */
 export interface ErrorPayload {
   code: string;
@@ -202,6 +212,177 @@ export interface ViewAnswer {
   series: Record<string, SeriesPayload>;
   facts: FactPayload[];
   notes: NotePayload[];
+}
+
+/** What a slice's category code means. */
+export interface TimelineCategoryPayload {
+  key: string;
+  title: string;
+}
+
+/** A process or a device with tracks below. */
+export interface TimelineGroupPayload {
+  key: string;
+  title: string;
+  kind: TimelineGroupKind;
+  device: number | null;
+}
+
+/** One row of the timeline; its place in the list is its number in binary answers. */
+export interface TimelineTrackPayload {
+  key: string;
+  title: string;
+  subtitle: string | null;
+  help: string | null;
+  kind: TimelineTrackKind;
+  group: string;
+  lanes: number;
+  lane_titles: string[] | null;
+  overlap_from: number | null;
+  slices: number;
+  collapsed: boolean;
+  communication: boolean;
+  device: number | null;
+  unit: TimelineUnit | null;
+  maximum: number | null;
+}
+
+/** `/timeline/tracks`: what there is to draw. */
+export interface TimelineTracksAnswer {
+  schema_version: number;
+  trace: TraceRef;
+  end_ns: number;
+  origin_us: number;
+  slices: number;
+  overlapping: number;
+  categories: TimelineCategoryPayload[];
+  groups: TimelineGroupPayload[];
+  tracks: TimelineTrackPayload[];
+}
+
+/** Where an array lies in the binary answer: bytes from its start, a multiple of 8. */
+export interface TimelineArrayPayload {
+  dtype: TimelineArrayType;
+  offset: number;
+  length: number;
+}
+
+/** The JSON at the beginning of the binary answer. */
+export interface TimelineHead {
+  schema_version: number;
+  start_ns: number;
+  end_ns: number;
+  pixel_ns: number;
+  bucket_ns: number;
+  counter_bucket_ns: number;
+  coarse: boolean;
+  lanes_left_out: number;
+  names: (string | null)[];
+  arrays: Record<string, TimelineArrayPayload>;
+}
+
+/** `/timeline/names`: the names behind codes, in their order. */
+export interface TimelineNamesAnswer {
+  schema_version: number;
+  names: (string | null)[];
+}
+
+/** Time of one category in a range. */
+export interface TimelineTimePayload {
+  category: number;
+  is_device: boolean;
+  count: number;
+  self_us: number;
+}
+
+/** One name in a range; `self_us` is what lies in the range, without children. */
+export interface TimelineTopPayload {
+  name: string;
+  count: number;
+  self_us: number;
+  total_us: number;
+}
+
+/** What one GPU did in a range; the four parts add up to the range. */
+export interface TimelineGpuPayload {
+  device: number;
+  busy_us: number;
+  computation_us: number;
+  communication_us: number;
+  overlap_us: number;
+  idle_us: number;
+}
+
+/** A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile. */
+export interface TimelineGapPayload {
+  device: number;
+  start_ns: number;
+  end_ns: number;
+  thread: string | null;
+  host: TimelineTopPayload[];
+}
+
+/** `/timeline/range`: summary of a time range. */
+export interface TimelineRangeAnswer {
+  schema_version: number;
+  start_ns: number;
+  end_ns: number;
+  categories: TimelineTimePayload[];
+  operators: TimelineTopPayload[];
+  python: TimelineTopPayload[];
+  kernels: TimelineTopPayload[];
+  gpus: TimelineGpuPayload[];
+  gaps: TimelineGapPayload[];
+  gap_count: number;
+}
+
+/** One slice and where it is drawn. */
+export interface TimelineSlicePayload {
+  id: number;
+  name: string;
+  category: number;
+  track: string;
+  lane: number;
+  start_ns: number;
+  dur_ns: number;
+}
+
+/** A name that matches a search. */
+export interface TimelineFoundNamePayload {
+  name: string;
+  code: number;
+  count: number;
+}
+
+/** `/timeline/search`: what matches, thinned for drawing, and the neighbours of a place. */
+export interface TimelineSearchAnswer {
+  schema_version: number;
+  query: string;
+  count: number;
+  position: number | null;
+  name_count: number;
+  names: TimelineFoundNamePayload[];
+  hits: TimelineSlicePayload[];
+  next: TimelineSlicePayload | null;
+  previous: TimelineSlicePayload | null;
+}
+
+/** An arrow from one slice to another; `worker` names the other trace of a collective. */
+export interface TimelineFlowPayload {
+  kind: TimelineFlowKind;
+  source: TimelineSlicePayload;
+  target: TimelineSlicePayload;
+  worker: string | null;
+}
+
+/** `/timeline/flows`: the slice itself and its arrows, nearest first. */
+export interface TimelineFlowsAnswer {
+  schema_version: number;
+  slice: TimelineSlicePayload;
+  flow_count: number;
+  flows: TimelineFlowPayload[];
+  next: TimelineSlicePayload | null;
+  previous: TimelineSlicePayload | null;
 }
 
 /** Every view, with its ways of grouping (the default first) and its tables. */
