@@ -1,0 +1,87 @@
+"""Nothing public ships undocumented: options, views, tables, links, and the examples run."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.cli import with_descending_sort
+from torch_tb_profiler.cli.arguments import make_parser
+from torch_tb_profiler.views.registry import all_views
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLE = re.compile(r"^ +(torch-tb-profiler (?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+
+
+def _commands() -> dict[str, argparse.ArgumentParser]:
+    actions = make_parser()._actions
+    subparsers = next(a for a in actions if isinstance(a, argparse._SubParsersAction))
+    return dict(subparsers.choices)
+
+
+def test_every_option_of_every_command_is_documented() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, parser in _commands().items():
+        assert f"## `{name}`" in text
+        for action in parser._actions:
+            for option in action.option_strings:
+                assert option in ("-h", "--help") or f"`{option}" in text, f"{name} {option}"
+
+
+def test_every_view_has_a_chapter_with_its_question() -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    flat = " ".join(text.split())
+    for spec in all_views().values():
+        assert f"\n## {spec.title}\n" in text
+        assert spec.help in flat, spec.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http:", "https:", "#")):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def _examples() -> Iterator[str]:
+    for page in PAGES:
+        for example in EXAMPLE.findall(page.read_text(encoding="utf-8")):
+            if "COMMAND" not in example:
+                yield example.replace("\\\n", " ")
+
+
+@pytest.mark.parametrize("example", sorted(set(_examples())))
+def test_the_examples_are_understood(example: str) -> None:
+    words = shlex.split(example.partition(" >")[0], comments=True)
+    arguments = make_parser().parse_args(with_descending_sort(words[1:]))
+    assert arguments.command in _commands()
+
+
+def test_the_readme_of_python_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import torch_tb_profiler.*?)```", text, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert len(names["operators"]) > 50  # type: ignore[arg-type]
+    assert len(names["kernels"]) > 3  # type: ignore[arg-type]
+
+
+def test_what_make_offers_is_what_the_docs_name() -> None:
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(r"(?:^ {4}|`)make ([a-z]+)", page.read_text(), re.MULTILINE)
+    }
+    assert named <= targets
+    assert {"demo", "test", "bench", "fe"} <= named
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
