@@ -169,9 +169,8 @@ def test_peers_by_name_by_metadata_and_by_the_caller() -> None:
     ]
     raw = trace(events, distributedInfo={"rank": 7, "world_size": 8})
     pairs = records(raw).frame["pair"].to_list()
-    # The test helper does not read Concrete Inputs, so the caller's peer is checked on the sample.
     assert pairs[:3] == ["0->1", "1->0", "2->3"]
-    assert pairs[3:] == [None, None, None]
+    assert pairs[3:] == ["7->1", None, None]
 
 
 def test_ranges_are_ordered_longer_first() -> None:

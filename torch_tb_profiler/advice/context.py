@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,6 +118,10 @@ class Context:
             self.trace.text(code) or ""
             for code in self.trace.slices["name_code"].filter(present).unique()
         }
+
+    def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
+        """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""
+        return pl.Series(codes.of_names(self.trace, column.to_numpy(), rule, np.bool_))
 
     def texts(self, column: pl.Series) -> pl.Series:
         """Dictionary codes as text."""

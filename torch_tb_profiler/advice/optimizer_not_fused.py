@@ -31,21 +31,22 @@ def detect(context: Context) -> Advice | None:
         context.trace, steps["id"].to_numpy(), indices(kernels["launch"])
     )
     kernels = kernels.with_columns(optimizer=pl.Series(inside)).filter(pl.col("optimizer") >= 0)
-    names = context.texts(kernels["name_code"])
-    kinds = [kernel_rules.classify(name).kind for name in names]
     single = kernels.filter(
-        pl.Series([kind not in ALREADY_FUSED for kind in kinds], dtype=pl.Boolean)
+        context.names_that(
+            kernels["name_code"],
+            lambda name: kernel_rules.classify(name).kind not in ALREADY_FUSED,
+        )
     )
     per_step = context.per_step(float(single.height))
     if per_step <= entry(CODE).threshold:
         return None
     rows = (
-        single.with_columns(name=context.texts(single["name_code"]))
-        .group_by("name")
+        single.group_by("name_code")
         .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("calls", "name", descending=[True, False])
+        .sort("calls", "name_code", descending=[True, False])
         .head(MAX_ROWS)
     )
+    rows = rows.select(context.texts(rows["name_code"]).alias("name"), "calls", "total_us")
     step_names = context.texts(steps["name_code"])
     return Advice(
         CODE,

@@ -20,8 +20,7 @@ def detect(context: Context) -> Advice | None:
     The gain is that time: a copy from pinned memory returns at once.
     """
     copies = context.work.filter(pl.col("category") == Category.MEMCPY)
-    names = context.texts(copies["name_code"])
-    copies = copies.filter(names.str.contains("Pageable", literal=True))
+    copies = copies.filter(context.names_that(copies["name_code"], lambda name: "Pageable" in name))
     copies = copies.filter(pl.col("launch").is_not_null())
     if copies.is_empty():
         return None

@@ -31,8 +31,11 @@ def detect(context: Context) -> Advice | None:
     if not has_matrix_units(context) or used == 0:
         return None
     idle = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
-    kinds = [kernel_rules.classify(name).kind for name in context.texts(idle["name_code"])]
-    idle = idle.filter(pl.Series([kind in MATRIX_KINDS for kind in kinds], dtype=pl.Boolean))
+    idle = idle.filter(
+        context.names_that(
+            idle["name_code"], lambda name: kernel_rules.classify(name).kind in MATRIX_KINDS
+        )
+    )
     idle_ns = int(idle["dur_ns"].sum())
     share = idle_ns / total * 100
     known = entry(CODE)

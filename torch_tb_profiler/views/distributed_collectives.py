@@ -105,7 +105,7 @@ def _with_own_times(matching: Matching) -> pl.DataFrame:
         pl.col("transfer_ns").sum(),
         pl.col("transfer_ns").is_not_null().all().alias("transfer_known"),
     )
-    return matching.calls.join(times, on=list(_PLACE), how="left", maintain_order="left")
+    return matching.calls.join(times, on=list(_PLACE), how="left")
 
 
 def _bandwidth_parts() -> list[pl.Expr]:

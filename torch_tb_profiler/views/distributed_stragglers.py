@@ -73,7 +73,8 @@ def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     since = pl.col("start_ns") - pl.col("worker").replace_strict(began, return_dtype=pl.Int64)
     frame = (
         matching.calls.filter(pl.col("match").is_null())
-        .join(times, on=["worker", "record"], how="left", maintain_order="left")
+        .join(times, on=["worker", "record"], how="left")
+        .sort("worker", "record")
         .with_columns(
             worker=worker_names(matching),
             step=pl.col("step_name"),

@@ -108,7 +108,8 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     unmatched = calls.group_by("place").agg(pl.col("match").is_null().sum().alias("unmatched"))
     known = np.isin(np.arange(place.height), ranges["place"].to_numpy())
     rows = (
-        place.join(unmatched, on="place", how="inner", maintain_order="left")
+        place.join(unmatched, on="place", how="inner")
+        .sort("place")
         .with_columns(
             transfer_us=_where(known, transfer_ns / 1000).gather(pl.col("place")),
             wait_us=_where(known, (all_ns - transfer_ns) / 1000).gather(pl.col("place")),
