@@ -8,6 +8,8 @@ export default tseslint.config(
     plugins: { "react-hooks": hooks },
     rules: {
       ...hooks.configs.recommended.rules,
+      // The rule speaks of React's compiler, which is not used.
+      "react-hooks/incompatible-library": "off",
       "no-eval": "error",
       "max-lines": ["error", 400],
       "no-restricted-properties": [

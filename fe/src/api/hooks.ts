@@ -1,5 +1,5 @@
 /** Answers of the server as React state: cached, polled while a trace is read, never a stale mix. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { ApiError, apiUrl, request, type Query } from "./client";
 import type { Failure, Runs, Span, View } from "./types";
@@ -33,7 +33,7 @@ export function useResource<T>(url: string | null): Resource<T> {
     url: null,
     resource: { state: "loading", last: null },
   });
-  const last = useRef<T | null>(null);
+  const [last, setLast] = useState<T | null>(null);
 
   useEffect(() => {
     if (url === null || cache.has(url)) return;
@@ -56,10 +56,8 @@ export function useResource<T>(url: string | null): Resource<T> {
   let resource: Resource<T>;
   if (url !== null && cache.has(url)) resource = { state: "ready", data: cache.get(url) as T };
   else if (url !== null && answer.url === url) resource = answer.resource;
-  else resource = { state: "loading", last: last.current };
-  useEffect(() => {
-    if (resource.state === "ready") last.current = resource.data;
-  });
+  else resource = { state: "loading", last };
+  if (resource.state === "ready" && resource.data !== last) setLast(() => resource.data);
   return resource;
 }
 

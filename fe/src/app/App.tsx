@@ -5,7 +5,7 @@ import { apiUrl } from "../api/client";
 import { forgetAnswers, useResource, useRuns, type Resource } from "../api/hooks";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
-import { pageOf } from "../pages";
+import { renderPage } from "../pages";
 import { resolveTarget, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { EmptyLogdir } from "./EmptyLogdir";
@@ -97,6 +97,5 @@ function Content({ runs, target, views, info, name }: ContentProps) {
     const failure = { code: "missing", message: info.reason ?? "Nothing to show.", hint: "" };
     return <FailureCard title={`${info.title}: nothing to show for this trace`} failure={failure} />;
   }
-  const Page = pageOf(info.name);
-  return <Page key={info.name} info={info} target={target} />;
+  return renderPage({ info, target });
 }

@@ -1,5 +1,5 @@
 /** The part of the trace every view looks at: steps or a time range, as a chip that can be taken away. */
-import { useState, type FormEvent } from "react";
+import { useState, type SyntheticEvent } from "react";
 
 import { exactValue, formatValue } from "../lib/format";
 import { navigate, useParams } from "../state/urlStore";
@@ -53,7 +53,7 @@ export function selectionTitle(params: Params): string {
 
 function SelectionForm({ params, onDone }: { readonly params: Params; readonly onDone: () => void }) {
   const [steps, setSteps] = useState(params["steps"] ?? "");
-  const apply = (event: FormEvent) => {
+  const apply = (event: SyntheticEvent) => {
     event.preventDefault();
     navigate({ steps: steps.trim() });
     onDone();

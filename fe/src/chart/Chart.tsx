@@ -1,5 +1,5 @@
 /** A chart with its title, legend and tools. ECharts arrives with the first one that is shown. */
-import type { ECharts } from "echarts/core";
+import type { ECharts, EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 import { Popover } from "../app/Popover";
@@ -27,7 +27,7 @@ interface Props {
 export function Chart({ title, help, chart, fileName, height, onSelect, onPick, extra }: Props) {
   const theme = useTheme();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [range, setRange] = useState<ChartRange | null>(null);
+  const [zoomed, setZoomed] = useState<{ options: unknown; range: ChartRange | null }>({ options: null, range: null });
   const { element, instance } = useECharts();
   const pick = useRef(onPick);
   useEffect(() => {
@@ -41,11 +41,8 @@ export function Chart({ title, help, chart, fileName, height, onSelect, onPick, 
 
   useEffect(() => {
     if (instance === null || options === null) return;
-    instance.setOption(options, { notMerge: true });
-    setRange(null);
-    if (!zoomable(chart)) return;
-    instance.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
-    const onZoom = () => setRange(zoomedRange(instance, chart));
+    draw(instance, options, chart);
+    const onZoom = (event: unknown) => setZoomed({ options, range: zoomedRange(event, chart) });
     instance.on("datazoom", onZoom);
     return () => {
       instance.off("datazoom", onZoom);
@@ -64,9 +61,11 @@ export function Chart({ title, help, chart, fileName, height, onSelect, onPick, 
   }, [instance]);
 
   const resetZoom = () => {
-    instance?.dispatchAction({ type: "dataZoom", start: 0, end: 100 });
-    setRange(null);
+    if (instance !== null && options !== null) draw(instance, options, chart);
+    setZoomed({ options: null, range: null });
   };
+  // Drawing anew shows everything again.
+  const range = zoomed.options === options ? zoomed.range : null;
   return (
     <section className="card chart" aria-label={title}>
       <header>
@@ -121,16 +120,20 @@ function savePicture(instance: ECharts, fileName: string): void {
   saveUrl(`${fileName}.png`, instance.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: background }));
 }
 
-/** What is zoomed to, or null when all is shown. */
-function zoomedRange(instance: ECharts, chart: ChartData): ChartRange | null {
-  const option = instance.getOption() as {
-    dataZoom?: { startValue?: number; endValue?: number; start?: number; end?: number }[];
-  };
-  const zoom = option.dataZoom?.[0];
-  if (zoom?.startValue === undefined || zoom.endValue === undefined) return null;
-  if ((zoom.start ?? 0) <= 0 && (zoom.end ?? 100) >= 100) return null;
-  if (isCurve(chart)) return { start: zoom.startValue, end: zoom.endValue };
-  return { start: Math.max(0, zoom.startValue), end: Math.min(chart.categories.length - 1, zoom.endValue) };
+/** Draws all of it, and lets dragging zoom. */
+function draw(instance: ECharts, options: EChartsCoreOption, chart: ChartData): void {
+  instance.setOption(options, { notMerge: true });
+  if (!zoomable(chart)) return;
+  instance.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
+}
+
+/** The part that was dragged over, or null when the event names none. */
+function zoomedRange(event: unknown, chart: ChartData): ChartRange | null {
+  const { batch } = event as { batch?: { startValue?: number; endValue?: number }[] };
+  const { startValue: start, endValue: end } = batch?.[0] ?? {};
+  if (start === undefined || end === undefined) return null;
+  if (isCurve(chart)) return { start, end };
+  return { start: Math.max(0, start), end: Math.min(chart.categories.length - 1, end) };
 }
 
 /** An instance in an element, resized with it and disposed of with it. */

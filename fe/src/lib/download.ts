@@ -20,7 +20,6 @@ export function saveUrl(name: string, url: string): void {
 
 /** A file name without what file systems refuse. */
 export function safeFileName(name: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
   return name.replace(/[\u0000-\u001f<>:"/\\|?*]+/g, "_").slice(0, 120) || "export";
 }
 
@@ -41,6 +40,7 @@ function copyBySelection(text: string): boolean {
   area.className = "off-screen";
   document.body.append(area);
   area.select();
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other way without permission
   const done = document.execCommand("copy");
   area.remove();
   return done;

@@ -1,5 +1,5 @@
 /** Which component shows which view. A view without one of its own gets the generic page. */
-import type { ComponentType } from "react";
+import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";
 import { DistributedPage } from "./DistributedPage";
@@ -21,6 +21,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   compare: ComparePage,
 };
 
-export function pageOf(view: string): ComponentType<PageProps> {
-  return PAGES[view] ?? GenericPage;
+export function renderPage(props: PageProps): ReactElement {
+  const { name } = props.info;
+  return createElement(PAGES[name] ?? GenericPage, { key: name, ...props });
 }

@@ -88,12 +88,12 @@ function writeOwn(params: Params, push: boolean): void {
 }
 
 function patched(patch: Patch): Params {
-  const next: Record<string, string> = { ...current };
+  const next = new Map(Object.entries(current));
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null || value === undefined || value === "") delete next[key];
-    else next[key] = value;
+    if (value === null || value === undefined || value === "") next.delete(key);
+    else next.set(key, value);
   }
-  return next;
+  return Object.fromEntries(next);
 }
 
 /** Another place to go back from: a view, a run, a selection, a grouping. */

@@ -2,8 +2,7 @@
 import type { ReactNode } from "react";
 
 import type { Scalar } from "../api/types";
-import { shortenMiddle } from "../lib/shorten";
-import { cellText, cellTitle, charactersIn, isDelta, type ColumnView } from "./columnView";
+import { cellText, cellTitle, fitText, isDelta, type ColumnView } from "./columnView";
 
 interface Props {
   readonly view: ColumnView;
@@ -21,7 +20,7 @@ export function Cell({ view, value, width, active, id, lead, leadWidth = 0 }: Pr
   return (
     <div id={id} role="cell" className={`grid-cell${kind}`} style={{ width }} title={cellTitle(view, value)}>
       {lead}
-      {typeof value === "string" ? shortenMiddle(text, charactersIn(width - leadWidth)) : text}
+      {typeof value === "string" ? fitText(text, width - leadWidth) : text}
       {typeof value === "number" && view.column.unit === "pct" && <Bar view={view} value={value} />}
     </div>
   );

@@ -49,7 +49,6 @@ export function GridBody(props: Props) {
   const [active, setActive] = useState<Position | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const lines = drawnLines(items);
-  // eslint-disable-next-line react-hooks/incompatible-library -- the virtualizer measures by itself
   const virtualizer = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,

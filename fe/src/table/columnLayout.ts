@@ -87,7 +87,7 @@ export function useColumnLayout(
 }
 
 /** Below this a name says nothing. */
-const LEAST_TEXT_PX = 160;
+const LEAST_TEXT_PX = 240;
 
 /**
  * Free space goes to the texts that would be shortened, the widest first; never more than they need.

@@ -1,6 +1,7 @@
 /** How each column of a table is shown: its one unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
 import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
+import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 
 export interface ColumnView {
@@ -19,6 +20,7 @@ export interface ColumnView {
 }
 
 const CELL_PADDING_PX = 16;
+const LEAST_CHARACTERS = 4;
 const SORT_MARK_CHARACTERS = 2;
 /** A column takes the larger unit when its largest value is this many of it. */
 const LARGER_UNIT_FROM = 10;
@@ -86,28 +88,41 @@ function widths(column: Column, rows: readonly Row[], index: number): Pick<Colum
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
 }
 
-let measuredPx: number | null = null;
+/** How wide text is in the page's font; the canvas is made once. */
+let canvas: CanvasRenderingContext2D | null = null;
+const FALLBACK_PX = 7;
 
-/** The mean width of a character of a kernel name in the page's font. */
-function characterPx(): number {
-  measuredPx ??= measureCharacter();
-  return measuredPx;
+function textPx(text: string): number {
+  if (typeof document === "undefined") return text.length * FALLBACK_PX;
+  if (canvas === null) {
+    canvas = document.createElement("canvas").getContext("2d");
+    if (canvas === null) return text.length * FALLBACK_PX;
+    const { fontSize, fontFamily } = getComputedStyle(document.body);
+    canvas.font = `${fontSize} ${fontFamily}`;
+  }
+  return canvas.measureText(text).width;
 }
 
 const TYPICAL_NAME = "void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float>>";
-const FALLBACK_PX = 7;
+let measuredPx: number | null = null;
 
-function measureCharacter(): number {
-  const context = typeof document === "undefined" ? null : document.createElement("canvas").getContext("2d");
-  if (context === null) return FALLBACK_PX;
-  const { fontSize, fontFamily } = getComputedStyle(document.body);
-  context.font = `${fontSize} ${fontFamily}`;
-  return context.measureText(TYPICAL_NAME).width / TYPICAL_NAME.length;
+/** The mean width of a character of a kernel name. */
+function characterPx(): number {
+  measuredPx ??= textPx(TYPICAL_NAME) / TYPICAL_NAME.length;
+  return measuredPx;
 }
 
-/** How many characters fit into a text cell of this width. */
-export function charactersIn(widthPx: number): number {
-  return Math.max(4, Math.floor((widthPx - CELL_PADDING_PX) / characterPx()));
+/** `text` shortened in the middle until it fits into a cell of this width. */
+export function fitText(text: string, widthPx: number): string {
+  const room = widthPx - CELL_PADDING_PX;
+  let shown = text;
+  let px = textPx(shown);
+  // The first guess is nearly right; a few characters less make up for wide letters.
+  for (let length = shown.length; px > room && length > LEAST_CHARACTERS; length = shown.length) {
+    shown = shortenMiddle(text, Math.max(LEAST_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
+    px = textPx(shown);
+  }
+  return shown;
 }
 
 /** The text of a cell, without unit: that stands in the header. */

@@ -1,0 +1,76 @@
+/** Draws the rectangles where WebGL2 is missing; the same picture, a little slower. */
+import { mix } from "./colors";
+import { DIMMED, GAP_FROM_PX, IDLE_TINT, MIN_WIDTH_PX, type RectDraw, type RectRenderer, type Rgb } from "./rects";
+
+export function canvasRenderer(canvas: HTMLCanvasElement): RectRenderer | null {
+  const context = canvas.getContext("2d", { alpha: false });
+  return context === null ? null : new CanvasRects(context);
+}
+
+function css([red, green, blue]: Rgb): string {
+  return `rgb(${red},${green},${blue})`;
+}
+
+class CanvasRects implements RectRenderer {
+  private background: Rgb = [255, 255, 255];
+  private height = 0;
+  /** Texts of colours, made once: building them is most of the work. */
+  private readonly styles = new Map<number, { full: string; idle: string }>();
+
+  constructor(private readonly context: CanvasRenderingContext2D) {}
+
+  begin(widthPx: number, heightPx: number, ratio: number, background: Rgb): void {
+    if (css(background) !== css(this.background)) this.styles.clear();
+    this.background = background;
+    this.height = heightPx;
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context.fillStyle = css(background);
+    this.context.fillRect(0, 0, widthPx, heightPx);
+  }
+
+  draw({ batch, scalePx, offsetPx, topPx, clipLeftPx, clipRightPx }: RectDraw): void {
+    const { context } = this;
+    const { places, paints, marks } = batch;
+    if (batch.count === 0 || clipRightPx <= clipLeftPx) return;
+    for (let index = 0; index < batch.count; index++) {
+      const at = index * 4;
+      const left = (places[at] ?? 0) * scalePx + offsetPx;
+      let width = Math.max((places[at + 1] ?? 0) * scalePx + offsetPx - left, MIN_WIDTH_PX);
+      if (left > clipRightPx || left + width < clipLeftPx) continue;
+      if (width > GAP_FROM_PX) width -= 1;
+      const top = topPx + (places[at + 2] ?? 0);
+      const height = (places[at + 3] ?? 0) - (places[at + 2] ?? 0);
+      if (top > this.height || top + height < 0) continue;
+      const dimmed = marks !== null && marks[index] === 0;
+      const { full, idle } = this.style(paints, at, dimmed);
+      const shownLeft = Math.max(left, clipLeftPx);
+      const shownWidth = Math.min(left + width, clipRightPx) - shownLeft;
+      const filled = (height * (paints[at + 3] ?? 255)) / 255;
+      if (filled < height) {
+        context.fillStyle = idle;
+        context.fillRect(shownLeft, top, shownWidth, height - filled);
+      }
+      context.fillStyle = full;
+      context.fillRect(shownLeft, top + height - filled, shownWidth, filled);
+    }
+  }
+
+  release(): void {
+    // Nothing is held per batch.
+  }
+
+  dispose(): void {
+    this.styles.clear();
+  }
+
+  private style(paints: Uint8Array, at: number, dimmed: boolean): { full: string; idle: string } {
+    const color: Rgb = [paints[at] ?? 0, paints[at + 1] ?? 0, paints[at + 2] ?? 0];
+    const key = (((color[0] * 256 + color[1]) * 256 + color[2]) * 2 + Number(dimmed)) | 0;
+    const known = this.styles.get(key);
+    if (known !== undefined) return known;
+    const shown = dimmed ? mix(this.background, color, DIMMED) : color;
+    const style = { full: css(shown), idle: css(mix(this.background, shown, IDLE_TINT)) };
+    this.styles.set(key, style);
+    return style;
+  }
+}

@@ -1,0 +1,117 @@
+/** Where tracks lie below each other. Pure: tracks and what is collapsed in, pixels out. */
+import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
+
+export interface GroupRow {
+  readonly kind: "group";
+  readonly group: TimelineGroupPayload;
+  readonly topPx: number;
+  readonly heightPx: number;
+  readonly open: boolean;
+  readonly tracks: number;
+}
+
+export interface TrackRow {
+  readonly kind: "track";
+  /** Place in the list of the server, as the binary answers name it. */
+  readonly number: number;
+  readonly track: TimelineTrackPayload;
+  readonly topPx: number;
+  readonly heightPx: number;
+  /** Lanes that are drawn. */
+  readonly lanes: number;
+  readonly lanePx: number;
+  readonly open: boolean;
+}
+
+export type Row = GroupRow | TrackRow;
+
+export interface Layout {
+  readonly rows: readonly Row[];
+  readonly tracks: readonly TrackRow[];
+  readonly heightPx: number;
+}
+
+export const GROUP_PX = 24;
+export const LANE_PX = 18;
+export const COUNTER_PX = 38;
+/** Above and below the lanes of a track. */
+export const PADDING_PX = 3;
+/** The prefix of a group among the collapsed keys: a group and a track may be named alike. */
+const GROUP_PREFIX = "g.";
+
+export function groupKey(group: TimelineGroupPayload): string {
+  return GROUP_PREFIX + group.key;
+}
+
+/** What the reader opened or closed, beside what the server proposes. */
+export interface Folding {
+  readonly opened: ReadonlySet<string>;
+  readonly closed: ReadonlySet<string>;
+}
+
+export const AS_PROPOSED: Folding = { opened: new Set(), closed: new Set() };
+
+function isOpen(key: string, proposed: boolean, { opened, closed }: Folding): boolean {
+  return opened.has(key) || (proposed && !closed.has(key));
+}
+
+export function canFold(track: TimelineTrackPayload): boolean {
+  return track.kind !== "counter" && track.lanes > 1;
+}
+
+export function isTrackOpen(track: TimelineTrackPayload, folding: Folding): boolean {
+  return isOpen(track.key, !track.collapsed, folding);
+}
+
+export function layOut(groups: readonly TimelineGroupPayload[], tracks: readonly TimelineTrackPayload[], folding: Folding): Layout {
+  const rows: Row[] = [];
+  let topPx = 0;
+  const add = (row: Row) => {
+    rows.push(row);
+    topPx += row.heightPx;
+  };
+  const numbered = tracks.map((track, number) => ({ track, number }));
+  for (const group of groups) {
+    const members = numbered.filter(({ track }) => track.group === group.key);
+    if (members.length === 0) continue;
+    const open = isOpen(groupKey(group), true, folding);
+    if (group.kind !== "trace") add({ kind: "group", group, topPx, heightPx: GROUP_PX, open, tracks: members.length });
+    if (!open) continue;
+    for (const { track, number } of members) add(trackRow(track, number, topPx, folding));
+  }
+  return { rows, tracks: rows.filter((row) => row.kind === "track"), heightPx: topPx };
+}
+
+function trackRow(track: TimelineTrackPayload, number: number, topPx: number, folding: Folding): TrackRow {
+  const open = isTrackOpen(track, folding);
+  const lanes = track.kind === "counter" ? 0 : open ? Math.max(1, track.lanes) : 1;
+  const heightPx = track.kind === "counter" ? COUNTER_PX : lanes * LANE_PX + 2 * PADDING_PX;
+  return { kind: "track", number, track, topPx, heightPx, lanes, lanePx: LANE_PX, open };
+}
+
+/** Another folding, in which `key` is the other way round. */
+export function fold(folding: Folding, key: string, open: boolean): Folding {
+  const opened = new Set(folding.opened);
+  const closed = new Set(folding.closed);
+  (open ? closed : opened).delete(key);
+  (open ? opened : closed).add(key);
+  return { opened, closed };
+}
+
+/** The tracks between two heights, with `marginPx` of neighbours. */
+export function visibleTracks(layout: Layout, topPx: number, bottomPx: number, marginPx = 0): TrackRow[] {
+  return layout.tracks.filter((row) => row.topPx < bottomPx + marginPx && row.topPx + row.heightPx > topPx - marginPx);
+}
+
+export function rowAt(layout: Layout, yPx: number): Row | null {
+  return layout.rows.find((row) => yPx >= row.topPx && yPx < row.topPx + row.heightPx) ?? null;
+}
+
+export function laneTopPx(row: TrackRow, lane: number): number {
+  return PADDING_PX + lane * row.lanePx;
+}
+
+/** The lane at `yPx` below the top of the row. */
+export function laneAt(row: TrackRow, yPx: number): number {
+  return Math.min(Math.max(0, Math.floor((yPx - PADDING_PX) / row.lanePx)), Math.max(0, row.lanes - 1));
+}

@@ -1,0 +1,48 @@
+/**
+ * Rectangles of one track, ready to be drawn: what the WebGL and the 2D renderer share.
+ *
+ * Places are relative: x as a share of the tile (0 its start, 1 its end), y in pixels below the top
+ * of the track. So a pan or a zoom changes a few uniforms and no buffer.
+ */
+export interface RectBatch {
+  readonly count: number;
+  /** Per rectangle x0, x1, y0, y1. */
+  readonly places: Float32Array;
+  /** Per rectangle red, green, blue, busy share (0–255). Replaced as a whole when colours change. */
+  paints: Uint8Array;
+  /** Per rectangle 1 where it stands out while others are dimmed; null when nothing is searched for. */
+  marks: Uint8Array | null;
+  /** Counts changes of `paints` and `marks`, so that a renderer knows when to send them again. */
+  version: number;
+}
+
+export interface RectDraw {
+  readonly batch: RectBatch;
+  /** Pixel of a place: x × scale + offset. */
+  readonly scalePx: number;
+  readonly offsetPx: number;
+  readonly topPx: number;
+  /** Only between these pixels. */
+  readonly clipLeftPx: number;
+  readonly clipRightPx: number;
+}
+
+export type Rgb = readonly [number, number, number];
+
+export interface RectRenderer {
+  /** Sizes in CSS pixels; `ratio` device pixels each. */
+  begin: (widthPx: number, heightPx: number, ratio: number, background: Rgb) => void;
+  draw: (call: RectDraw) => void;
+  /** Forgets what it holds for a batch. */
+  release: (batch: RectBatch) => void;
+  dispose: () => void;
+}
+
+/** Narrower than this nothing would be seen. */
+export const MIN_WIDTH_PX = 1;
+/** Neighbours that are wider than this are told apart by a gap of one pixel. */
+export const GAP_FROM_PX = 4;
+/** How much of its colour the idle part of a merged block keeps. */
+export const IDLE_TINT = 0.3;
+/** How much of its colour a rectangle keeps that is not searched for. */
+export const DIMMED = 0.22;

@@ -1,0 +1,50 @@
+/** One answer of `/timeline` for one track: what is drawn, hit and labelled. */
+import type { RectBatch } from "./rects";
+
+/** Slices and merged blocks of a track in columns; a row is a box on the screen. */
+export interface Boxes {
+  readonly count: number;
+  /** From the origin of the trace. */
+  readonly startNs: Float64Array;
+  readonly endNs: Float64Array;
+  readonly lane: Uint16Array;
+  readonly category: Uint8Array;
+  /** How many slices it stands for: 1, or more for a merged block. */
+  readonly slices: Uint32Array;
+  /** Share of its width that is busy, 0–1; 1 for a slice. */
+  readonly busy: Float32Array;
+  /** Row in the names of the tile; NO_NAME for merged blocks. */
+  readonly name: Uint32Array;
+  /** For `/slice/<id>`; NO_ID where there is none. */
+  readonly id: Uint32Array;
+}
+
+/** A counter as stairs: each point holds from its time to the next one's. */
+export interface Stairs {
+  readonly timeNs: Float64Array;
+  readonly min: Float32Array;
+  readonly max: Float32Array;
+  readonly last: Float32Array;
+}
+
+export interface TrackTile {
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly pixelNs: number;
+  readonly boxes: Boxes;
+  readonly stairs: Stairs | null;
+  /** Shared by all tracks of the answer; null where the server had no room. */
+  readonly names: (string | null)[];
+  readonly nameCodes: Uint32Array;
+  /** The lanes that were asked for. */
+  readonly lanes: number;
+  readonly batch: RectBatch;
+}
+
+export const NO_ID = 0xffffffff;
+export const NO_NAME = 0xffffffff;
+
+export function nameOf(tile: TrackTile, box: number): string | null {
+  const row = tile.boxes.name[box] ?? NO_NAME;
+  return row === NO_NAME ? null : (tile.names[row] ?? null);
+}
