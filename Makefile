@@ -49,7 +49,7 @@ fe-tests: fe/node_modules/.package-lock.json
 	cd fe && npm test
 
 e2e: $(VENV)/.installed-test $(PAGES) chromium
-	cd fe && PATH="$(abspath $(BIN)):$$PATH" npm run e2e
+	cd fe && PROFILER_BIN="$(abspath $(BIN))" CHROMIUM="$(or $(CHROMIUM),/usr/bin/chromium)" npm run e2e
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python bench/ingest.py
