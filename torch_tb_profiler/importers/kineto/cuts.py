@@ -7,6 +7,7 @@ events and practically nowhere else, because an object inside an event follows a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 COMMON_KEYS = (b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"id", b"args")
@@ -26,17 +27,17 @@ class Cuts:
     """Finds event starts in pieces of one file.
 
     Attributes:
-        key: The first key of the first event.
-        learned: Matches between two events that begin with that key.
-        common: Matches between two events that begin with any usual key; may match elsewhere.
+        learned: Matches between two events that begin with a key seen at the start of the file.
+        common: The same for any usual key; may match elsewhere.
     """
 
     def __init__(self, head: bytes) -> None:
-        """Learn the first key from ``head``, which stands inside the event array."""
+        """Learn the keys that events begin with from ``head``, the start of the event array."""
         found = FIRST_KEY.match(head)
-        self.key = found[1] if found else b"ph"
-        self.learned = _between([self.key])
-        self.common = _between([*COMMON_KEYS, self.key])
+        first = found[1] if found else COMMON_KEYS[0]
+        seen = {match[2] for match in _between(COMMON_KEYS).finditer(head)}
+        self.learned = _between(sorted({first} | seen))
+        self.common = _between([first, *COMMON_KEYS])
 
     def first_after(self, piece: bytes, position: int) -> int:
         """Start of the first event that begins after ``position``; the length if none does."""
@@ -54,5 +55,5 @@ class Cuts:
         return None
 
 
-def _between(keys: list[bytes]) -> re.Pattern[bytes]:
-    return re.compile(rb'\}[\s,]*(\{)\s*"(?:' + b"|".join(map(re.escape, keys)) + rb')"\s*:')
+def _between(keys: Sequence[bytes]) -> re.Pattern[bytes]:
+    return re.compile(rb'\}[\s,]*(\{)\s*"(' + b"|".join(map(re.escape, keys)) + rb')"\s*:')

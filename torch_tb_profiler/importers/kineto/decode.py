@@ -1,78 +1,18 @@
-"""One piece of the event array → events, as fast as its damage allows.
-
-1. The whole piece at once, the usual case.
-2. Stretches of it, so that one bad event costs the speed of its stretch only.
-3. Event by event, the bad ones through the repair ladder.
-"""
+"""A JSON list of whole events → events, all at once."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
-from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.pieces import Piece
-from torch_tb_profiler.importers.kineto.repair import (
-    RUNGS,
-    Rung,
-    decode_text,
-    encode,
-    parse_lenient,
-    repaired_event,
-)
 from torch_tb_profiler.importers.kineto.structs import Event
-from torch_tb_profiler.importers.kineto.times import EXACT_US
-from torch_tb_profiler.trace.quality import QualityReport
-
-STRETCH_BYTES = 1 << 18
-BLANK = b" \t\r\n,"
-WINDOW_BYTES = 1 << 14
-MAX_ENDS = 4
-"""How many possible ends of a damaged event are tried before it is given up."""
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
-SEPARATOR = re.compile(rb"[\s,]*")
-STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])|[\]}](?=\s*[{,])')
-KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
-ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"
-CLOSING = re.compile(ARRAY_END)
-FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,]*(?:" + ARRAY_END + rb"|$)")
-"""What may stand behind an event; anything else shows that it did not end there."""
-LAST_END = re.compile(rb"\}(?=\s*,?\s*" + ARRAY_END + rb")")
-
-
-@dataclass(slots=True)
-class Decoded:
-    """Events of one piece; ``tail`` is what follows the array if it ends here."""
-
-    events: list[Event]
-    tail: bytes | None = None
-
-
-def decode_piece(piece: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> Decoded:
-    """The events of one piece.
-
-    Args:
-        piece: A part of the event array.
-        cuts: Where events begin in this file.
-        exact: Decode times from their text.
-        quality: Is told of every repair and loss.
-    """
-    if piece.is_last:
-        return _Careful(piece, cuts, exact, quality).decoded
-    events = _decode_list(piece.text, exact)
-    if events is not None and not has_ambiguous_names(piece.text, events):
-        return Decoded(events)
-    return _Careful(piece, cuts, exact, quality).decoded
 
 
 def has_ambiguous_names(text: bytes, events: list[Event]) -> bool:
@@ -94,7 +34,18 @@ def _count_word(text: bytes, word: np.uint32) -> int:
     )
 
 
-def _decode_list(text: bytes, exact: bool) -> list[Event] | None:
+def decode_list(text: bytes, exact: bool) -> list[Event] | None:
+    """The events of ``text``; None if anything in it needs a closer look.
+
+    Args:
+        text: A JSON list.
+        exact: Decode times from their text.
+    """
+    events = _decode(text, exact)
+    return None if events is None or has_ambiguous_names(text, events) else events
+
+
+def _decode(text: bytes, exact: bool) -> list[Event] | None:
     try:
         if not exact:
             return structs.EVENTS.decode(text)
@@ -116,156 +67,3 @@ def _exact(raw: msgspec.Raw) -> Any:
     if b"." in text and not text.startswith(b'"'):
         return Decimal(text.decode())
     return msgspec.json.decode(text) if text else None
-
-
-class _Careful:
-    """Levels 2 and 3 over one piece."""
-
-    def __init__(self, whole: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> None:
-        self.is_last = whole.is_last
-        self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
-        self.cuts = cuts
-        self.exact = exact
-        self.quality = quality
-        self.decoded = Decoded([])
-        self.next_cut = -1
-        position = 0
-        while position < len(piece) and self.decoded.tail is None:
-            until = cuts.first_after(piece, position + STRETCH_BYTES)
-            events = _decode_list(_as_list(piece[position:until]), exact)
-            if events is not None and not has_ambiguous_names(piece[position:until], events):
-                self.decoded.events += events
-                position = until
-            else:
-                position = self._event_by_event(position, until)
-
-    def _event_by_event(self, position: int, until: int) -> int:
-        piece = self.piece
-        while position < until:
-            gap = SEPARATOR.match(piece, position)
-            assert gap is not None
-            commas = gap[0].count(b",")
-            position = gap.end()
-            ends = position >= len(piece) or piece[position] == ord("]")
-            self.quality.add("trailing_comma", commas if ends else commas - 1)
-            if position >= len(piece):
-                break
-            if CLOSING.match(piece, position):
-                self.decoded.tail = piece[position + 1 :]
-                return len(piece)
-            if piece[position] != ord("{"):
-                position = self._skip(position)
-            else:
-                position = self._event(position)
-        return position
-
-    def _skip(self, position: int) -> int:
-        """Over something in the array that is no object."""
-        found = STRAY.match(self.piece, position)
-        end = found.end() if found else self.cuts.first_after(self.piece, position)
-        self.quality.add("stray_text", 1, _shown(self.piece[position:end]))
-        return end
-
-    def _event(self, position: int) -> int:
-        """Read the event at ``position``; return where to go on."""
-        if self.next_cut <= position:
-            self.next_cut = self.cuts.first_after(self.piece, position)
-        text = _as_list(self.piece[position : self.next_cut])
-        fast = _decode_list(text, self.exact)
-        if fast is not None and len(fast) == 1 and not has_ambiguous_names(text, fast):
-            self.decoded.events += fast
-            return self.next_cut
-        ends = self._possible_ends(position)
-        end = self._valid(position, may_lack_time=False)
-        if end is None:
-            end = self._repaired(position, ends)
-        if end is None:
-            end = self._valid(position, may_lack_time=True)
-        if end is None and ends:
-            end = ends[0]
-            self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
-        return len(self.piece) if end is None else end
-
-    def _valid(self, position: int, may_lack_time: bool) -> int | None:
-        """Read an event that a lenient decoder takes, wherever it ends.
-
-        An event without time may be a part of one whose name looks like the end of an event.
-        """
-        size = WINDOW_BYTES
-        while True:
-            window = self.piece[position : position + size]
-            text = window.decode("utf-8", "surrogateescape")
-            parsed = parse_lenient(text)
-            if parsed is not None:
-                length = len(text[: parsed.end].encode("utf-8", "surrogateescape"))
-                break
-            if position + size >= self.next_cut:
-                return None
-            size *= 4
-        end = position + length
-        value = parsed.value
-        if not isinstance(value, dict) or not FOLLOWING.match(self.piece, end):
-            return None
-        if value and "ts" not in value and not may_lack_time:
-            return None
-        return end if self._append(self.piece[position:end], RUNGS) else None
-
-    def _repaired(self, position: int, ends: list[int]) -> int | None:
-        """Repair the event at ``position``; the surest rungs are tried with every possible end."""
-        for rungs in (RUNGS[:-1], RUNGS[-1:]):
-            for end in ends:
-                if self._append(self.piece[position:end], rungs):
-                    return end
-        return None
-
-    def _append(self, raw: bytes, rungs: Sequence[Rung]) -> bool:
-        text = decode_text(raw, self.quality)
-        value = repaired_event(text, self.quality, rungs)
-        if value is None:
-            return False
-        self.decoded.events.append(event_of(value, text))
-        return True
-
-    def _possible_ends(self, position: int) -> list[int]:
-        """Ends of the event: before the next events, then before the end of the array."""
-        piece = self.piece
-        ends: list[int] = []
-        start = position
-        while len(ends) < MAX_ENDS and (start := self.cuts.first_after(piece, start)) < len(piece):
-            ends.append(piece.rindex(b"}", position, start) + 1)
-        ends += [found.end() for found in islice(LAST_END.finditer(piece, position), MAX_ENDS)]
-        if not ends and not self.is_last:
-            ends.append(len(piece.rstrip(BLANK)))
-        return ends
-
-
-def _as_list(text: bytes) -> bytes:
-    return b"[" + text.strip(BLANK) + b"]"
-
-
-def event_of(value: dict[str, Any], text: str) -> Event:
-    """An event from a leniently parsed object and the text it was parsed from."""
-    args = value.get("args")
-    return Event(
-        ph=value.get("ph"),
-        cat=value.get("cat"),
-        name=value.get("name"),
-        pid=value.get("pid"),
-        tid=value.get("tid"),
-        ts=_exact_of("ts", value, text),
-        dur=_exact_of("dur", value, text),
-        id=value.get("id"),
-        args=structs.NO_ARGS if args is None else msgspec.Raw(encode(args)),
-    )
-
-
-def _exact_of(key: str, value: dict[str, Any], text: str) -> Any:
-    number = value.get(key)
-    if isinstance(number, float) and abs(number) >= EXACT_US:
-        found = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
-        return Decimal(found[-1]) if found else number
-    return number
-
-
-def _shown(raw: bytes) -> str:
-    return raw[:200].decode("utf-8", "replace")

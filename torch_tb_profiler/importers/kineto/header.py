@@ -17,7 +17,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 EVENTS = "traceEvents"
 BLANK = " \t\r\n\0"
-QUOTED_LINE = re.compile(r'^(\s*"[^"\n]*"\s*:\s*")(.*)("\s*,?\s*)$', re.MULTILINE)
+QUOTED_LINE = re.compile(r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("[ \t]*,?[ \t\r]*)$', re.MULTILINE)
+MAX_FAILURES = 100
+"""So many unreadable values are passed over; each may cost a look at the whole rest."""
 KEY = re.compile(r'"([^"\\\n]+)"\s*:\s*')
 
 
@@ -78,9 +80,12 @@ def _salvaged(text: str) -> dict[str, Any]:
     """Every key whose value parses by itself; for a header that is cut or beyond repair."""
     found: dict[str, Any] = {}
     position = 0
-    while (key := KEY.search(text, position)) is not None:
+    failures = 0
+    while (key := KEY.search(text, position)) is not None and failures < MAX_FAILURES:
         parsed = parse_lenient(text, key.end())
-        if parsed is not None:
+        if parsed is None:
+            failures += 1
+        else:
             found[key[1]] = parsed.value
         position = parsed.end if parsed is not None else key.end()
     return found

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 
 PIECE_BYTES = 8 << 20
-MAX_HEADER_BYTES = 256 << 20
+MAX_HEADER_BYTES = 64 << 20
 MAX_TAIL_BYTES = 16 << 20
 
 EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-FIRST_EVENT_BYTES = 4096
+START_BYTES = 1 << 16
 SEARCH_BYTES = 1 << 18
 LONG_FACTOR = 4
 """Without a cut at the learned key, one at any common key will do after this many pieces."""
@@ -50,17 +50,19 @@ class Pieces:
         self._chunks = chunks
         self._piece_bytes = piece_bytes
         self.header, self._start = self._split_header()
-        while len(self._start) < FIRST_EVENT_BYTES and (chunk := next(chunks, b"")):
+        while len(self._start) < START_BYTES and (chunk := next(chunks, b"")):
             self._start += chunk
-        self.cuts = Cuts(self._start[:FIRST_EVENT_BYTES])
+        self.cuts = Cuts(self._start[:START_BYTES])
 
     def _split_header(self) -> tuple[bytes, bytes]:
         """The header, which ends with the bracket of the event array if there is one."""
         buffer = bytearray()
         searched = 0
+        first = b""
         for chunk in self._chunks:
             buffer += chunk
-            if buffer.lstrip()[:1] == b"[":
+            first = first or bytes(buffer.lstrip()[:1])
+            if first == b"[":
                 at = buffer.index(b"[") + 1
                 return bytes(buffer[:at]), bytes(buffer[at:])
             found = EVENTS_KEY.search(buffer, searched)

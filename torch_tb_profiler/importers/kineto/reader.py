@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
+from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.decode import decode_piece
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ ESCAPE = re.compile(
 )
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 TOKEN = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*")'
+    r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\Z))'
     r"|(?P<empty>:\s*(?=[,}\]]))"
     r"|(?P<comma>,\s*(?=[}\]]))"
     r"|(?P<number>(?<=[:,\[\s])[-+]?(?:nan|inf(?:inity)?|n/?a)(?:\([^)\"]*\))?(?=\s*[,}\]]))",
@@ -62,49 +63,60 @@ class Parsed:
     no_numbers: int
 
 
-def parse_lenient(text: str, start: int = 0) -> Parsed | None:
-    """The JSON value at ``start``; None when there is none, or it nests too deep to read."""
-    repeated: frozenset[str] = frozenset()
-    no_numbers = 0
+class _LenientDecoder(json.JSONDecoder):
+    """The standard decoder, told to accept control characters and to count what it gives up."""
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal repeated
+    def __init__(self) -> None:
+        super().__init__(
+            strict=False,
+            object_pairs_hook=self._pairs,
+            parse_constant=self._no_number,
+            parse_float=self._float,
+            parse_int=self._int,
+        )
+        self.repeated: frozenset[str] = frozenset()
+        self.no_numbers = 0
+
+    def _pairs(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(items)
-        repeated = frozenset()
+        self.repeated = frozenset()
         if len(result) != len(items):
             counts = Counter(key for key, _ in items)
-            repeated = frozenset(key for key, count in counts.items() if count > 1)
+            self.repeated = frozenset(key for key, count in counts.items() if count > 1)
         return result
 
-    def constant(_: str) -> None:
-        nonlocal no_numbers
-        no_numbers += 1
+    def _no_number(self, _: str) -> None:
+        self.no_numbers += 1
 
-    def number(digits: str) -> float | None:
+    def _float(self, digits: str) -> float | None:
         value = float(digits)
         if abs(value) < float("inf"):
             return value
-        constant(digits)
+        self.no_numbers += 1
         return None
 
-    def integer(digits: str) -> int | None:
+    def _int(self, digits: str) -> int | None:
         if len(digits) <= MAX_DIGITS:
             return int(digits)
-        constant(digits)
+        self.no_numbers += 1
         return None
 
-    decoder = json.JSONDecoder(
-        strict=False,
-        object_pairs_hook=pairs,
-        parse_constant=constant,
-        parse_float=number,
-        parse_int=integer,
-    )
+
+_local = threading.local()
+
+
+def parse_lenient(text: str, start: int = 0) -> Parsed | None:
+    """The JSON value at ``start``; None when there is none, or it nests too deep to read."""
+    decoder: _LenientDecoder | None = getattr(_local, "decoder", None)
+    if decoder is None:
+        decoder = _local.decoder = _LenientDecoder()
+    decoder.repeated = frozenset()
+    decoder.no_numbers = 0
     try:
         value, end = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return Parsed(value, end, repeated, no_numbers)
+    return Parsed(value, end, decoder.repeated, decoder.no_numbers)
 
 
 def decode_text(raw: bytes, quality: QualityReport) -> str:

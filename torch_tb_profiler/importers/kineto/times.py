@@ -8,7 +8,7 @@ from the text.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ EXACT_US = 2.0**53 / 1000
 """Up to here a double of µs still tells nanoseconds apart."""
 
 MAX_US = (2**63 - 1) // 1000
+
+MAX_DIGITS = 20
+"""Far more digits before or behind the point than any time has."""
 
 BEYOND_NS = 2**63 - 1
 """Stands for a time too large to hold; its negative for one too small."""
@@ -47,7 +50,7 @@ def text_to_ns(text: str) -> int:
     """Microseconds in decimal text as nanoseconds; :data:`ABSENT` if that is no time."""
     try:
         number = Decimal(text.strip())
-    except (InvalidOperation, ValueError):
+    except (DecimalException, ValueError):
         return ABSENT
     return _decimal_to_ns(number)
 
@@ -55,9 +58,12 @@ def text_to_ns(text: str) -> int:
 def _decimal_to_ns(number: Decimal) -> int:
     if number.is_nan():
         return ABSENT
-    if abs(number) > MAX_US:
-        return BEYOND_NS if number > 0 else -BEYOND_NS
-    return int((number * 1000).to_integral_value())
+    if number.is_infinite() or number.adjusted() >= MAX_DIGITS:
+        return -BEYOND_NS if number.is_signed() else BEYOND_NS
+    if number.adjusted() < -MAX_DIGITS:
+        return 0
+    ns = int((number * 1000).to_integral_value())
+    return min(max(ns, -BEYOND_NS), BEYOND_NS)
 
 
 def value_to_ns(value: Any) -> int:
