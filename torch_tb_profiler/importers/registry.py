@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
 from torch_tb_profiler.importers import kineto
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.sniff import refuse_unless_json
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.storage.decompress import decompressed, in_background
@@ -41,7 +42,20 @@ def import_trace(
 
     unpacking = QualityReport()
     with closing(in_background(decompressed(counted(), unpacking.add))) as unpacked:
-        text = refuse_unless_json(utf8(unpacked, quality), name)
+        try:
+            text = refuse_unless_json(utf8(unpacked, quality), name)
+        except TraceFormatError as error:
+            if error.code == "empty_file" and unpacking.counts:
+                raise _unreadable(name) from None
+            raise
         columns = kineto.read(text, name=name, quality=quality, progress=report)
     columns.quality.merge(unpacking)
     return columns
+
+
+def _unreadable(name: str) -> TraceFormatError:
+    return TraceFormatError(
+        "gzip_unreadable",
+        f"{name} is a gzip file that is damaged from its start.",
+        "Copy or download it again and compare its size with the original.",
+    )

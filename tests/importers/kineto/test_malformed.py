@@ -123,8 +123,10 @@ def test_a_cut_file_keeps_its_whole_events(name: str, issues: dict[str, int]) ->
 
 
 def test_names_with_bad_bytes_and_backslashes(original: Rows) -> None:
-    names = {"non_utf8_name.json": (6, "aten::\ufffd\ufffdmm"),
-             "windows_backslash.json": (0, "C:\\Users\\me\\x.py(3): TorchDynamo Cache Lookup")}  # fmt: skip
+    names = {
+        "non_utf8_name.json": (6, "aten::\ufffd\ufffdmm"),
+        "windows_backslash.json": (0, "C:\\Users\\me\\x.py(3): TorchDynamo Cache Lookup"),
+    }
     issues = {"non_utf8_name.json": "bad_encoding", "windows_backslash.json": "backslash_repaired"}
     for file, (row, name) in names.items():
         columns = read_file(DERIVED / file)

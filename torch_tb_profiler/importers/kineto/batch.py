@@ -165,7 +165,8 @@ class _Maker:
         names = [event.name for event in events]
         if set(map(type, names)) <= {str}:
             return np.array([strings[name] for name in names], np.int32)
-        self.batch.quality.add("missing_name", names.count(None))
+        unnamed = sum(event.name is None and event.ph != "E" for event in events)
+        self.batch.quality.add("missing_name", unnamed)
         return text_codes([UNNAMED if name is None else name for name in names], strings)
 
     def _slices(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:

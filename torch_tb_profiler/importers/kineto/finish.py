@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import (
     UNKNOWN,
     category_without_word,
@@ -43,7 +44,7 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     tables = {name: merger.table(name) for name in TABLE_COLUMNS}
     strings = list(merger.strings)
     if np.any(tables["slices"][PHASE_COLUMN] != 0):
-        pair_begin_end(tables, quality)
+        pair_begin_end(tables, merger.strings.get(UNNAMED, -1), quality)
     del tables["slices"][PHASE_COLUMN]
     tracks = make_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])

@@ -12,11 +12,16 @@ from torch_tb_profiler.trace.quality import QualityReport
 BEGIN, END = 1, 2
 
 
-def pair_begin_end(tables: dict[str, Table], quality: QualityReport) -> None:
+def pair_begin_end(tables: dict[str, Table], unnamed_code: int, quality: QualityReport) -> None:
     """Give every B its duration and remove the E rows, in place.
 
     Pairs by a stack per track in order of time; an E closes the innermost open B of its name, or
     the innermost one when it has no name. A B that stays open ends with its track.
+
+    Args:
+        tables: All tables; the slices with their phase.
+        unnamed_code: The code of the name of events without one.
+        quality: Is told of Bs and Es without partner.
     """
     slices = tables["slices"]
     phase, start, track = slices[PHASE_COLUMN], slices["start_ns"], slices["track"]
@@ -31,7 +36,11 @@ def pair_begin_end(tables: dict[str, Table], quality: QualityReport) -> None:
         if phase[row] == BEGIN:
             open_rows.append(row)
             continue
-        begin = _match(open_rows, int(slices["name_code"][row]), slices)
+        name_code = int(slices["name_code"][row])
+        if name_code == unnamed_code and open_rows:
+            begin: int | None = open_rows.pop()
+        else:
+            begin = _match(open_rows, name_code, slices)
         if begin is None:
             quality.add("unmatched_end")
         else:

@@ -1,0 +1,96 @@
+"""Decompression: gzip under any name, whole, cut, damaged, in several members; plain as is."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.storage.decompress import OUTPUT_BYTES, decompressed, in_background
+
+TEXT = b"".join(b"%d," % number for number in range(50_000))
+
+
+def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+    for at in range(0, len(data), size):
+        yield data[at : at + size]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 1 << 20])
+def test_gzip_is_recognised_by_its_bytes(size: int) -> None:
+    issues: list[str] = []
+    data = gzip.compress(TEXT[:20_000]) + gzip.compress(TEXT[20_000:]) + b"\0" * 10
+
+    assert b"".join(decompressed(_pieces(data, size), issues.append)) == TEXT
+    assert issues == []
+
+
+@given(st.binary(max_size=50).filter(lambda data: not data.startswith(b"\x1f\x8b")))
+def test_plain_bytes_pass(data: bytes) -> None:
+    assert b"".join(decompressed(_pieces(data, 3))) == data
+
+
+@given(st.integers(2, len(gzip.compress(TEXT)) - 1))
+def test_a_cut_stream_gives_its_beginning(cut: int) -> None:
+    issues: list[str] = []
+
+    found = b"".join(decompressed([gzip.compress(TEXT)[:cut]], issues.append))
+
+    assert TEXT.startswith(found)
+    assert issues == ["gzip_truncated"]
+
+
+def test_a_damaged_stream_gives_what_stands_before() -> None:
+    issues: list[str] = []
+    data = bytearray(gzip.compress(TEXT))
+    data[-6] ^= 0xFF
+
+    found = b"".join(decompressed([bytes(data)], issues.append))
+
+    assert TEXT.startswith(found)
+    assert issues == ["gzip_corrupt"]
+
+
+def test_other_bytes_behind_the_stream_are_told() -> None:
+    issues: list[str] = []
+
+    assert b"".join(decompressed([gzip.compress(b"a") + b"junk"], issues.append)) == b"a"
+    assert issues == ["gzip_corrupt"]
+
+
+def test_pieces_are_bounded_whatever_the_ratio() -> None:
+    bomb = gzip.compress(b"\0" * (20 * OUTPUT_BYTES))
+
+    sizes = [len(piece) for piece in decompressed([bomb])]
+
+    assert sum(sizes) == 20 * OUTPUT_BYTES
+    assert max(sizes) <= OUTPUT_BYTES
+
+
+def test_background_keeps_order_and_raises_here() -> None:
+    def source() -> Iterator[bytes]:
+        yield from (b"%d" % number for number in range(100))
+        raise OSError("gone")
+
+    seen = []
+    with pytest.raises(OSError, match="gone"):
+        seen.extend(in_background(source(), depth=2))
+    assert not seen or seen[0] == b"0"
+
+    assert list(in_background((b"%d" % n for n in range(100)), depth=2)) == [
+        b"%d" % n for n in range(100)
+    ]
+
+
+def test_a_reader_that_stops_early_ends_the_thread() -> None:
+    before = threading.active_count()
+    reader = in_background((b"x" for _ in range(10**9)), depth=2)
+
+    assert next(reader) == b"x"
+    reader.close()
+
+    assert threading.active_count() == before
