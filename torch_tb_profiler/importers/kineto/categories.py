@@ -94,8 +94,9 @@ def category_without_word(name: str, on_device: bool) -> int:
 def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:
     """Turn the ranges the profiler names itself into their category, in place."""
     rows = np.flatnonzero(np.isin(category, [int(c) for c in RANGE_CATEGORIES]))
-    codes, inverse = np.unique(name_code[rows], return_inverse=True)
-    refined = np.array([range_category(strings[code]) for code in codes], np.int8)
-    if refined.size:
-        found = refined[inverse]
-        category[rows] = np.where(found == UNKNOWN, category[rows], found)
+    codes = name_code[rows]
+    by_code = np.full(len(strings), UNKNOWN, np.int8)
+    for code in np.flatnonzero(np.bincount(codes, minlength=len(strings))):
+        by_code[code] = range_category(strings[code])
+    found = by_code[codes]
+    category[rows] = np.where(found == UNKNOWN, category[rows], found)

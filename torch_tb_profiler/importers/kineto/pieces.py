@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 
-PIECE_BYTES = 8 << 20
+PIECE_BYTES = 4 << 20
+"""Measured best: events of a piece stay in the processor's cache; smaller ones cost calls."""
 MAX_HEADER_BYTES = 64 << 20
 MAX_TAIL_BYTES = 16 << 20
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from torch_tb_profiler.importers.kineto.structs import NOTHING
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -134,6 +135,8 @@ def list_text(raw: bytes) -> str | None:
 
 def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
     """Dictionary codes of undecoded lists in their one text form."""
+    if raws.count(NOTHING) == len(raws):
+        return np.full(len(raws), -1, np.int32)
     distinct = Interner()
     codes = np.array([distinct[raw] for raw in map(bytes, raws)], np.int32)
-    return _final_codes(distinct, strings, list_text)[codes] if raws else codes
+    return _final_codes(distinct, strings, list_text)[codes]
