@@ -54,6 +54,8 @@ function adopt(params: Params): void {
 /** Starts listening to the address; returns what stops it. */
 export function startUrlStore(): () => void {
   current = readAddress();
+  // Also in the frame's own address: that is where "back" comes back to.
+  writeOwn(current, false);
   copyToHost(current);
   const onOwnChange = () => adopt(parseFragment(window.location.hash));
   const onHostChange = () => {

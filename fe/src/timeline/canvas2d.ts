@@ -28,23 +28,23 @@ class CanvasRects implements RectRenderer {
     this.context.fillRect(0, 0, widthPx, heightPx);
   }
 
-  draw({ batch, scalePx, offsetPx, topPx, clipLeftPx, clipRightPx }: RectDraw): void {
+  draw({ batch, scalePx, offsetPx, topPx, clip }: RectDraw): void {
     const { context } = this;
     const { places, paints, marks } = batch;
-    if (batch.count === 0 || clipRightPx <= clipLeftPx) return;
+    const bottomPx = Math.min(clip.bottomPx, this.height);
     for (let index = 0; index < batch.count; index++) {
       const at = index * 4;
       const left = (places[at] ?? 0) * scalePx + offsetPx;
       let width = Math.max((places[at + 1] ?? 0) * scalePx + offsetPx - left, MIN_WIDTH_PX);
-      if (left > clipRightPx || left + width < clipLeftPx) continue;
+      if (left > clip.rightPx || left + width < clip.leftPx) continue;
       if (width > GAP_FROM_PX) width -= 1;
       const top = topPx + (places[at + 2] ?? 0);
       const height = (places[at + 3] ?? 0) - (places[at + 2] ?? 0);
-      if (top > this.height || top + height < 0) continue;
+      if (top + height > bottomPx + 1 || top + height < clip.topPx) continue;
       const dimmed = marks !== null && marks[index] === 0;
       const { full, idle } = this.style(paints, at, dimmed);
-      const shownLeft = Math.max(left, clipLeftPx);
-      const shownWidth = Math.min(left + width, clipRightPx) - shownLeft;
+      const shownLeft = Math.max(left, clip.leftPx);
+      const shownWidth = Math.min(left + width, clip.rightPx) - shownLeft;
       const filled = (height * (paints[at + 3] ?? 255)) / 255;
       if (filled < height) {
         context.fillStyle = idle;

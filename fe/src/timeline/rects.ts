@@ -22,9 +22,15 @@ export interface RectDraw {
   readonly scalePx: number;
   readonly offsetPx: number;
   readonly topPx: number;
-  /** Only between these pixels. */
-  readonly clipLeftPx: number;
-  readonly clipRightPx: number;
+  /** Only what lies in here is drawn: other tiles fill the rest of the track. */
+  readonly clip: Clip;
+}
+
+export interface Clip {
+  readonly leftPx: number;
+  readonly rightPx: number;
+  readonly topPx: number;
+  readonly bottomPx: number;
 }
 
 export type Rgb = readonly [number, number, number];

@@ -49,7 +49,7 @@ interface Held {
 
 /** Null where there is no WebGL2, or where it fails to start. */
 export function webglRenderer(canvas: HTMLCanvasElement): RectRenderer | null {
-  const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false, desynchronized: true });
+  const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false });
   if (gl === null) return null;
   const program = link(gl);
   if (program === null) return null;
@@ -102,11 +102,14 @@ class WebglRects implements RectRenderer {
     gl.uniform3f(uniforms.background, red, green, blue);
   }
 
-  draw({ batch, scalePx, offsetPx, topPx, clipLeftPx, clipRightPx }: RectDraw): void {
-    if (batch.count === 0 || clipRightPx <= clipLeftPx) return;
+  draw({ batch, scalePx, offsetPx, topPx, clip }: RectDraw): void {
     const { gl, uniforms, ratio } = this;
-    const left = Math.round(clipLeftPx * ratio);
-    gl.scissor(left, 0, Math.round(clipRightPx * ratio) - left, Math.ceil(this.height * ratio));
+    const left = Math.round(clip.leftPx * ratio);
+    const width = Math.round(clip.rightPx * ratio) - left;
+    const bottom = Math.round((this.height - Math.min(clip.bottomPx, this.height)) * ratio);
+    const height = Math.round((this.height - Math.max(clip.topPx, 0)) * ratio) - bottom;
+    if (batch.count === 0 || width <= 0 || height <= 0) return;
+    gl.scissor(left, bottom, width, height);
     gl.uniform2f(uniforms.time, scalePx, offsetPx);
     gl.uniform1f(uniforms.top, topPx);
     gl.uniform1f(uniforms.dimming, batch.marks === null ? 0 : 1 - DIMMED);

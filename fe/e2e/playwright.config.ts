@@ -1,0 +1,30 @@
+import { defineConfig } from "@playwright/test";
+
+/** Debian's Chromium; as root it runs only without its sandbox. The flags keep it from calling home. */
+export default defineConfig({
+  testDir: ".",
+  outputDir: "../test-results",
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  // Two cores: the servers need one of them.
+  workers: 1,
+  forbidOnly: process.env["CI"] !== undefined,
+  reporter: [["list"]],
+  use: {
+    viewport: { width: 1280, height: 900 },
+    colorScheme: "light",
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      chromiumSandbox: false,
+      args: [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+});

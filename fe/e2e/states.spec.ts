@@ -1,0 +1,74 @@
+/** Nothing there, broken, still being read, gone: each is said in words. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, test } from "./fixtures";
+import { serve } from "./servers";
+
+function folder(): string {
+  return mkdtempSync(join(tmpdir(), "profiler-states-"));
+}
+
+test("an empty folder shows how to make a trace", async ({ guarded: page }) => {
+  const server = await serve(folder());
+  await page.goto(server.url);
+  await expect(page.getByRole("heading", { name: "No profiler trace here yet" })).toBeVisible();
+  await expect(page.getByText("from torch.profiler import")).toBeVisible();
+  await server.stop();
+});
+
+test("a broken file is a card with file, cause and next step; the others work", async ({ guarded: page }) => {
+  const logdir = folder();
+  mkdirSync(join(logdir, "bad"));
+  mkdirSync(join(logdir, "good"));
+  writeFileSync(join(logdir, "bad", "w.pt.trace.json"), "<!doctype html><p>Please log in</p>");
+  const event = { ph: "X", cat: "cpu_op", name: "aten::add", pid: 1, tid: 1, ts: 1, dur: 10 };
+  writeFileSync(join(logdir, "good", "w.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents: [event] }));
+  const server = await serve(logdir);
+  await page.goto(`${server.url}#run=bad`);
+  const failed = page.getByRole("alert");
+  await expect(failed).toContainText("w.pt.trace.json");
+  await expect(failed).toContainText("Cause");
+  await expect(failed).toContainText("Next step");
+  await page.getByLabel("Run", { exact: true }).selectOption("good");
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  await server.stop();
+});
+
+test("while a trace is read the page says how far", async ({ guarded: page, standalone }) => {
+  const span = {
+    name: "1",
+    file: "w.pt.trace.json",
+    format: "kineto",
+    size_bytes: 40 * 1024 * 1024,
+    state: "parsing",
+    progress: 0.42,
+    mb_per_s: 120.4,
+    eta_s: 3,
+    error: null,
+  };
+  let reading = true;
+  await page.route("**/api/views?*", (route) =>
+    reading ? route.fulfill({ status: 202, json: { schema_version: 1, span } }) : route.continue(),
+  );
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
+  await expect(page.getByText("42 % of 40.00 MiB, 120 MB/s, 3 s left")).toBeVisible();
+  await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", "42");
+  reading = false;
+  await expect(page.locator('[data-fact="average_step_us"]')).toBeVisible();
+});
+
+test("a link to a run that is gone says so", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=gone`);
+  await expect(page.getByRole("alert")).toContainText("run “gone”");
+});
+
+test("a server that does not answer is said, and asked again", async ({ guarded: page, standalone }) => {
+  let down = true;
+  await page.route("**/api/runs", (route) => (down ? route.abort() : route.continue()));
+  await page.goto(standalone.url);
+  await expect(page.getByRole("alert")).toContainText("does not answer");
+  down = false;
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+});

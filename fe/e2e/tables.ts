@@ -1,0 +1,41 @@
+/** Reading tables and exports as a person would. */
+import { readFileSync } from "node:fs";
+
+import { expect, type FrameLocator, type Locator, type Page } from "@playwright/test";
+
+export type Place = Page | FrameLocator;
+
+/** The card of a table by its heading. */
+export function card(place: Place, title: string): Locator {
+  return place.getByRole("region", { name: title, exact: true });
+}
+
+/** The texts of the drawn rows in one column, by its place among the shown ones. */
+export async function columnTexts(table: Locator, place: number): Promise<string[]> {
+  return table.locator(".grid-body > .grid-row").evaluateAll(
+    (rows, index) => rows.map((row) => row.querySelectorAll(".grid-cell")[index]?.textContent ?? ""),
+    place,
+  );
+}
+
+/** The exact values of the drawn rows in one column, as hovering says them. */
+export async function exactValues(table: Locator, place: number): Promise<number[]> {
+  const titles = await table.locator(".grid-body > .grid-row").evaluateAll(
+    (rows, index) => rows.map((row) => row.querySelectorAll(".grid-cell")[index]?.getAttribute("title") ?? ""),
+    place,
+  );
+  return titles.map((title) => Number(title.replaceAll("\u202f", "").replace(/[^\d.eE-].*$/, "")));
+}
+
+export async function header(table: Locator, title: string): Promise<Locator> {
+  const found = table.getByRole("columnheader", { name: new RegExp(`^${title}`) });
+  await expect(found).toBeVisible();
+  return found;
+}
+
+/** Saves by the menu of a table and returns what was saved. */
+export async function exported(page: Page, table: Locator, item: string): Promise<{ name: string; text: string }> {
+  await table.getByRole("button", { name: "Export" }).click();
+  const [download] = await Promise.all([page.waitForEvent("download"), table.getByRole("button", { name: item }).click()]);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+}

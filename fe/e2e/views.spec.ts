@@ -1,0 +1,50 @@
+/** Every other view shows its charts and tables on a real trace. */
+import { card } from "./tables";
+import { expect, test } from "./fixtures";
+
+test("memory: curve, peak, composition, a range as selection", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
+  await expect(page.getByRole("img", { name: "Chart: Memory over time" }).locator("canvas")).toBeVisible();
+  await expect(page.locator('[data-fact="peak_allocated_bytes"]')).toHaveText("1.657 MiB");
+  for (const title of ["Memory by operator", "Memory events", "Peak memory", "Alive at the peak"]) {
+    await expect(card(page, title)).toBeVisible();
+  }
+});
+
+test("modules: the tree opens and closes, the flame graph widens", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
+  const table = card(page, "Modules");
+  const inner = table.getByTitle("Conv2d_0", { exact: true });
+  await expect(inner).toBeVisible();
+  await table.getByRole("row", { name: /Sequential_0/ }).getByRole("button", { name: "Close row" }).click();
+  await expect(inner).toHaveCount(0);
+  const box = page.locator(".flame-box", { hasText: "Block_1" });
+  const before = (await box.boundingBox())?.width ?? 0;
+  await box.click();
+  await expect.poll(async () => (await box.boundingBox())?.width ?? 0).toBeGreaterThan(before * 1.5);
+});
+
+test("distributed: workers side by side", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=distributed`);
+  for (const title of ["Computation and communication", "Transfer and wait"]) {
+    await expect(page.getByRole("img", { name: `Chart: ${title}` }).locator("canvas")).toBeVisible();
+  }
+  await expect(card(page, "Stragglers").getByRole("row")).toHaveCount(9);
+  await expect(card(page, "Devices")).toContainText("Tesla V100-SXM2-32GB");
+});
+
+test("compare: 0 against 2 loader workers names the data loader, and swaps", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0`);
+  await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("−30.91 ms");
+  await page.getByRole("button", { name: "Swap" }).click();
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("+30.91 ms");
+});
+
+test("a view without data is named and says why", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo`);
+  const missing = page.getByRole("navigation", { name: "Views" }).getByText("Kernels");
+  await expect(missing).toHaveAttribute("title", /no kernel/i);
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=kernels`);
+  await expect(page.getByRole("alert")).toContainText("nothing to show");
+});

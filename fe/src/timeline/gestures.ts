@@ -1,0 +1,149 @@
+/** Mouse, touch and wheel on the drawing surface, as movements of the stage and choices of the reader. */
+import { HEAD_PX, MINIMAP_PX, type Hover, type TimeRange } from "./scene";
+import type { Stage } from "./stage";
+import { spanNs } from "./viewport";
+
+export type DragMode = "range" | "pan";
+
+export interface GestureEvents {
+  /** A click on a box, or on nothing. */
+  readonly onPick: (hit: Hover | null) => void;
+  /** While and after a range is dragged. */
+  readonly onRange: (range: TimeRange, done: boolean) => void;
+  readonly dragMode: () => DragMode;
+}
+
+/** A pointer that moves less clicks. */
+const CLICK_PX = 4;
+const WHEEL_ZOOM = 0.0025;
+/** Pinching a touchpad comes as small wheel movements. */
+const PINCH_ZOOM = 0.012;
+const PINCH_BELOW = 40;
+const LINE_PX = 18;
+
+type Drag =
+  | { readonly kind: "range"; readonly fromNs: number }
+  | { readonly kind: "pan" }
+  | { readonly kind: "minimap" };
+
+interface Touch {
+  x: number;
+  y: number;
+}
+
+/** Starts listening; returns what stops it. */
+export function listenToGestures(area: HTMLElement, stage: Stage, events: GestureEvents): () => void {
+  const surface = stage.surface;
+  const pointers = new Map<number, Touch>();
+  let drag: Drag | null = null;
+  let start: Touch = { x: 0, y: 0 };
+  let isClick = false;
+
+  const placeOf = (event: MouseEvent): Touch => {
+    const box = surface.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+
+  const onDown = (event: PointerEvent) => {
+    if (event.button > 1) return;
+    const place = placeOf(event);
+    pointers.set(event.pointerId, place);
+    surface.setPointerCapture(event.pointerId);
+    start = place;
+    isClick = pointers.size === 1 && event.button === 0;
+    drag = dragFor(event, place, stage, events.dragMode());
+    if (drag.kind === "minimap") centreAt(stage, place.x);
+    if (event.button === 1) event.preventDefault();
+  };
+
+  const onMove = (event: PointerEvent) => {
+    const place = placeOf(event);
+    const before = pointers.get(event.pointerId);
+    if (before === undefined) { stage.pointAt(place.x, place.y); return; }
+    if (pointers.size === 2) {
+      pinch(stage, pointers, event.pointerId, place);
+      isClick = false;
+    } else if (!isClick || Math.hypot(place.x - start.x, place.y - start.y) > CLICK_PX) {
+      isClick = false;
+      if (drag !== null) move(stage, drag, before, place, events, false);
+    }
+    pointers.set(event.pointerId, place);
+  };
+
+  const onUp = (event: PointerEvent) => {
+    const place = placeOf(event);
+    if (!pointers.delete(event.pointerId) || drag === null) return;
+    if (isClick && drag.kind !== "minimap") {
+      if (place.y >= HEAD_PX) events.onPick(stage.hit(place.x, place.y));
+    } else if (!isClick && drag.kind === "range") move(stage, drag, place, place, events, true);
+    if (pointers.size === 0) drag = null;
+  };
+
+  const onWheel = (event: WheelEvent) => {
+    event.preventDefault();
+    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
+    const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
+    if (event.ctrlKey || event.metaKey) {
+      stage.zoom(Math.exp(dy * (Math.abs(dy) < PINCH_BELOW ? PINCH_ZOOM : WHEEL_ZOOM)), placeOf(event).x);
+    } else if (event.shiftKey) stage.pan(dx + dy);
+    else if (Math.abs(dx) > Math.abs(dy)) stage.pan(dx);
+    else stage.scrollTo(stage.scrollPx + dy);
+  };
+
+  const onLeave = () => stage.leave();
+  surface.addEventListener("pointerdown", onDown);
+  surface.addEventListener("pointermove", onMove);
+  surface.addEventListener("pointerup", onUp);
+  surface.addEventListener("pointercancel", onUp);
+  surface.addEventListener("pointerleave", onLeave);
+  area.addEventListener("wheel", onWheel, { passive: false });
+  return () => {
+    surface.removeEventListener("pointerdown", onDown);
+    surface.removeEventListener("pointermove", onMove);
+    surface.removeEventListener("pointerup", onUp);
+    surface.removeEventListener("pointercancel", onUp);
+    surface.removeEventListener("pointerleave", onLeave);
+    area.removeEventListener("wheel", onWheel);
+  };
+}
+
+function dragFor(event: PointerEvent, { x, y }: Touch, stage: Stage, mode: DragMode): Drag {
+  if (y < MINIMAP_PX) return { kind: "minimap" };
+  const onRuler = y < HEAD_PX;
+  const pans = event.pointerType === "touch" || event.shiftKey || event.button === 1 || mode === "pan";
+  return pans && !onRuler ? { kind: "pan" } : { kind: "range", fromNs: stage.timeAtPx(x) };
+}
+
+function move(stage: Stage, drag: Drag, before: Touch, now: Touch, events: GestureEvents, done: boolean): void {
+  if (drag.kind === "minimap") { centreAt(stage, now.x); return; }
+  if (drag.kind === "pan") {
+    stage.pan(before.x - now.x);
+    stage.scrollTo(stage.scrollPx + before.y - now.y);
+    return;
+  }
+  const atNs = stage.timeAtPx(Math.min(Math.max(0, now.x), stage.width));
+  events.onRange(rangeBetween(drag.fromNs, atNs, stage.durationNs), done);
+}
+
+/** Whole nanoseconds inside the trace, in order. */
+export function rangeBetween(oneNs: number, otherNs: number, durationNs: number): TimeRange {
+  const inside = (timeNs: number) => Math.min(Math.max(0, Math.round(timeNs)), durationNs);
+  return { startNs: inside(Math.min(oneNs, otherNs)), endNs: inside(Math.max(oneNs, otherNs)) };
+}
+
+function centreAt(stage: Stage, xPx: number): void {
+  const centre = (xPx / stage.width) * stage.durationNs;
+  const half = spanNs(stage.viewport) / 2;
+  stage.show({ startNs: centre - half, endNs: centre + half });
+}
+
+/** Two fingers: the moments under them stay under them. */
+function pinch(stage: Stage, pointers: ReadonlyMap<number, Touch>, moved: number, now: Touch): void {
+  const before = pointers.get(moved);
+  const other = [...pointers].find(([id]) => id !== moved)?.[1];
+  if (before === undefined || other === undefined) return;
+  const from = Math.max(10, Math.abs(before.x - other.x));
+  const to = Math.max(10, Math.abs(now.x - other.x));
+  stage.zoom(from / to, other.x);
+  stage.scrollTo(stage.scrollPx + (before.y - now.y) / 2);
+}

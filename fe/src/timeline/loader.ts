@@ -1,0 +1,214 @@
+/**
+ * Keeps the tiles of every track: asks for what is on screen and missing, one request at a time, and
+ * drops answers nobody waits for any more. Until a finer tile comes, the last ones are drawn.
+ */
+import { ApiError, apiUrl, type Query } from "../api/client";
+import type { Failure } from "../api/types";
+import type { ErrorAnswer, TimelineNamesAnswer } from "../generated/schema";
+import { decodeScreen, emptyBoxes, type Screen } from "./decode";
+import type { TrackRow } from "./layout";
+import { makeBatch } from "./paint";
+import type { RectBatch } from "./rects";
+import type { TrackTile } from "./tile";
+import { spanNs, type Viewport } from "./viewport";
+import { covers, windowFor, type Window } from "./window";
+
+export interface TrackTiles {
+  readonly fine: TrackTile | null;
+  /** One that shows the whole trace: the backdrop when a pan outruns the answers. */
+  readonly whole: TrackTile | null;
+}
+
+interface Asked {
+  readonly window: Window;
+  readonly rows: readonly TrackRow[];
+  readonly abort: AbortController;
+}
+
+export interface LoaderEvents {
+  readonly onTile: (tile: TrackTile) => void;
+  readonly onRelease: (batch: RectBatch) => void;
+  readonly onChange: () => void;
+}
+
+const NO_TILES: TrackTiles = { fine: null, whole: null };
+/** After an error, and while the trace is still being read. */
+const RETRY_MS = 800;
+/** Names asked for at once. */
+const NAMES_AT_ONCE = 500;
+/** A tile is replaced in the middle of a movement when it is this much coarser than the screen. */
+const TOO_COARSE = 3;
+
+export class TileLoader {
+  private readonly tiles = new Map<number, TrackTiles>();
+  private readonly names = new Map<number, string>();
+  private asked: Asked | null = null;
+  private retryAt = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private closed = false;
+  /** Why the last request failed; null when it did not. */
+  failure: Failure | null = null;
+
+  constructor(
+    private readonly trace: Query,
+    private readonly durationNs: number,
+    private readonly events: LoaderEvents,
+  ) {}
+
+  of(track: number): TrackTiles {
+    return this.tiles.get(track) ?? NO_TILES;
+  }
+
+  all(): TrackTile[] {
+    return [...this.tiles.values()].flatMap(({ fine, whole }) => [fine, whole].filter((tile) => tile !== null));
+  }
+
+  get busy(): boolean {
+    return this.asked !== null;
+  }
+
+  /** Whether what is on screen is there in the resolution of the screen. */
+  isComplete(viewport: Viewport, widthPx: number, rows: readonly TrackRow[]): boolean {
+    const window = windowFor(viewport, widthPx);
+    return this.asked === null && rows.every((row) => this.has(row, window));
+  }
+
+  /** Asks for what these rows miss in this viewport, unless that is under way. */
+  want(viewport: Viewport, widthPx: number, rows: readonly TrackRow[]): void {
+    if (this.closed || performance.now() < this.retryAt) return;
+    const window = windowFor(viewport, widthPx);
+    const missing = rows.filter((row) => !this.has(row, window));
+    if (missing.length === 0) return;
+    if (this.asked !== null) {
+      if (!isStale(this.asked.window, viewport, widthPx, this.durationNs)) return;
+      this.asked.abort.abort();
+    }
+    const asked: Asked = { window, rows: missing, abort: new AbortController() };
+    this.asked = asked;
+    void this.fetch(asked);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.asked?.abort.abort();
+    clearTimeout(this.timer);
+  }
+
+  private has(row: TrackRow, window: Window): boolean {
+    const tile = this.of(row.number).fine;
+    if (tile === null || tile.lanes < row.lanes) return false;
+    return tile.startNs === window.startNs && tile.endNs === window.endNs;
+  }
+
+  private async fetch(asked: Asked): Promise<void> {
+    const { window, rows, abort } = asked;
+    const url = apiUrl("timeline", {
+      ...this.trace,
+      start_ns: window.startNs,
+      end_ns: window.endNs,
+      width_px: window.widthPx,
+      tracks: rows.map(({ track, lanes }) => (lanes > 1 ? `${track.key}:0-${lanes - 1}` : `${track.key}:0`)).join(","),
+    });
+    try {
+      const body = await fetchBinary(url, abort.signal);
+      this.failure = null;
+      if (body === null) this.pause();
+      else this.take(decodeScreen(body), asked);
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      this.failure = error.failure;
+      this.pause();
+    } finally {
+      if (this.asked === asked) {
+        this.asked = null;
+        if (!this.closed) this.events.onChange();
+      }
+    }
+  }
+
+  private pause(): void {
+    this.retryAt = performance.now() + RETRY_MS;
+    this.timer = setTimeout(this.events.onChange, RETRY_MS);
+  }
+
+  private take({ head, nameCodes, parts }: Screen, { window, rows }: Asked): void {
+    head.names.forEach((name, row) => {
+      const code = nameCodes[row] ?? 0;
+      if (name === null) head.names[row] = this.names.get(code) ?? null;
+    });
+    for (const row of rows) {
+      const part = parts.get(row.number);
+      const boxes = part?.boxes ?? emptyBoxes();
+      const { startNs, endNs } = window;
+      const tile: TrackTile = {
+        startNs,
+        endNs,
+        pixelNs: head.pixel_ns,
+        boxes,
+        stairs: part?.stairs ?? null,
+        names: head.names,
+        nameCodes,
+        lanes: row.lanes,
+        batch: makeBatch(boxes, startNs, endNs),
+      };
+      this.events.onTile(tile);
+      this.put(row.number, tile);
+    }
+    void this.fetchNames(head.names, nameCodes);
+  }
+
+  private put(track: number, tile: TrackTile): void {
+    const before = this.of(track);
+    const whole = covers(tile, { startNs: 0, endNs: this.durationNs }, this.durationNs) ? tile : before.whole;
+    const after: TrackTiles = { fine: tile, whole };
+    this.tiles.set(track, after);
+    for (const old of new Set([before.fine, before.whole])) {
+      if (old !== null && old !== after.fine && old !== after.whole) this.events.onRelease(old.batch);
+    }
+  }
+
+  /** Names the server had no room for. */
+  private async fetchNames(names: (string | null)[], codes: Uint32Array): Promise<void> {
+    const missing = names.flatMap((name, row) => (name === null && codes[row] !== 0xffffffff ? [row] : [])).slice(0, NAMES_AT_ONCE);
+    if (missing.length === 0) return;
+    const asked = missing.map((row) => codes[row] ?? 0);
+    try {
+      const response = await fetch(apiUrl("timeline/names", { ...this.trace, codes: asked.join(",") }));
+      if (response.status !== 200 || this.closed) return;
+      const answer = (await response.json()) as TimelineNamesAnswer;
+      answer.names.forEach((name, index) => {
+        const [row, code] = [missing[index], asked[index]];
+        if (name === null || row === undefined || code === undefined) return;
+        names[row] = name;
+        this.names.set(code, name);
+      });
+    } catch {
+      return; // without them slices are drawn without text
+    }
+    for (const tile of this.all()) if (tile.names === names) this.events.onTile(tile);
+    this.events.onChange();
+  }
+}
+
+/** Whether the answer would be of no use when it comes: it lies elsewhere, or is far too coarse. */
+function isStale(asked: Window, viewport: Viewport, widthPx: number, durationNs: number): boolean {
+  const pixelNs = spanNs(viewport) / widthPx;
+  const askedPixelNs = spanNs(asked) / asked.widthPx;
+  return !covers(asked, viewport, durationNs) || askedPixelNs > pixelNs * TOO_COARSE;
+}
+
+/** The body, or null while the trace is still being read. */
+async function fetchBinary(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal });
+    if (response.ok) return response.status === 202 ? null : await response.arrayBuffer();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new ApiError({ code: "no_answer", message: "The server does not answer.", hint: "Is it still running? The page asks again by itself." }, 0);
+  }
+  const told = (await response.json().catch(() => null)) as ErrorAnswer | null;
+  const failure = told?.error ?? { code: `http_${response.status}`, message: `The server answered ${response.status}.`, hint: null };
+  throw new ApiError(failure, response.status);
+}

@@ -1,0 +1,102 @@
+/** Colours of boxes: by category or by name, with what is searched for standing out. */
+import type { TimelineCategoryPayload } from "../generated/schema";
+import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
+import { LANE_PX, PADDING_PX } from "./layout";
+import type { RectBatch, Rgb } from "./rects";
+import { NO_NAME, type Boxes, type TrackTile } from "./tile";
+
+/** Category key of the server → variable of the theme. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  operator: "--cat-cpu-exec",
+  python_operator: "--cat-cpu-exec",
+  optimizer: "--cat-cpu-exec",
+  dataloader: "--cat-dataloader",
+  runtime: "--cat-runtime",
+  kernel: "--cat-kernel",
+  memcpy: "--cat-memcpy",
+  memset: "--cat-memset",
+  communication: "--cat-communication",
+  merged_computation: "--cat-kernel",
+  merged_communication: "--cat-communication",
+  merged_overlap: "--cat-cpu-exec",
+  merged_idle: "--line",
+  step: "--bar",
+};
+const FALLBACK = "--cat-other";
+
+export function categoryVariable(key: string): string {
+  return VARIABLES[key] ?? FALLBACK;
+}
+
+/** Ranges and frames are grey like "other"; modules lean towards the operators they call. */
+export function categoryColor(key: string, palette: Palette): Rgb {
+  const color = palette.of(categoryVariable(key));
+  if (key === "module") return mix(color, palette.of("--cat-cpu-exec"), 0.4);
+  return key.startsWith("python_f") ? mix(color, palette.background, 0.35) : color;
+}
+
+/** Rows above each other leave a line of background between them. */
+const LANE_GAP_PX = 1;
+
+/** Geometry of the boxes of a tile; colours are filled in by {@link paintTile}. */
+export function makeBatch(boxes: Boxes, startNs: number, endNs: number): RectBatch {
+  const places = new Float32Array(boxes.count * 4);
+  const span = endNs - startNs;
+  for (let box = 0; box < boxes.count; box++) {
+    const top = PADDING_PX + (boxes.lane[box] ?? 0) * LANE_PX;
+    places[box * 4] = ((boxes.startNs[box] ?? 0) - startNs) / span;
+    places[box * 4 + 1] = ((boxes.endNs[box] ?? 0) - startNs) / span;
+    places[box * 4 + 2] = top;
+    places[box * 4 + 3] = top + LANE_PX - LANE_GAP_PX;
+  }
+  return { count: boxes.count, places, paints: new Uint8Array(boxes.count * 4), marks: null, version: 0 };
+}
+
+export interface Paints {
+  readonly palette: Palette;
+  readonly mode: ColorMode;
+  readonly categories: readonly TimelineCategoryPayload[];
+  /** Lower-case text that names must contain, or null. */
+  readonly search: string | null;
+}
+
+/** Fills in the colours; counts the batch's version up. */
+export function paintTile(tile: TrackTile, paints: Paints): void {
+  const { boxes, batch } = tile;
+  const { palette, mode, categories, search } = paints;
+  const base = categories.map(({ key }) => categoryColor(key, palette));
+  const byName = new Map<string, Rgb>();
+  for (let box = 0; box < boxes.count; box++) {
+    const category = boxes.category[box] ?? 0;
+    const row = boxes.name[box] ?? NO_NAME;
+    const name = row === NO_NAME ? null : (tile.names[row] ?? null);
+    const color = boxColor(category, name, base[category] ?? [128, 128, 128], palette, mode, byName);
+    batch.paints.set(color, box * 4);
+    // At least a line of colour: something ran there.
+    batch.paints[box * 4 + 3] = Math.max(20, Math.round((boxes.busy[box] ?? 1) * 255));
+  }
+  batch.marks = search === null ? null : marksOf(tile, search);
+  batch.version++;
+}
+
+function boxColor(category: number, name: string | null, base: Rgb, palette: Palette, mode: ColorMode, known: Map<string, Rgb>): Rgb {
+  if (name === null) return base;
+  const key = `${category} ${name}`;
+  let color = known.get(key);
+  if (color === undefined) {
+    color = mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
+    known.set(key, color);
+  }
+  return color;
+}
+
+function marksOf(tile: TrackTile, search: string): Uint8Array {
+  const matches = tile.names.map((name) => name?.toLowerCase().includes(search) ?? false);
+  return Uint8Array.from(tile.boxes.name, (row) => (row !== NO_NAME && matches[row] === true ? 1 : 0));
+}
+
+/** Whether the box is one that stands out, when something is searched for. */
+export function isMarked(tile: TrackTile, box: number): boolean {
+  return tile.batch.marks?.[box] === 1;
+}
+

@@ -1,0 +1,88 @@
+/** All that one frame is drawn from. */
+import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
+import type { Palette } from "./colors";
+import { laneTopPx, type Layout, type TrackRow } from "./layout";
+import type { TrackTiles } from "./loader";
+import type { TrackTile } from "./tile";
+import { pxOf, spanNs, type Viewport } from "./viewport";
+
+/** The overview of the whole trace, and below it the ruler. */
+export const MINIMAP_PX = 14;
+export const RULER_PX = 24;
+export const HEAD_PX = MINIMAP_PX + RULER_PX;
+
+export interface TimeRange {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** A box under the pointer. */
+export interface Hover {
+  readonly row: TrackRow;
+  readonly lane: number;
+  readonly tile: TrackTile;
+  /** Null over a counter. */
+  readonly box: number | null;
+  readonly timeNs: number;
+}
+
+export interface Scene {
+  readonly viewport: Viewport;
+  readonly durationNs: number;
+  /** Of the tracks, without their headers at the left. */
+  readonly widthPx: number;
+  /** With the ruler. */
+  readonly heightPx: number;
+  readonly scrollPx: number;
+  readonly layout: Layout;
+  /** The rows on screen. */
+  readonly rows: readonly TrackRow[];
+  readonly tilesOf: (track: number) => TrackTiles;
+  readonly palette: Palette;
+  readonly selected: TimelineSlicePayload | null;
+  readonly flows: readonly TimelineFlowPayload[];
+  readonly hits: readonly TimelineSlicePayload[];
+  readonly hover: Hover | null;
+  /** Chosen by dragging. */
+  readonly range: TimeRange | null;
+  /** The frame's selection, which every view follows. */
+  readonly selection: TimeRange | null;
+}
+
+/** A tile and the part of the screen it fills. */
+export interface Piece {
+  readonly tile: TrackTile;
+  readonly leftPx: number;
+  readonly rightPx: number;
+}
+
+/** The finest tile where it reaches, the backdrop left and right of it. */
+export function piecesOf({ fine, whole }: TrackTiles, viewport: Viewport, widthPx: number): Piece[] {
+  if (fine === null) return whole === null ? [] : [{ tile: whole, leftPx: 0, rightPx: widthPx }];
+  const leftPx = Math.min(Math.max(0, pxOf(viewport, fine.startNs, widthPx)), widthPx);
+  const rightPx = Math.min(Math.max(0, pxOf(viewport, fine.endNs, widthPx)), widthPx);
+  const pieces: Piece[] = [{ tile: fine, leftPx, rightPx }];
+  if (whole !== null && whole !== fine) {
+    pieces.push({ tile: whole, leftPx: 0, rightPx: leftPx }, { tile: whole, leftPx: rightPx, rightPx: widthPx });
+  }
+  return pieces.filter((piece) => piece.rightPx > piece.leftPx);
+}
+
+/** Top of a row on the screen, below the ruler's upper edge. */
+export function rowTopPx(scene: Scene, row: TrackRow): number {
+  return HEAD_PX + row.topPx - scene.scrollPx;
+}
+
+/** Where a slice is drawn, also when it is off screen; null when its track is folded away. */
+export function sliceRect(scene: Scene, slice: TimelineSlicePayload): { left: number; right: number; top: number; height: number } | null {
+  const row = scene.layout.tracks.find(({ track }) => track.key === slice.track);
+  if (row === undefined) return null;
+  const lane = Math.min(slice.lane, Math.max(0, row.lanes - 1));
+  const left = pxOf(scene.viewport, slice.start_ns, scene.widthPx);
+  const right = Math.max(pxOf(scene.viewport, slice.start_ns + slice.dur_ns, scene.widthPx), left + 1);
+  return { left, right, top: rowTopPx(scene, row) + laneTopPx(row, lane), height: row.lanePx - 1 };
+}
+
+export function pixelNs(scene: Scene): number {
+  return spanNs(scene.viewport) / Math.max(1, scene.widthPx);
+}

@@ -1,0 +1,417 @@
+/**
+ * The drawing surface: holds what is on screen, draws it when something changed, and asks for tiles.
+ * It stands outside React, so that a frame of a pan costs drawing and nothing else.
+ */
+import type { Query } from "../api/client";
+import type { Failure } from "../api/types";
+import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
+import { canvasRenderer } from "./canvas2d";
+import { readPalette, type ColorMode, type Palette } from "./colors";
+import { boxAt } from "./hit";
+import { LABEL_FONT, Labels } from "./labels";
+import { AS_PROPOSED, laneAt, layOut, rowAt, visibleTracks, type Folding, type Layout, type TrackRow } from "./layout";
+import { TileLoader } from "./loader";
+import type { Motion } from "./keys";
+import { drawOverlay } from "./overlay";
+import { paintTile } from "./paint";
+import type { RectRenderer } from "./rects";
+import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
+import { between, clampViewport, panBy, spanNs, timeAt, wholeTrace, zoomAt, pxOf, type Viewport } from "./viewport";
+import { webglRenderer } from "./webgl";
+
+export interface StageEvents {
+  /** Anything React shows may have changed: viewport, hover, loading, failure. */
+  readonly onChange: () => void;
+}
+
+/** What decides the picture beside the viewport. */
+export interface StageInputs {
+  readonly folding: Folding;
+  readonly mode: ColorMode;
+  readonly search: string | null;
+  readonly hits: readonly TimelineSlicePayload[];
+  readonly selected: TimelineSlicePayload | null;
+  readonly flows: readonly TimelineFlowPayload[];
+  readonly range: TimeRange | null;
+  readonly selection: TimeRange | null;
+}
+
+export const NO_INPUTS: StageInputs = {
+  folding: AS_PROPOSED,
+  mode: "category",
+  search: null,
+  hits: [],
+  selected: null,
+  flows: [],
+  range: null,
+  selection: null,
+};
+
+const TRANSITION_MS = 180;
+/** Held keys: factor and screens per second. */
+const ZOOM_PER_S = 5;
+const PAN_PER_S = 1.1;
+/** Neighbours above and below the screen that are asked for too. */
+const PREFETCH_PX = 200;
+const MAX_RATIO = 2;
+/** Longer pauses between frames would make held keys jump. */
+const LONGEST_FRAME_MS = 50;
+
+interface Transition {
+  readonly from: Viewport;
+  readonly to: Viewport;
+  readonly startMs: number;
+}
+
+export class Stage {
+  viewport: Viewport;
+  layout: Layout;
+  scrollPx = 0;
+  hover: Hover | null = null;
+  readonly durationNs: number;
+  readonly loader: TileLoader;
+
+  private inputs = NO_INPUTS;
+  private palette: Palette = readPalette();
+  private widthPx = 1;
+  private heightPx = 1;
+  private renderer: RectRenderer;
+  private rectCanvas: HTMLCanvasElement;
+  private readonly overlay = document.createElement("canvas");
+  private readonly labels: Labels;
+  private frame = 0;
+  private lastFrameMs = 0;
+  private transition: Transition | null = null;
+  private readonly motions = new Set<Motion>();
+  private motionAt = 0.5;
+  private readonly reducedMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+  /**
+   * @param host Gets the canvases; its size is theirs.
+   * @param heads The headers at the left, moved along when scrolled.
+   * @param plain Draws without WebGL.
+   */
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly heads: HTMLElement,
+    private readonly tracks: TimelineTracksAnswer,
+    trace: Query,
+    private readonly events: StageEvents,
+    plain: boolean,
+  ) {
+    this.durationNs = tracks.end_ns;
+    this.viewport = wholeTrace(this.durationNs);
+    this.layout = layOut(tracks.groups, tracks.tracks, AS_PROPOSED);
+    this.loader = new TileLoader(trace, this.durationNs, {
+      onTile: (tile) => paintTile(tile, this.paints()),
+      onRelease: (batch) => this.renderer.release(batch),
+      onChange: () => {
+        this.invalidate();
+        events.onChange();
+      },
+    });
+    [this.rectCanvas, this.renderer] = makeRenderer(plain);
+    this.host.append(this.rectCanvas, this.overlay);
+    const context = this.overlay.getContext("2d");
+    this.labels = new Labels((text) => {
+      if (context === null) return text.length * 6;
+      context.font = LABEL_FONT;
+      return context.measureText(text).width;
+    });
+    this.rectCanvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    this.rectCanvas.addEventListener("webglcontextrestored", () => {
+      this.renderer = webglRenderer(this.rectCanvas) ?? this.renderer;
+      this.invalidate();
+    });
+    this.resize();
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    this.loader.close();
+    this.renderer.dispose();
+    this.rectCanvas.remove();
+    this.overlay.remove();
+  }
+
+  get surface(): HTMLCanvasElement {
+    return this.overlay;
+  }
+
+  get width(): number {
+    return this.widthPx;
+  }
+
+  get height(): number {
+    return this.heightPx;
+  }
+
+  /** Room for tracks, without the ruler. */
+  get viewHeightPx(): number {
+    return Math.max(0, this.heightPx - HEAD_PX);
+  }
+
+  get isSettled(): boolean {
+    return this.transition === null && this.motions.size === 0 && this.loader.isComplete(this.viewport, this.widthPx, this.visibleRows());
+  }
+
+  update(inputs: StageInputs): void {
+    const before = this.inputs;
+    this.inputs = inputs;
+    if (before.folding !== inputs.folding) {
+      this.layout = layOut(this.tracks.groups, this.tracks.tracks, inputs.folding);
+      this.scrollTo(this.scrollPx);
+    }
+    if (before.mode !== inputs.mode || before.search !== inputs.search) this.repaint();
+    this.invalidate();
+  }
+
+  /** Reads the colours again, as after a change of theme. */
+  retheme(): void {
+    this.palette = readPalette();
+    this.repaint();
+    this.invalidate();
+  }
+
+  resize(): void {
+    this.widthPx = Math.max(1, this.host.clientWidth);
+    this.heightPx = Math.max(1, this.host.clientHeight);
+    const ratio = this.ratio();
+    setSize(this.overlay, this.widthPx, this.heightPx, ratio);
+    setSize(this.rectCanvas, this.widthPx, Math.max(1, this.viewHeightPx), ratio);
+    this.scrollTo(this.scrollPx);
+    this.invalidate();
+  }
+
+  invalidate(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame((now) => this.onFrame(now));
+  }
+
+  /** Goes there at once. */
+  show(viewport: Viewport): void {
+    this.transition = null;
+    this.viewport = clampViewport(viewport, this.durationNs);
+    this.moved();
+  }
+
+  /** Goes there so that the eye can follow, unless the reader wants no motion. */
+  glide(to: Viewport): void {
+    if (this.reducedMotion.matches) { this.show(to); return; }
+    this.transition = { from: this.viewport, to, startMs: performance.now() };
+    this.invalidate();
+  }
+
+  zoom(factor: number, atPx: number): void {
+    this.transition = null;
+    this.viewport = zoomAt(this.viewport, factor, atPx / this.widthPx, this.durationNs);
+    this.moved();
+  }
+
+  pan(px: number): void {
+    this.transition = null;
+    this.viewport = panBy(this.viewport, px / this.widthPx, this.durationNs);
+    this.moved();
+  }
+
+  scrollTo(px: number): void {
+    this.scrollPx = Math.min(Math.max(0, px), Math.max(0, this.layout.heightPx - this.viewHeightPx));
+    this.moved();
+  }
+
+  /** Brings a track (and a lane of it) into sight. */
+  scrollIntoSight(trackKey: string, lane: number): void {
+    const row = this.layout.tracks.find(({ track }) => track.key === trackKey);
+    if (row === undefined) return;
+    const top = row.topPx + Math.min(lane, row.lanes) * row.lanePx;
+    const bottom = top + 2 * row.lanePx;
+    if (top < this.scrollPx) this.scrollTo(top - row.lanePx);
+    else if (bottom > this.scrollPx + this.viewHeightPx) this.scrollTo(bottom - this.viewHeightPx + row.lanePx);
+  }
+
+  /** A key that acts while it is held; without motion it takes one step. */
+  startMotion(motion: Motion, atPx: number): void {
+    this.motionAt = atPx / this.widthPx;
+    if (this.reducedMotion.matches) { this.step(motion, 0.12); return; }
+    if (this.motions.size === 0) this.lastFrameMs = performance.now();
+    this.motions.add(motion);
+    this.transition = null;
+    this.invalidate();
+  }
+
+  endMotion(motion: Motion | null): void {
+    if (motion === null) this.motions.clear();
+    else this.motions.delete(motion);
+    this.events.onChange();
+  }
+
+  timeAtPx(xPx: number): number {
+    return timeAt(this.viewport, xPx, this.widthPx);
+  }
+
+  pxOfTime(timeNs: number): number {
+    return pxOf(this.viewport, timeNs, this.widthPx);
+  }
+
+  /** What lies at a place of the surface; null over the ruler, a group or nothing. */
+  hit(xPx: number, yPx: number): Hover | null {
+    if (yPx < HEAD_PX || yPx > this.heightPx) return null;
+    const row = rowAt(this.layout, yPx - HEAD_PX + this.scrollPx);
+    if (row?.kind !== "track") return null;
+    const pieces = piecesOf(this.loader.of(row.number), this.viewport, this.widthPx);
+    const tile = pieces.find((piece) => xPx >= piece.leftPx && xPx <= piece.rightPx)?.tile;
+    if (tile === undefined) return null;
+    const timeNs = this.timeAtPx(xPx);
+    const lane = laneAt(row, yPx - rowTopPx(this.scene(), row));
+    if (row.track.kind === "counter") return { row, lane, tile, box: null, timeNs };
+    const box = boxAt(tile.boxes, lane, timeNs, spanNs(this.viewport) / this.widthPx);
+    return box === null ? null : { row, lane, tile, box, timeNs };
+  }
+
+  pointAt(xPx: number, yPx: number): void {
+    const hover = this.hit(xPx, yPx);
+    const same = hover?.tile === this.hover?.tile && hover?.box === this.hover?.box && hover?.box != null;
+    this.hover = hover;
+    if (same) return;
+    this.invalidate();
+    this.events.onChange();
+  }
+
+  leave(): void {
+    if (this.hover === null) return;
+    this.hover = null;
+    this.invalidate();
+    this.events.onChange();
+  }
+
+  /** Draws now, for a picture; gives both layers, the rectangles lie below the ruler. */
+  layers(): { rects: HTMLCanvasElement; overlay: HTMLCanvasElement; ratio: number; palette: Palette } {
+    this.draw();
+    return { rects: this.rectCanvas, overlay: this.overlay, ratio: this.ratio(), palette: this.palette };
+  }
+
+  private ratio(): number {
+    return Math.min(window.devicePixelRatio || 1, MAX_RATIO);
+  }
+
+  private paints() {
+    return { palette: this.palette, mode: this.inputs.mode, categories: this.tracks.categories, search: this.inputs.search };
+  }
+
+  private repaint(): void {
+    for (const tile of new Set(this.loader.all())) paintTile(tile, this.paints());
+  }
+
+  private moved(): void {
+    this.invalidate();
+    this.events.onChange();
+  }
+
+  private visibleRows(marginPx = 0): TrackRow[] {
+    return visibleTracks(this.layout, this.scrollPx, this.scrollPx + this.viewHeightPx, marginPx);
+  }
+
+  private onFrame(nowMs: number): void {
+    this.frame = 0;
+    this.advance(nowMs);
+    this.draw();
+    this.loader.want(this.viewport, this.widthPx, this.wanted());
+    if (this.transition !== null || this.motions.size > 0) this.invalidate();
+  }
+
+  /** What is on screen and near it, and always the steps: hovering tells shares of them. */
+  private wanted(): TrackRow[] {
+    const rows = this.visibleRows(PREFETCH_PX);
+    const steps = this.layout.tracks.find(({ track }) => track.kind === "steps");
+    return steps === undefined || rows.includes(steps) ? rows : [steps, ...rows];
+  }
+
+  private advance(nowMs: number): void {
+    const elapsedMs = Math.min(Math.max(0, nowMs - this.lastFrameMs), LONGEST_FRAME_MS);
+    this.lastFrameMs = nowMs;
+    for (const motion of this.motions) this.step(motion, elapsedMs / 1000);
+    if (this.transition === null) return;
+    const { from, to, startMs } = this.transition;
+    const progress = Math.min(1, Math.max(0, (nowMs - startMs) / TRANSITION_MS));
+    this.viewport = between(from, to, 1 - (1 - progress) ** 3);
+    if (progress >= 1) this.transition = null;
+    this.events.onChange();
+  }
+
+  private step(motion: Motion, seconds: number): void {
+    const { durationNs } = this;
+    if (motion === "zoomIn") this.viewport = zoomAt(this.viewport, ZOOM_PER_S ** -seconds, this.motionAt, durationNs);
+    else if (motion === "zoomOut") this.viewport = zoomAt(this.viewport, ZOOM_PER_S ** seconds, this.motionAt, durationNs);
+    else this.viewport = panBy(this.viewport, (motion === "panLeft" ? -PAN_PER_S : PAN_PER_S) * seconds, durationNs);
+    this.moved();
+  }
+
+  private scene(): Scene {
+    const { viewport, durationNs, widthPx, heightPx, scrollPx, layout, palette, hover } = this;
+    const { selected, flows, hits, range, selection } = this.inputs;
+    return {
+      viewport,
+      durationNs,
+      widthPx,
+      heightPx,
+      scrollPx,
+      layout,
+      rows: this.visibleRows(),
+      tilesOf: (track) => this.loader.of(track),
+      palette,
+      hover,
+      selected,
+      flows,
+      hits,
+      range,
+      selection,
+    };
+  }
+
+  private draw(): void {
+    const scene = this.scene();
+    const ratio = this.ratio();
+    this.heads.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
+    this.renderer.begin(this.widthPx, Math.max(1, this.viewHeightPx), ratio, this.palette.background);
+    for (const row of scene.rows) this.drawTrack(scene, row);
+    const context = this.overlay.getContext("2d");
+    if (context !== null) drawOverlay(context, scene, this.labels, ratio);
+  }
+
+  private drawTrack(scene: Scene, row: TrackRow): void {
+    const topPx = rowTopPx(scene, row) - HEAD_PX;
+    for (const { tile, leftPx, rightPx } of piecesOf(this.loader.of(row.number), this.viewport, this.widthPx)) {
+      const offsetPx = pxOf(this.viewport, tile.startNs, this.widthPx);
+      const scalePx = pxOf(this.viewport, tile.endNs, this.widthPx) - offsetPx;
+      const clip = { leftPx, rightPx, topPx, bottomPx: topPx + row.heightPx - 1 };
+      this.renderer.draw({ batch: tile.batch, scalePx, offsetPx, topPx, clip });
+    }
+  }
+
+  get failure(): Failure | null {
+    return this.loader.failure;
+  }
+}
+
+function setSize(canvas: HTMLCanvasElement, widthPx: number, heightPx: number, ratio: number): void {
+  canvas.width = Math.round(widthPx * ratio);
+  canvas.height = Math.round(heightPx * ratio);
+  canvas.style.width = `${widthPx}px`;
+  canvas.style.height = `${heightPx}px`;
+}
+
+function makeRenderer(plain: boolean): [HTMLCanvasElement, RectRenderer] {
+  const canvas = document.createElement("canvas");
+  const fast = plain ? null : webglRenderer(canvas);
+  if (fast !== null) return mark(canvas, fast, "webgl");
+  // A canvas that has once given a WebGL context gives no other.
+  const other = document.createElement("canvas");
+  const slow = canvasRenderer(other);
+  if (slow === null) throw new Error("This browser cannot draw on a canvas.");
+  return mark(other, slow, "2d");
+}
+
+function mark(canvas: HTMLCanvasElement, renderer: RectRenderer, kind: string): [HTMLCanvasElement, RectRenderer] {
+  canvas.className = "tl-rects";
+  canvas.dataset["renderer"] = kind;
+  return [canvas, renderer];
+}
