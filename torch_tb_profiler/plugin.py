@@ -10,7 +10,8 @@ from tensorboard.plugins import base_plugin
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import App
-from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
+from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
+from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
 from torch_tb_profiler.storage.locations import is_url
 

@@ -20,7 +20,8 @@ from torch_tb_profiler.reports.payloads import PendingAnswer
 from torch_tb_profiler.server.errors import HttpError, status_of
 from torch_tb_profiler.server.payloads import span_payload
 from torch_tb_profiler.server.responses import error_response, json_response
-from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
+from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
+from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.server.static_files import page_response
 
 _LOGGER = logging.getLogger(__name__)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.loading.answering import answer, open_traces
-from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.answering import answer
 from torch_tb_profiler.loading.errors import RequestError, unknown
 from torch_tb_profiler.reports import csv
 from torch_tb_profiler.reports.chrome_trace import chrome_json
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import (
     AboutAnswer,
-    Face,
     RunsAnswer,
     TraceRef,
     ViewEntryPayload,
@@ -32,27 +27,15 @@ from torch_tb_profiler.server.responses import (
     json_response,
     streamed_response,
 )
+from torch_tb_profiler.server.site import WAIT_S, Route, Site, opened_trace
 from torch_tb_profiler.server.slice_details import slice_details
+from torch_tb_profiler.server.timeline_routes import timeline, timeline_part
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec, all_views
 from torch_tb_profiler.views.selection import SelectionError
 
-WAIT_S = 0.25
-"""A small trace is parsed in this time: the page gets its numbers without asking twice."""
-
 CSV_TYPE = "text/csv; charset=utf-8"
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What all routes know: the catalog, and which face of the product this is."""
-
-    catalog: Catalog
-    face: Face
-
-
-Route = Callable[[Site, Request, str], Response]
 
 
 def about(site: Site, request: Request, _rest: str) -> Response:
@@ -79,7 +62,7 @@ def runs(site: Site, request: Request, _rest: str) -> Response:
 
 def views(site: Site, request: Request, _rest: str) -> Response:
     """The views of a trace, and why the others are missing."""
-    file, trace = _trace(site, request)
+    file, trace = opened_trace(site, request)
     workers = list(site.catalog.workers(file.run, file.span).values())
     listed = [_view_entry(site, spec, trace, workers) for spec in all_views().values()]
     return json_response(request, ViewsAnswer(schema_version=SCHEMA_VERSION, views=listed))
@@ -106,7 +89,7 @@ def slice_(site: Site, request: Request, number: str) -> Response:
     """One event with its arguments, call stack and links."""
     if not (number.isascii() and number.isdigit() and len(number) <= 18):
         raise HttpError(400, "bad_parameter", f"{number[:40]!r} is no slice id (a whole number).")
-    file, trace = _trace(site, request)
+    file, trace = opened_trace(site, request)
     if int(number) >= trace.slices.height:
         message = f"There is no slice {number}; this trace has {trace.slices.height}."
         raise HttpError(404, "unknown_slice", message)
@@ -124,7 +107,7 @@ def download(site: Site, request: Request, _rest: str) -> Response:
 
 def perfetto(site: Site, request: Request, _rest: str) -> Response:
     """The selection as Chrome JSON with GPU counters, for Perfetto and other viewers."""
-    file, trace = _trace(site, request)
+    file, trace = opened_trace(site, request)
     selection = parameters.subject(request.args).selection
     try:
         pieces = chrome_json(trace, selection)
@@ -132,12 +115,6 @@ def perfetto(site: Site, request: Request, _rest: str) -> Response:
         raise RequestError("bad_parameter", str(error)) from error
     name = f"{file.run}_{file.worker}_{file.span}.json"
     return streamed_response(request, pieces, JSON_TYPE, file_name=name)
-
-
-def _trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
-    about_what = parameters.subject(request.args)
-    file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
-    return file, open_traces(site.catalog, [file], WAIT_S)[0]
 
 
 def _view_entry(
@@ -169,8 +146,9 @@ ROUTES: dict[str, Route] = {
     "views": views,
     "download": download,
     "perfetto": perfetto,
+    "timeline": timeline,
 }
 """Routes without a further part of the path."""
 
-PREFIX_ROUTES: dict[str, Route] = {"view": view, "slice": slice_}
-"""Routes followed by a name: ``/view/overview``, ``/slice/17``."""
+PREFIX_ROUTES: dict[str, Route] = {"view": view, "slice": slice_, "timeline": timeline_part}
+"""Routes followed by a name: ``/view/overview``, ``/slice/17``, ``/timeline/tracks``."""

@@ -12,7 +12,7 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS, standalone_app
-from torch_tb_profiler.server.routes import Site
+from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import is_folder
 from torch_tb_profiler.storage.errors import StorageError

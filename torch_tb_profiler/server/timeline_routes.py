@@ -1,0 +1,212 @@
+"""The routes of the timeline. Contract: ``docs/architecture.md``, "Timeline"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from werkzeug.wrappers import Request, Response
+
+from torch_tb_profiler.loading.errors import RequestError, UnknownError, unknown
+from torch_tb_profiler.reports.json import SCHEMA_VERSION
+from torch_tb_profiler.reports.payloads import TraceRef
+from torch_tb_profiler.reports.timeline_binary import timeline_bytes
+from torch_tb_profiler.reports.timeline_payloads import (
+    TimelineFlowPayload,
+    TimelineFlowsAnswer,
+    TimelineNamesAnswer,
+)
+from torch_tb_profiler.server import parameters
+from torch_tb_profiler.server.responses import data_response, json_response
+from torch_tb_profiler.server.site import Site, opened_trace, opened_workers
+from torch_tb_profiler.server.timeline_payloads import (
+    flow_payloads,
+    range_payload,
+    search_payload,
+    slice_payload,
+    slice_payload_or_none,
+    tracks_payload,
+)
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
+from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of, peers_of
+from torch_tb_profiler.views.timeline.index import Timeline
+from torch_tb_profiler.views.timeline.index import timeline as timeline_of
+from torch_tb_profiler.views.timeline.places import placed
+from torch_tb_profiler.views.timeline.range_summary import range_summary
+from torch_tb_profiler.views.timeline.screen import View
+from torch_tb_profiler.views.timeline.search import Found, codes_containing, find
+
+BINARY_TYPE = "application/octet-stream"
+MAX_WIDTH_PX = 4000
+MAX_TIME_NS = 2.0**60
+"""36 years: sums and differences of such times stay within 64 bits."""
+
+MAX_CODES = 500
+MAX_TRACKS_TEXT = 65_536
+"""Characters of ``tracks``: 4000 tracks with their lanes."""
+
+TimelinePart = Callable[[Site, Request], Response]
+
+
+def timeline(site: Site, request: Request, _rest: str) -> Response:
+    """One screen of the timeline, binary."""
+    made = timeline_of(opened_trace(site, request)[1])
+    width_px = parameters.count(request.args, "width_px")
+    if width_px is None or not 1 <= width_px <= MAX_WIDTH_PX:
+        raise RequestError("bad_parameter", f"width_px: needs a number from 1 to {MAX_WIDTH_PX}.")
+    start_ns, end_ns = _range(request, made)
+    tracks = request.args.get("tracks") or None
+    if tracks is not None and len(tracks) > MAX_TRACKS_TEXT:
+        raise RequestError("bad_parameter", f"tracks: {MAX_TRACKS_TEXT} characters are allowed.")
+    try:
+        choice = choose(made, tracks)
+    except ChoiceError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    data = timeline_bytes(made, choice, View(start_ns, end_ns, width_px))
+    return data_response(request, data, BINARY_TYPE)
+
+
+def timeline_part(site: Site, request: Request, name: str) -> Response:
+    """What goes with the screens, as JSON: ``/timeline/tracks`` and so on."""
+    if name not in PARTS:
+        raise unknown("route", f"timeline/{name}", [f"timeline/{part}" for part in PARTS])
+    return PARTS[name](site, request)
+
+
+def _tracks(site: Site, request: Request) -> Response:
+    file, trace = opened_trace(site, request)
+    ref = TraceRef(run=file.run, worker=file.worker, span=file.span)
+    return json_response(request, tracks_payload(timeline_of(trace), ref))
+
+
+def _names(site: Site, request: Request) -> Response:
+    trace = opened_trace(site, request)[1]
+    codes = (parameters.text(request.args, "codes") or "").split(",")
+    if len(codes) > MAX_CODES or not all(_is_number(code) for code in codes):
+        message = f"codes: needs up to {MAX_CODES} whole numbers with commas between."
+        raise RequestError("bad_parameter", message)
+    known = len(trace.strings)
+    names = [trace.text(int(code)) if int(code) < known else None for code in codes]
+    return json_response(request, TimelineNamesAnswer(schema_version=SCHEMA_VERSION, names=names))
+
+
+def _range_summary(site: Site, request: Request) -> Response:
+    made = timeline_of(opened_trace(site, request)[1])
+    start_ns, end_ns = _range(request, made)
+    summary = range_summary(made, start_ns, end_ns)
+    return json_response(request, range_payload(summary, start_ns, end_ns))
+
+
+def _search(site: Site, request: Request) -> Response:
+    made = timeline_of(opened_trace(site, request)[1])
+    query = parameters.text(request.args, "q")
+    code = parameters.count(request.args, "name_code")
+    from_slice = parameters.count(request.args, "from_slice")
+    if from_slice is not None:
+        _check_slice(made, from_slice)
+    from_ns = _time_ns(request, "from_ns")
+    if code is not None and code < len(made.trace.strings):
+        codes, query = np.array([code], np.int64), made.trace.text(code) or ""
+    elif query is not None:
+        codes = codes_containing(made.trace, query)
+    else:
+        raise RequestError("bad_parameter", "q: what to look for, or the name_code of a name.")
+    moment = None if from_ns is None else math.ceil(from_ns) + made.origin_ns
+    found = find(made.trace, codes, from_slice=from_slice, from_ns=moment)
+    return json_response(request, search_payload(made, query, found))
+
+
+def _flows(site: Site, request: Request) -> Response:
+    file, trace = opened_trace(site, request)
+    made = timeline_of(trace)
+    slice_id = parameters.count(request.args, "slice")
+    if slice_id is None:
+        raise RequestError("bad_parameter", "slice: needs the id of a slice.")
+    _check_slice(made, slice_id)
+    flows = flows_of(trace, slice_id)
+    peers = _peers(site, file, made, slice_id) if request.args.get("peers") == "1" else []
+    beside = _same_name(made, slice_id)
+    body = TimelineFlowsAnswer(
+        schema_version=SCHEMA_VERSION,
+        slice=slice_payload(placed(made, [slice_id])[0]),
+        flow_count=len(flows) + len(peers),
+        flows=[*peers, *flow_payloads(made, flows)][:MAX_FLOWS],
+        next=slice_payload_or_none(made, beside.following),
+        previous=slice_payload_or_none(made, beside.previous),
+    )
+    return json_response(request, body)
+
+
+def _same_name(made: Timeline, slice_id: int) -> Found:
+    code = made.trace.slices["name_code"][slice_id]
+    return find(made.trace, np.array([code], np.int64), from_slice=slice_id)
+
+
+def _peers(site: Site, file: SpanFile, made: Timeline, slice_id: int) -> list[TimelineFlowPayload]:
+    """Arrows to the same collective on other workers, those times moved so that all end together.
+
+    Workers whose file cannot be read are left out.
+    """
+    traces = opened_workers(site, file)
+    own = placed(made, [slice_id])[0]
+    arrows = []
+    for peer in peers_of(traces, file.worker, slice_id):
+        there = placed(timeline_of(traces[peer.worker]), [peer.slice])[0]
+        aligned = replace(there, start_ns=own.start_ns + own.dur_ns - there.dur_ns)
+        arrows.append(
+            TimelineFlowPayload(
+                kind="collective",
+                source=slice_payload(own),
+                target=slice_payload(aligned),
+                worker=peer.worker,
+            )
+        )
+    return arrows
+
+
+def _range(request: Request, made: Timeline) -> tuple[int, int]:
+    """Whole ns that hold ``start_ns`` to ``end_ns``; what is not given is that of the trace."""
+    start, end = _time_ns(request, "start_ns"), _time_ns(request, "end_ns")
+    start_ns = 0 if start is None else math.floor(start)
+    end_ns = made.end_ns + 1 if end is None else math.ceil(end)
+    if end_ns <= start_ns:
+        raise RequestError("bad_parameter", "end_ns must lie after start_ns.")
+    return start_ns, end_ns
+
+
+def _time_ns(request: Request, name: str) -> float | None:
+    value = parameters.text(request.args, name)
+    if value is None:
+        return None
+    try:
+        time_ns = float(value)
+    except ValueError:
+        time_ns = math.nan
+    if not abs(time_ns) <= MAX_TIME_NS:
+        message = f"{name}: {value[:40]!r} is no time in nanoseconds."
+        raise RequestError("bad_parameter", message)
+    return time_ns
+
+
+def _check_slice(made: Timeline, slice_id: int) -> None:
+    count = made.trace.slices.height
+    if slice_id >= count:
+        message = f"There is no slice {slice_id}; this trace has {count}."
+        raise UnknownError("unknown_slice", message)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10
+
+
+PARTS: dict[str, TimelinePart] = {
+    "tracks": _tracks,
+    "names": _names,
+    "range": _range_summary,
+    "search": _search,
+    "flows": _flows,
+}
+"""Last part of the path → what answers it."""

@@ -1,0 +1,64 @@
+"""What a slice of the timeline is: the categories of the model, with communication and the parts
+of merged tracks beside them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int8
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+
+
+class TimelineCategory(NamedTuple):
+    """A meaning of a category code."""
+
+    key: str
+    title: str
+
+
+_TITLES = {
+    Category.OPERATOR: "Operator",
+    Category.PYTHON_OPERATOR: "Python operator",
+    Category.ANNOTATION: "User range",
+    Category.STEP: "Step",
+    Category.DATALOADER: "DataLoader",
+    Category.OPTIMIZER: "Optimizer",
+    Category.MODULE: "Module",
+    Category.PYTHON_FUNCTION: "Python frame",
+    Category.RUNTIME: "Runtime",
+    Category.KERNEL: "Kernel",
+    Category.MEMCPY: "Memcpy",
+    Category.MEMSET: "Memset",
+    Category.DEVICE_ANNOTATION: "User range on the GPU",
+    Category.DEVICE_SYNC: "Synchronisation",
+    Category.DEVICE_OTHER: "Other device event",
+    Category.OVERHEAD: "Profiler overhead",
+    Category.SPAN: "Recording",
+    Category.HOST_OTHER: "Other host event",
+}
+
+COMMUNICATION = len(Category)
+"""Code of a kernel that moves data between devices (``views.kernel_kinds``)."""
+
+COMPUTATION, EXPOSED, OVERLAP, IDLE = range(COMMUNICATION + 1, COMMUNICATION + 5)
+"""Codes of the lanes of merged tracks."""
+
+CATEGORIES = (
+    *(TimelineCategory(category.name.lower(), _TITLES[category]) for category in Category),
+    TimelineCategory("communication", "Communication"),
+    TimelineCategory("merged_computation", "Computation"),
+    TimelineCategory("merged_communication", "Communication"),
+    TimelineCategory("merged_overlap", "Overlap"),
+    TimelineCategory("merged_idle", "Idle"),
+)
+"""Meaning of every code; the code is the place."""
+
+
+def slice_categories(trace: Trace) -> Int8:
+    """The code of every slice."""
+    codes: Int8 = trace.slices["category"].to_numpy().copy()
+    moving = kernel_kinds(trace).is_communication
+    codes[trace.device_work["slice"].to_numpy()[moving]] = COMMUNICATION
+    return codes

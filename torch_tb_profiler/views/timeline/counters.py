@@ -1,0 +1,181 @@
+"""The counters of the timeline: GPU use, memory, launch queue, and those found in the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.intervals import Intervals
+from torch_tb_profiler.views.memory_records import memory_records
+from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
+from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit, group_of_row
+from torch_tb_profiler.views.utilization import gpu_profiles
+
+_ALLOCATED = "Live allocations, as the allocator counted them."
+_RESERVED = "Held by the allocator, used or not."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counter:
+    """A track and the course of its value, times from the origin."""
+
+    track: TimelineTrack
+    group: Group
+    curve: Curve
+
+
+class _Title(NamedTuple):
+    title: str
+    help: str | None
+    unit: Unit | None
+
+
+_UTILIZATION = _Title(
+    "GPU utilization", "Share of the time in which at least one kernel ran.", "pct"
+)
+_EFFICIENCY = _Title(
+    "Est. SM efficiency",
+    "Estimated: mean of the blocks per SM of what ran, at most 1 at a time.",
+    "pct",
+)
+_QUEUE = _Title(
+    "Launch queue length",
+    "Device work that was launched and has not begun: from the start of the launching call to the "
+    "start of the work. Work whose launch is not in the trace is left out.",
+    "count",
+)
+
+
+def counters(trace: Trace, groups: Iterable[Group]) -> list[Counter]:
+    """All counters of ``trace``, those of one group together in their order.
+
+    Args:
+        trace: The trace.
+        groups: Headings there are; a counter that belongs under none brings its own.
+    """
+    known = {group.key: group for group in groups}
+    made = [*_gpu_counters(trace), *_memory_counters(trace, known), *_file_counters(trace, known)]
+    return [
+        replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
+        for counter in made
+    ]
+
+
+def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:
+    track = TimelineTrack(
+        key, what.title, "counter", group.key, help=what.help, lanes=1, unit=what.unit
+    )
+    return Counter(replace(track, device=group.device), group, curve)
+
+
+def device_group(trace: Trace, device: int) -> Group:
+    """The heading of a device."""
+    row: dict[str, object] = {"is_device": True, "device": device}
+    return group_of_row(row, dict(trace.devices.select("device", "name").iter_rows()))
+
+
+def _gpu_counters(trace: Trace) -> list[Counter]:
+    made = []
+    origin = trace.meta.start_ns
+    for device, profile in gpu_profiles(trace).items():
+        group = device_group(trace, device)
+        busy = _busy_curve(profile.busy, origin)
+        made.append(_counter(f"d{device}.utilization", _UTILIZATION, group, busy))
+        if profile.filled is not None:
+            edges, level = profile.filled.levels()
+            curve = MeanCurve.of_levels(edges - origin, level * 100)
+            key = f"d{device}.efficiency"
+            made.append(_counter(key, _EFFICIENCY, group, curve))
+        queue = _queue_curve(trace, device)
+        if queue is not None:
+            key = f"d{device}.queue"
+            made.append(_counter(key, _QUEUE, group, queue))
+    return made
+
+
+def _busy_curve(busy: Intervals, origin_ns: int) -> MeanCurve:
+    edges = np.column_stack(busy).reshape(-1) - origin_ns
+    return MeanCurve.of_levels(edges, np.tile((100.0, 0.0), len(busy.start_ns)))
+
+
+def _queue_curve(trace: Trace, device: int) -> StepCurve | None:
+    work = trace.device_work.filter(
+        (pl.col("device") == device) & pl.col("launch").is_not_null()
+    ).select("launch", "start_ns")
+    launched = trace.slices["start_ns"].gather(work["launch"]).to_numpy()
+    begun = work["start_ns"].to_numpy()
+    waits = begun > launched
+    if not waits.any():
+        return None
+    return StepCurve.of_ranges(
+        launched[waits] - trace.meta.start_ns, begun[waits] - trace.meta.start_ns
+    )
+
+
+def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
+    if not trace.memory.height:
+        return []
+    records = memory_records(trace)
+    processes = [group for group in known.values() if group.kind == "process"]
+    made = []
+    for number, device in enumerate(records.devices):
+        rows = np.flatnonzero((records.device == number) & records.has_totals)
+        at_device = f"d{device.id}"
+        if at_device in known and not device.label.startswith("CPU"):
+            group = known[at_device]
+        elif processes:
+            group = processes[0]
+        else:
+            group = Group("memory", "Memory", "process")
+        time = records.time_ns[rows] - trace.meta.start_ns
+        for name, values, help_ in (
+            ("allocated", records.allocated_bytes[rows], _ALLOCATED),
+            ("reserved", records.reserved_bytes[rows], _RESERVED),
+        ):
+            given = values != ABSENT
+            if not values[given].any():
+                continue  # not measured: allocators without a pool say 0 throughout
+            curve = StepCurve(time[given], values[given].astype(np.float64))
+            title = _Title(f"{device.label} memory {name}", help_, "bytes")
+            made.append(_counter(f"m{number}.{name}", title, group, curve))
+    return made
+
+
+def _file_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
+    if not trace.counters.height:
+        return []
+    rows = {row["track"]: row for row in trace.tracks.to_dicts()}
+    names = dict(trace.devices.select("device", "name").iter_rows())
+    made = []
+    parts = trace.counters.with_row_index("at").partition_by(
+        "track", "name_code", "series_code", maintain_order=True
+    )
+    for number, part in enumerate(parts):
+        row = rows.get(part["track"][0])
+        group = Group("counters", "Counters", "process")
+        if row is not None:
+            group = group_of_row(row, names)
+            group = known.get(group.key, group)
+        time, value = _finite(part, trace.meta.start_ns)
+        name = trace.text(part["name_code"][0]) or "counter"
+        series = trace.text(part["series_code"][0])
+        title = name if series in (None, "", name) else f"{name}: {series}"
+        if len(time):
+            what = _Title(title, None, None)
+            made.append(_counter(f"c{number}", what, group, StepCurve(time, value)))
+    return made
+
+
+def _finite(part: pl.DataFrame, origin_ns: int) -> tuple[Int64, Float64]:
+    """Times and values in order of time; what is no number is left out."""
+    value = part["value"].fill_null(np.nan).to_numpy()
+    time = part["time_ns"].to_numpy() - origin_ns
+    rows = np.flatnonzero(np.isfinite(value))
+    rows = rows[np.argsort(time[rows], kind="stable")]
+    return time[rows], value[rows]

@@ -1,0 +1,108 @@
+"""Values over time, cut into buckets: what one pixel shows of a counter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.views.timeline.extremes import Extremes
+
+
+class Points(NamedTuple):
+    """Buckets in which something changes, ascending, with the lowest, highest and last value in
+    each; the last holds until the next point. NaN is unknown."""
+
+    bucket: Int64
+    lowest: Float64
+    highest: Float64
+    last: Float64
+
+
+class Curve(Protocol):
+    """A value as a function of time."""
+
+    @property
+    def maximum(self) -> float | None:
+        """The largest value, None when there is none."""
+
+    def points(self, edges_ns: Int64) -> Points:
+        """The curve in the buckets ``[edges_ns[i], edges_ns[i + 1])``."""
+
+
+class StepCurve:
+    """A value that holds from each of its times to the next; unknown before the first.
+
+    Args:
+        time_ns: Times in order; of equal ones the last counts at the end.
+        value: Values, finite.
+    """
+
+    def __init__(self, time_ns: Int64, value: Float64) -> None:
+        self._time_ns = time_ns
+        self._value = value
+        self._extremes = Extremes(value)
+
+    @classmethod
+    def of_ranges(cls, start_ns: Int64, end_ns: Int64) -> StepCurve:
+        """How many of the ranges ``[start_ns[i], end_ns[i])`` are open."""
+        edges, where = np.unique(np.concatenate((start_ns, end_ns)), return_inverse=True)
+        change = np.concatenate((np.ones(len(start_ns)), -np.ones(len(end_ns))))
+        return cls(edges, np.cumsum(np.bincount(where.reshape(-1), change, len(edges))))
+
+    @property
+    def maximum(self) -> float | None:
+        """The largest value, None when there is none."""
+        return float(self._value.max()) if len(self._value) else None
+
+    def points(self, edges_ns: Int64) -> Points:
+        """See :class:`Curve`. A bucket's extremes include the value carried into it."""
+        place = np.searchsorted(self._time_ns, edges_ns, "left")
+        first, last = place[:-1], place[1:]
+        rows = np.flatnonzero((last > first) | (np.arange(len(first)) == 0))
+        first, last = first[rows], last[rows]
+        carried = np.where(first > 0, self._value[first - 1] if len(self._value) else 0, np.nan)
+        lowest, highest, final = carried.copy(), carried.copy(), carried.copy()
+        moved = last > first
+        low, high = self._extremes.of(first[moved], last[moved])
+        lowest[moved] = np.fmin(lowest[moved], low)
+        highest[moved] = np.fmax(highest[moved], high)
+        final[moved] = self._value[last[moved] - 1]
+        return Points(rows, lowest, highest, final)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanCurve:
+    """A value of which a bucket shows the mean; 0 outside its times.
+
+    Attributes:
+        edges_ns: When it changes, in order, as floats.
+        integral: Its integral up to each edge.
+        maximum: Its largest possible value.
+    """
+
+    edges_ns: Float64
+    integral: Float64
+    maximum: float | None = 100.0
+
+    @classmethod
+    def of_levels(cls, edges_ns: Int64, level: Float64) -> MeanCurve:
+        """A percentage that is ``level[i]`` from ``edges_ns[i]`` on, 0 from the last."""
+        areas = level[:-1] * np.diff(edges_ns)
+        integral = np.concatenate((np.zeros(min(1, len(edges_ns))), np.cumsum(areas)))
+        return cls(edges_ns.astype(np.float64), integral)
+
+    def points(self, edges_ns: Int64) -> Points:
+        """See :class:`Curve`; buckets of one mean in a row are one point."""
+        bounds = edges_ns.astype(np.float64)
+        if len(self.edges_ns):
+            area = np.diff(np.interp(bounds, self.edges_ns, self.integral))
+        else:
+            area = np.zeros(len(bounds) - 1)
+        mean = area / np.diff(bounds)
+        # What rounding leaves of nothing is nothing.
+        mean[mean < 1e-9] = 0.0
+        rows = np.flatnonzero(np.append(True, mean[1:] != mean[:-1]))
+        return Points(rows, mean[rows], mean[rows], mean[rows])

@@ -1,0 +1,59 @@
+"""Per GPU what all its streams did together: computation, communication, both, nothing.
+
+Computation is all device work that is not communication: kernels, copies and sets. Communication
+as in ``views.kernel_kinds``. Idle is what is neither, from the first slice of the trace to the
+last (MindSpore Insight's overlap analysis calls it "free").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.intervals import Intervals, complement, intersect, union, union_all
+from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+
+LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceTime:
+    """When one device did what; times of the trace."""
+
+    computation: Intervals
+    communication: Intervals
+    overlap: Intervals
+    idle: Intervals
+
+    @property
+    def lanes(self) -> tuple[Intervals, Intervals, Intervals, Intervals]:
+        """In the order of :data:`LANE_TITLES`."""
+        return self.computation, self.communication, self.overlap, self.idle
+
+
+def device_times(trace: Trace) -> dict[int, DeviceTime]:
+    """What every device with work did, by device id; made once."""
+    return trace.derived("timeline_device_times", lambda: _device_times(trace))
+
+
+def _device_times(trace: Trace) -> dict[int, DeviceTime]:
+    work = trace.device_work
+    device = work["device"].fill_null(-1).to_numpy()
+    start = work["start_ns"].to_numpy()
+    end = start + work["dur_ns"].to_numpy()
+    moving = kernel_kinds(trace).is_communication
+    times = {}
+    for number in np.unique(device[device >= 0]).tolist():
+        here = device == number
+        computation = union(start[here & ~moving], end[here & ~moving])
+        communication = union(start[here & moving], end[here & moving])
+        either = union_all(computation, communication)
+        times[number] = DeviceTime(
+            computation,
+            communication,
+            intersect(computation, communication),
+            complement(either, trace.meta.start_ns, trace.meta.end_ns),
+        )
+    return times

@@ -1,0 +1,73 @@
+"""Where slices are drawn: from slice ids to track, lane and time of the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSlice:
+    """One slice of the trace on the timeline; times in ns from the origin."""
+
+    id: int
+    name: str
+    category: int
+    track: str
+    lane: int
+    start_ns: int
+    dur_ns: int
+
+
+def placed(timeline: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlice]:
+    """Name, place and time of each of ``slice_ids``, which exist."""
+    ids = np.asarray(slice_ids, np.int64)
+    if not len(ids):
+        return []
+    trace, lanes = timeline.trace, timeline.lanes
+    lane_of, category_of = _homes(timeline)
+    lane = lane_of[ids].astype(np.int64)
+    rows = trace.slices[ids]
+    return [
+        PlacedSlice(
+            id=slice_id,
+            name=trace.text(name) or "",
+            category=category,
+            track=timeline.tracks[track].key,
+            lane=row,
+            start_ns=start - timeline.origin_ns,
+            dur_ns=dur,
+        )
+        for slice_id, name, category, track, row, start, dur in zip(
+            ids.tolist(),
+            rows["name_code"].to_list(),
+            category_of[ids].tolist(),
+            lanes.track[lane].tolist(),
+            lanes.row[lane].tolist(),
+            rows["start_ns"].to_list(),
+            rows["dur_ns"].to_list(),
+            strict=True,
+        )
+    ]
+
+
+def _homes(timeline: Timeline) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """Lane and category code of every slice; made when the first place is asked for."""
+    return timeline.trace.derived("timeline_homes", lambda: _make_homes(timeline))
+
+
+def _make_homes(timeline: Timeline) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    lanes = timeline.lanes
+    real = lanes.slice != NO_SLICE
+    lane = np.repeat(np.arange(len(lanes.track), dtype=np.int32), np.diff(lanes.first))
+    lane_of = np.empty(timeline.trace.slices.height, np.int32)
+    category_of = np.empty(timeline.trace.slices.height, np.int8)
+    lane_of[lanes.slice[real]] = lane[real]
+    category_of[lanes.slice[real]] = lanes.category[real]
+    return lane_of, category_of

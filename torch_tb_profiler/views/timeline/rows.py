@@ -1,0 +1,170 @@
+"""The lane of every slice inside its track: nesting depth, and lanes apart for what overlaps.
+
+Lanes are dense: those that no slice of the track uses are left out, so that a thread whose
+outermost ranges are steps (drawn on top) begins at its lane 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.lanes import flat_lanes
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.tracks import (
+    TREE_OF_CATEGORY,
+    Placement,
+    Tree,
+    track_of_slices,
+)
+
+_MAX_TABLE = 1 << 22
+"""Keys up to which counting is cheaper than sorting."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneOrder:
+    """The slices of all lanes, one lane after the other, each ordered by start.
+
+    Attributes:
+        order: Slice ids.
+        first: First place of each lane in ``order``, and the end.
+        track: Track number of each lane.
+        row: Place of each lane in its track.
+        overlap_from: Per track the first row for slices that overlap, or -1.
+        lanes: Per track how many lanes it has.
+    """
+
+    order: Int64
+    first: Int64
+    track: Int32
+    row: Int32
+    overlap_from: Int32
+    lanes: Int32
+
+
+def lane_order(trace: Trace, placement: Placement) -> LaneOrder:
+    """Put every slice into its lane.
+
+    Slices that would overlap others of their lane by more than the clock's resolution (a runtime
+    call and an operator that begins inside it) move to lanes of their own below.
+    """
+    places = _places(trace, placement)
+    ordered = _ordered(trace, places)
+    misplaced = _misplaced(trace, ordered)
+    if len(misplaced):
+        places.move_apart(trace, misplaced, below=int(places.overlap.max()) + 1)
+        ordered = _ordered(trace, places)
+    return ordered
+
+
+@dataclass(slots=True)
+class _Places:
+    """Per slice its track, the depth in its tree, and 0 or the number of the set of lanes it is in
+    because it overlaps others."""
+
+    track: Int32
+    overlap: Int32
+    depth: Int32
+    track_count: int
+
+    def move_apart(self, trace: Trace, ids: Int64, below: int) -> None:
+        """Give the slices ``ids`` lanes by their times alone, from ``below`` on."""
+        starts, durations = trace.slices["start_ns"].to_numpy(), trace.slices["dur_ns"].to_numpy()
+        ids = ids[np.lexsort((starts[ids], self.track[ids]))]
+        ends = starts[ids] + durations[ids]
+        lanes = flat_lanes(self.track[ids], starts[ids], ends, trace.meta.time_unit_ns)
+        self.overlap, self.depth = self.overlap.copy(), self.depth.copy()
+        self.overlap[ids] = below + lanes
+        self.depth[ids] = 0
+
+
+def _places(trace: Trace, placement: Placement) -> _Places:
+    slices = trace.slices
+    places = _Places(
+        track_of_slices(trace, placement),
+        slices["lane"].fill_null(0).to_numpy(),
+        slices["depth"].fill_null(0).to_numpy(),
+        len(placement.tracks),
+    )
+    # Slices without a tree have no depth; steps of several threads share one track.
+    tree = TREE_OF_CATEGORY[slices["category"].to_numpy()]
+    treeless = np.flatnonzero((tree == Tree.OTHER) | (tree == Tree.STEPS))
+    if len(treeless):
+        places.move_apart(trace, treeless, below=0)
+    return places
+
+
+def _ordered(trace: Trace, places: _Places) -> LaneOrder:
+    overlaps = int(places.overlap.max(initial=0)) + 1
+    depths = int(places.depth.max(initial=0)) + 1
+    lane, keys = _dense(places, overlaps, depths)
+    order = np.argsort(lane, kind="stable")
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(lane))))
+    track = (keys // (overlaps * depths)).astype(np.int32)
+    _sort_steps(trace, order, first)
+    begin = np.searchsorted(track, np.arange(places.track_count + 1))
+    row = (np.arange(len(keys)) - begin[track]).astype(np.int32)
+    apart = keys // depths % overlaps > 0
+    overlap_from = np.full(places.track_count, -1, np.int32)
+    overlap_from[track[apart][::-1]] = row[apart][::-1]
+    return LaneOrder(order, first, track, row, overlap_from, np.diff(begin).astype(np.int32))
+
+
+def _dense(places: _Places, overlaps: int, depths: int) -> tuple[npt.NDArray[Any], Int64]:
+    """Number of each slice's lane, in the smallest type, and what each lane stands for:
+    ``(track × overlaps + overlap) × depths + depth``, ascending."""
+    size = places.track_count * overlaps * depths
+    if size > _MAX_TABLE:
+        wide = (places.track.astype(np.int64) * overlaps + places.overlap) * depths + places.depth
+        keys, inverse = np.unique(wide, return_inverse=True)
+        return inverse.reshape(-1), keys
+    key = places.track * np.int32(overlaps * depths)
+    key += places.overlap * np.int32(depths)
+    key += places.depth
+    keys = np.flatnonzero(np.bincount(key, minlength=size))
+    # numpy sorts 16 bit integers by radix, ten times faster than wider ones.
+    table = np.zeros(size, np.uint16 if len(keys) < 2**16 else np.int64)
+    table[keys] = np.arange(len(keys))
+    return table[key], keys
+
+
+def _sort_steps(trace: Trace, order: Int64, first: Int64) -> None:
+    """Order the lanes of steps by start: their slices come from several rows of the trace."""
+    category = trace.slices["category"].to_numpy()
+    start = trace.slices["start_ns"].to_numpy()
+    for lane in range(len(first) - 1):
+        low, high = first[lane], first[lane + 1]
+        if category[order[low]] != Category.STEP:
+            return  # steps are on top
+        order[low:high] = order[low:high][np.argsort(start[order[low:high]], kind="stable")]
+
+
+def _misplaced(trace: Trace, ordered: LaneOrder) -> Int64:
+    """Ids of slices that begin before an earlier one of their lane ends."""
+    start = trace.slices["start_ns"].to_numpy()[ordered.order]
+    reach = lane_reach(start, trace.slices["dur_ns"].to_numpy()[ordered.order], ordered.first)
+    begins_early = start[1:] < reach[:-1] - trace.meta.time_unit_ns
+    begins_early[ordered.first[1:-1] - 1] = False
+    return ordered.order[1:][begins_early]
+
+
+def lane_reach(start_ns: Int64, dur_ns: Int64, first: Int64) -> Int64:
+    """Per slice of each lane the largest end up to it.
+
+    Args:
+        start_ns: Starts, lane by lane in order.
+        dur_ns: Durations, not negative.
+        first: First place of each lane, and the end.
+    """
+    reach: Int64 = start_ns + np.maximum(dur_ns, 0)
+    early = np.flatnonzero(reach[1:] < reach[:-1]) + 1
+    for lane in np.unique(np.searchsorted(first, early, "right") - 1).tolist():
+        stretch = reach[first[lane] : first[lane + 1]]
+        np.maximum.accumulate(stretch, out=stretch)
+    return reach

@@ -1,0 +1,208 @@
+"""What one screen shows of the lanes: wide slices whole, narrow neighbours merged.
+
+The parts of a lane are disjoint, so of the slices that start in a bucket only the last can be as
+wide as it: a few look-ups per bucket tell what is whole and what is merged, and how busy, without
+touching the slices between. The answer costs buckets, never events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.views.timeline.buckets import LanesInView, bucket_shifts, cell_allowance
+from torch_tb_profiler.views.timeline.index import Lanes
+from torch_tb_profiler.views.timeline.segments import enumerated, first_at_or_after
+
+MAX_LANES = 5000
+"""Lanes of one answer: 14 bytes each even when they are nearly empty."""
+
+SAMPLES = 8
+"""Slices that are looked at for the category of a merged stretch."""
+
+WHOLE_BYTES, MERGED_BYTES, LANE_BYTES = 23, 9, 21
+"""What each costs in the answer at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of time, in ns from the origin, and its width on the screen."""
+
+    start_ns: int
+    end_ns: int
+    width_px: int
+
+    @property
+    def pixel_ns(self) -> float:
+        """Time per pixel."""
+        return (self.end_ns - self.start_ns) / self.width_px
+
+    @property
+    def shift(self) -> int:
+        """Exponent of the widest bucket, a power of two of ns, that is no wider than a pixel."""
+        return max(0, int(np.floor(np.log2(max(self.pixel_ns, 1.0)))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screen:
+    """What is drawn of some lanes, lane by lane in order of time.
+
+    Attributes:
+        lane: Numbers of the lanes that have anything in the view.
+        shift: Exponent of each lane's bucket width.
+        whole: Places (of :class:`Lanes`) of the slices drawn whole.
+        whole_first: Per lane its first row in ``whole``, and the end.
+        bucket: Bucket of each merged stretch, counted from the one that holds the view's start.
+        count: How many slices it stands for.
+        busy_ns: Their busy time.
+        category: Category code of most of their time.
+        merged_first: As ``whole_first``.
+        coarse: Whether some lane has wider buckets than pixels, for the size of the answer.
+        lanes_left_out: Lanes with something in the view for which there was no room.
+    """
+
+    lane: Int64
+    shift: Int64
+    whole: Int64
+    whole_first: Int64
+    bucket: Int64
+    count: Int64
+    busy_ns: Int64
+    category: Int8
+    merged_first: Int64
+    coarse: bool
+    lanes_left_out: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Upper bound of what it takes in the answer."""
+        return (
+            WHOLE_BYTES * len(self.whole)
+            + MERGED_BYTES * len(self.bucket)
+            + LANE_BYTES * len(self.lane)
+        )
+
+
+def screen(lanes: Lanes, chosen: Int64, view: View, max_bytes: int) -> Screen:
+    """What ``view`` shows of the lanes ``chosen`` (numbers), in at most ``max_bytes``.
+
+    Where that is not enough for buckets of a pixel, the lanes with most in them get wider ones.
+    """
+    inside = _in_view(lanes, chosen, view)
+    left_out = max(0, len(inside.lane) - MAX_LANES)
+    inside = inside.first_lanes(MAX_LANES)
+    allowed = cell_allowance(inside, view.shift, max_bytes // MERGED_BYTES)
+    while True:
+        drawn = _drawn(lanes, inside, view, allowed, left_out)
+        if drawn.size_bytes <= max_bytes:
+            return drawn
+        if allowed > 1:
+            allowed = max(1, min(allowed - 1, int(0.9 * allowed * max_bytes / drawn.size_bytes)))
+        else:
+            fewer = max(1, int(0.9 * len(inside.lane) * max_bytes / drawn.size_bytes))
+            left_out += len(inside.lane) - fewer
+            inside = inside.first_lanes(fewer)
+
+
+def _in_view(lanes: Lanes, chosen: Int64, view: View) -> LanesInView:
+    low, high = lanes.first[chosen], lanes.first[chosen + 1]
+    start = np.full(len(chosen), view.start_ns, np.int64)
+    begun = first_at_or_after(lanes.start_ns, low, high, start)
+    end = first_at_or_after(lanes.start_ns, begun, high, np.full_like(start, view.end_ns))
+    before = np.maximum(begun - 1, 0)
+    reaches_in = (begun > low) & (lanes.end_ns(before) > view.start_ns)
+    filled = (end > begun) | reaches_in
+    return LanesInView(
+        chosen[filled], begun[filled], end[filled], reaches_in[filled], view.start_ns, view.end_ns
+    )
+
+
+def _drawn(
+    lanes: Lanes, inside: LanesInView, view: View, allowed: int, lanes_left_out: int
+) -> Screen:
+    shift = bucket_shifts(inside, view.shift, allowed)
+    first, last, of = _stretches(lanes, inside, shift)
+    bucket = (lanes.start_ns[first] >> shift[of]) - (view.start_ns >> shift[of])
+    final = last - 1
+    is_wide = lanes.busy_ns[last] - lanes.busy_ns[final] >= np.left_shift(1, shift[of])
+    narrow = last - first - is_wide
+    merged = narrow >= 2
+    # A wide slice is drawn whole, and so is a narrow one that is alone; the first of two can be one
+    # as the other is wide.
+    alone = narrow == 1
+    reaching = np.flatnonzero(inside.reaches_in)
+    whole = np.concatenate((inside.begun[reaching] - 1, first[alone], final[is_wide]))
+    whole_of = np.concatenate((reaching, of[alone], of[is_wide]))
+    order = np.lexsort((whole, whole_of))
+    end = (last - is_wide)[merged]
+    return Screen(
+        lane=inside.lane,
+        shift=shift,
+        whole=whole[order],
+        whole_first=_firsts(whole_of, len(inside.lane)),
+        bucket=bucket[merged],
+        count=narrow[merged],
+        busy_ns=lanes.busy_ns[end] - lanes.busy_ns[first[merged]],
+        category=_main_category(lanes, first[merged], end),
+        merged_first=_firsts(of[merged], len(inside.lane)),
+        coarse=bool((shift > view.shift).any()),
+        lanes_left_out=lanes_left_out,
+    )
+
+
+def _firsts(of: Int64, lane_count: int) -> Int64:
+    return np.append(0, np.cumsum(np.bincount(of, minlength=lane_count)))
+
+
+def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, Int64, Int64]:
+    """First and last place (not included) of the slices that start in one bucket, of every bucket
+    that is not empty, and the row of its lane in ``inside``; lane by lane in order of time."""
+    count = inside.end - inside.begun
+    buckets = inside.bucket_counts(shift)
+    few = np.flatnonzero(count <= buckets)
+    many = np.flatnonzero(count > buckets)
+    place, which = enumerated(inside.begun[few], inside.end[few])
+    of_few = few[which]
+    bucket = lanes.start_ns[place] >> shift[of_few]
+    opens = np.ones(len(place), np.bool_)
+    opens[1:] = (bucket[1:] != bucket[:-1]) | (of_few[1:] != of_few[:-1])
+    edge, which = enumerated(np.ones(len(many), np.int64), buckets[many])
+    of_many = many[which]
+    time = ((inside.start_ns >> shift[of_many]) + edge) << shift[of_many]
+    found = first_at_or_after(lanes.start_ns, inside.begun[of_many], inside.end[of_many], time)
+    first = np.concatenate((place[opens], inside.begun[many], found))
+    of = np.concatenate((of_few[opens], many, of_many))
+    order = np.lexsort((first, of))
+    first, of = first[order], of[order]
+    # Buckets in which nothing starts end where they begin, those at the end begin at its end.
+    last = np.append(first[1:], 0)
+    closes = np.append(of[1:] != of[:-1], True)
+    last[closes] = inside.end[of[closes]]
+    filled = last > first
+    return first[filled], last[filled], of[filled]
+
+
+def _main_category(lanes: Lanes, first: Int64, last: Int64) -> Int8:
+    """Category with most of the time of each ``[first[i], last[i])``, by evenly spread samples."""
+    count = last - first
+    step = np.arange(SAMPLES)
+    place = first[:, None] + np.where(
+        count[:, None] > SAMPLES, step * count[:, None] // SAMPLES, step
+    )
+    counts = place < last[:, None]
+    place = np.where(counts, place, first[:, None])
+    category = lanes.category[place]
+    # One ns more each, so that slices of no length count as well.
+    weight = (lanes.busy_ns[place + 1] - lanes.busy_ns[place] + 1) * counts
+    best = np.zeros(len(first), np.int8)
+    most = np.zeros(len(first), np.int64)
+    present: npt.NDArray[np.int64] = np.flatnonzero(np.bincount(category.reshape(-1)))
+    for code in present.tolist():
+        time = (weight * (category == code)).sum(axis=1)
+        better = time > most
+        best[better] = code
+        most[better] = time[better]
+    return best

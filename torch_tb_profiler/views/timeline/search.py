@@ -1,0 +1,113 @@
+"""Finding slices by name, and the next and previous one from a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+
+MAX_HITS = 2000
+"""Hits that are listed: more marks than that melt into one on any screen."""
+
+MAX_NAMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FoundName:
+    """A name that matches, its dictionary code, and how many slices have it."""
+
+    name: str
+    code: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search found.
+
+    Attributes:
+        count: All slices that match.
+        name_count: All names that match.
+        names: The most frequent names.
+        hits: Slice ids in order of (start, id), spread evenly over all hits when they are many.
+        following: The hit after the place asked about, None when there is none.
+        previous: The hit before it.
+        position: Hits up to and including the place; None when no place was given.
+    """
+
+    count: int
+    name_count: int
+    names: list[FoundName]
+    hits: Int64
+    following: int | None
+    previous: int | None
+    position: int | None
+
+
+def codes_containing(trace: Trace, text: str) -> Int64:
+    """Codes of the names of slices that contain ``text``, whatever the case."""
+    wanted = text.casefold()
+    used = np.flatnonzero(np.bincount(_names(trace)[_names(trace) >= 0], minlength=1))
+    matches = [code for code in used.tolist() if wanted in str(trace.strings[code]).casefold()]
+    return np.array(matches, np.int64)
+
+
+def find(
+    trace: Trace, codes: Int64, *, from_slice: int | None = None, from_ns: int | None = None
+) -> Found:
+    """The slices whose name has one of ``codes``.
+
+    Args:
+        trace: Where to look.
+        codes: Codes of names.
+        from_slice: The place to look around from: a slice (itself neither next nor previous).
+        from_ns: Or a moment, in trace time; a slice that starts then is next.
+    """
+    names = _names(trace)
+    wanted = np.zeros(len(trace.strings) + 1, np.bool_)
+    wanted[codes] = True
+    ids = np.flatnonzero(wanted[names])  # -1, no name, reads the last: never wanted
+    counts = np.bincount(names[ids], minlength=1)
+    frequent = (
+        codes[np.argsort(-counts[codes], kind="stable")][:MAX_NAMES] if len(ids) else codes[:0]
+    )
+    start = trace.slices["start_ns"].to_numpy()[ids]
+    order = np.argsort(start, kind="stable")
+    ids, start = ids[order], start[order]
+    spread = np.arange(min(len(ids), MAX_HITS)) * len(ids) // max(1, min(len(ids), MAX_HITS))
+    before, after = _around(trace, ids, start, from_slice, from_ns)
+    return Found(
+        count=len(ids),
+        name_count=len(codes),
+        names=[
+            FoundName(trace.text(code) or "", code, int(counts[code])) for code in frequent.tolist()
+        ],
+        hits=ids[spread],
+        following=int(ids[after]) if after is not None and after < len(ids) else None,
+        previous=int(ids[before - 1]) if before is not None and before > 0 else None,
+        position=after,
+    )
+
+
+def _around(
+    trace: Trace, ids: Int64, start: Int64, from_slice: int | None, from_ns: int | None
+) -> tuple[int | None, int | None]:
+    """How many hits lie before a place, and how many up to it, in order of (start, id)."""
+    if from_slice is not None:
+        time = trace.slices["start_ns"][from_slice]
+        low, high = np.searchsorted(start, time, "left"), np.searchsorted(start, time, "right")
+        before = int(low + np.searchsorted(ids[low:high], from_slice, "left"))
+        at = int(before < high and ids[before] == from_slice)
+        return before, before + at
+    if from_ns is not None:
+        before = int(np.searchsorted(start, from_ns, "left"))
+        return before, before
+    return None, None
+
+
+def _names(trace: Trace) -> Int64:
+    names: Int64 = trace.slices["name_code"].to_numpy()
+    return names

@@ -1,0 +1,237 @@
+"""The tracks of the timeline from top to bottom, and in which of them each slice lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.categories import (
+    DEVICE_WORK_CATEGORIES,
+    NODE_CATEGORIES,
+    PYTHON_CATEGORIES,
+    Category,
+)
+from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.model import Trace
+
+TrackKind = Literal[
+    "steps",
+    "merged",
+    "counter",
+    "annotations",
+    "device_stream",
+    "operators",
+    "python",
+    "runtime",
+    "other",
+]
+GroupKind = Literal["trace", "process", "device"]
+Unit = Literal["pct", "bytes", "count"]
+
+
+class Tree(IntEnum):
+    """The slices of one row of the trace that are drawn apart; the order is from top to bottom."""
+
+    STEPS = 0
+    DEVICE_ANNOTATIONS = 1
+    WORK = 2
+    NODES = 3
+    PYTHON = 4
+    OTHER = 5
+
+
+TREE_COUNT = len(Tree)
+_NAMES = {
+    Tree.DEVICE_ANNOTATIONS: "annotations",
+    Tree.WORK: "work",
+    Tree.NODES: "operators",
+    Tree.PYTHON: "python",
+    Tree.OTHER: "other",
+}
+
+
+def _tree_of_category() -> Int32:
+    tree = np.full(len(Category), Tree.OTHER, np.int32)
+    tree[list(NODE_CATEGORIES)] = Tree.NODES
+    tree[[Category.RUNTIME]] = Tree.NODES
+    tree[list(PYTHON_CATEGORIES)] = Tree.PYTHON
+    tree[list(DEVICE_WORK_CATEGORIES)] = Tree.WORK
+    tree[[Category.DEVICE_ANNOTATION]] = Tree.DEVICE_ANNOTATIONS
+    tree[[Category.STEP]] = Tree.STEPS
+    return tree
+
+
+TREE_OF_CATEGORY = _tree_of_category()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A process, a device, or the trace itself: a heading of the timeline."""
+
+    key: str
+    title: str
+    kind: GroupKind
+    device: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineTrack:
+    """One row of the timeline; see ``docs/architecture.md``, "Timeline".
+
+    Attributes:
+        row: The row of the trace it stands for, None for made-up ones.
+        tree: Which of that row's slices it shows.
+    """
+
+    key: str
+    title: str
+    kind: TrackKind
+    group: str
+    subtitle: str | None = None
+    help: str | None = None
+    row: int | None = None
+    tree: Tree | None = None
+    lanes: int = 0
+    lane_titles: tuple[str, ...] | None = None
+    overlap_from: int | None = None
+    slices: int = 0
+    collapsed: bool = False
+    communication: bool = False
+    device: int | None = None
+    unit: Unit | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Groups and tracks in display order, and the tracks of slices.
+
+    Attributes:
+        groups: Headings, from top to bottom.
+        tracks: Tracks that hold slices, from top to bottom.
+        number: Track number of ``row × TREE_COUNT + tree``; -1 where there is none. Steps of all
+            rows are in track 0.
+    """
+
+    groups: list[Group]
+    tracks: list[TimelineTrack]
+    number: Int32
+
+
+@dataclass(slots=True)
+class _Placing:
+    groups: dict[str, Group] = field(default_factory=dict)
+    tracks: list[TimelineTrack] = field(default_factory=list)
+
+
+STEPS_GROUP = Group("trace", "Trace", "trace")
+
+
+def place_tracks(trace: Trace) -> Placement:
+    """The tracks that hold slices of ``trace``."""
+    counts = _slices_by_category(trace)
+    rows = trace.tracks.sort("sort_index").to_dicts()
+    names = dict(trace.devices.select("device", "name").iter_rows())
+    placing = _Placing()
+    steps = int(counts[:, Category.STEP].sum())
+    if steps:
+        placing.groups["trace"] = STEPS_GROUP
+        placing.tracks.append(TimelineTrack("steps", "Steps", "steps", "trace", slices=steps))
+    for row in rows:
+        of_row = counts[row["track"]]
+        in_tree = np.bincount(TREE_OF_CATEGORY, of_row, TREE_COUNT).astype(np.int64)
+        if not in_tree[Tree.STEPS + 1 :].any():
+            continue
+        group = group_of_row(row, names)
+        placing.groups.setdefault(group.key, group)
+        for tree in list(Tree)[1:]:
+            if in_tree[tree]:
+                only_runtime = in_tree[tree] == of_row[Category.RUNTIME]
+                track = _track(row, tree, group, runtime=bool(only_runtime))
+                placing.tracks.append(replace(track, slices=int(in_tree[tree])))
+    groups = list(placing.groups.values())
+    order = {group.key: position for position, group in enumerate(groups)}
+    tracks = sorted(placing.tracks, key=lambda track: order[track.group])
+    return Placement(groups, tracks, _numbers(tracks, trace))
+
+
+def _slices_by_category(trace: Trace) -> Int64:
+    """Slices per (row of the trace, category)."""
+    rows = max(trace.tracks.height, 1)
+    size = len(Category)
+    key = trace.slices["track"].to_numpy() * np.int32(size) + trace.slices["category"].to_numpy()
+    return np.bincount(key, minlength=rows * size).reshape(rows, size)
+
+
+def _numbers(tracks: list[TimelineTrack], trace: Trace) -> Int32:
+    number = np.full(max(trace.tracks.height, 1) * TREE_COUNT, -1, np.int32)
+    for position, track in enumerate(tracks):
+        if track.kind == "steps":
+            number[Tree.STEPS :: TREE_COUNT] = position
+        elif track.row is not None and track.tree is not None:
+            number[track.row * TREE_COUNT + track.tree] = position
+    return number
+
+
+def group_of_row(row: dict[str, object], device_names: dict[int, str | None]) -> Group:
+    """The heading above one row of ``trace.tracks``."""
+    device = row["device"]
+    if row["is_device"] and isinstance(device, int):
+        name = device_names.get(device)
+        return Group(
+            f"d{device}", f"GPU {device}" + (f" ({name})" if name else ""), "device", device
+        )
+    process, label, pid = row["process_name"], row["process_label"], row["pid"]
+    title = " ".join(str(part) for part in (process, pid) if part) or "Process"
+    return Group(f"p{pid}", title + (f" ({label})" if label else ""), "process")
+
+
+def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -> TimelineTrack:
+    on_device = group.kind == "device"
+    number = row["track"]
+    kinds: dict[Tree, TrackKind] = {
+        Tree.DEVICE_ANNOTATIONS: "annotations",
+        Tree.WORK: "device_stream",
+        Tree.NODES: "runtime" if runtime else "operators",
+        Tree.PYTHON: "python",
+        Tree.OTHER: "other",
+    }
+    subtitles = {
+        Tree.DEVICE_ANNOTATIONS: "user ranges on the GPU",
+        Tree.WORK: None,
+        Tree.NODES: "runtime calls" if runtime else None,
+        Tree.PYTHON: "python frames",
+        Tree.OTHER: "synchronisation and others" if on_device else "profiler and others",
+    }
+    stream, thread, tid = row["stream"], row["thread_name"], row["tid"]
+    if on_device:
+        title = str(thread or "").strip() or f"stream {stream if stream is not None else tid}"
+    else:
+        title = str(thread or "").strip() or f"thread {tid}"
+    return TimelineTrack(
+        key=f"t{number}.{_NAMES[tree]}",
+        title=title,
+        subtitle=subtitles[tree],
+        kind=kinds[tree],
+        group=group.key,
+        row=number if isinstance(number, int) else None,
+        tree=tree,
+        collapsed=tree in (Tree.PYTHON, Tree.OTHER),
+        device=group.device,
+    )
+
+
+def track_of_slices(trace: Trace, placement: Placement, chosen: Int64 | None = None) -> Int32:
+    """Track number of every slice, or of the ``chosen`` ids."""
+    rows, categories = trace.slices["track"], trace.slices["category"]
+    if chosen is not None:
+        ids = pl.Series(chosen)
+        rows, categories = rows.gather(ids), categories.gather(ids)
+    key = rows.to_numpy() * np.int32(TREE_COUNT)
+    key += TREE_OF_CATEGORY[categories.to_numpy()]
+    found: Int32 = placement.number[key]
+    return found
