@@ -121,7 +121,7 @@ def test_traces_that_appear_later_make_it_active(tmp_path: Path, write_trace: Wr
 
 
 def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_module, "_scan_places", lambda _places: time.sleep(3))
+    monkeypatch.setattr(catalog_module, "_scan_places", lambda *_: time.sleep(3))
     started_s = time.monotonic()
     plugin = TorchProfilerPlugin(context(str(tmp_path)))
     assert [plugin.is_active() for _ in range(3)] == [False] * 3

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,7 +178,7 @@ def test_a_logdir_that_appears_later(tmp_path: Path, write_trace: Writer) -> Non
 
 
 def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def slow(_places: object) -> None:
+    def slow(*_: object) -> None:
         time.sleep(1.0)
 
     monkeypatch.setattr(catalog_module, "_scan_places", slow)
@@ -192,9 +193,9 @@ def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: P
     scans: list[float] = []
     scan = catalog_module._scan_places
 
-    def counted(places: tuple[Place, ...]) -> object:
+    def counted(*arguments: Any) -> object:
         scans.append(time.monotonic())
-        return scan(places)
+        return scan(*arguments)
 
     monkeypatch.setattr(catalog_module, "_scan_places", counted)
     catalog = make_catalog(logdir, rescan_s=3600)

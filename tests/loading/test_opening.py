@@ -4,7 +4,10 @@ and half-written entries; many openers at once; errors that name the file; progr
 
 from __future__ import annotations
 
+import gzip
 import os
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -97,18 +100,57 @@ def test_openers_at_the_same_time(tmp_path: Path, samples: Path) -> None:
     assert open_file(location, cache=cache).slices.equals(traces[0].slices)
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_kept(
+def test_a_file_that_changes_while_it_is_read_is_read_again(
     tmp_path: Path, write_trace: Writer
 ) -> None:
+    file = write_trace(tmp_path / "w.pt.trace.json", ("old",))
+    cache = CacheFolder(tmp_path / "cache")
+    changes = [("new", "newer")]
+
+    def change(_done_bytes: int, _size_bytes: int) -> None:
+        if changes:
+            write_trace(file, changes.pop())
+
+    trace = open_file(open_location(str(file)), cache=cache, progress=change)
+    assert trace.slices.height == 2
+    wait_until_cached()
+    assert len(entries(cache)) == 1
+    assert open_file(open_location(str(file)), cache=cache).slices.height == 2
+
+
+def test_a_file_that_never_stops_changing_is_refused(tmp_path: Path, write_trace: Writer) -> None:
     file = write_trace(tmp_path / "w.pt.trace.json", ("a",))
     cache = CacheFolder(tmp_path / "cache")
 
     def change(_done_bytes: int, _size_bytes: int) -> None:
         os.utime(file, ns=(1, 1))
 
-    open_file(open_location(str(file)), cache=cache, progress=change)
+    with pytest.raises(OpenError, match="changed while it was read") as caught:
+        open_file(open_location(str(file)), cache=cache, progress=change)
+    assert caught.value.problem.code == "changed"
     wait_until_cached()
     assert entries(cache) == []
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_file_that_is_half_written_is_read_when_it_is_whole(
+    tmp_path: Path, write_trace: Writer, compress: Callable[[bytes], bytes]
+) -> None:
+    content = compress(write_trace(tmp_path / "w.json", ("a",) * 20_000).read_bytes())
+    file = tmp_path / "live.json"
+    file.write_bytes(content[: len(content) // 2])
+
+    def finish() -> None:
+        time.sleep(opening.QUIET_S / 2)
+        with file.open("ab") as rest:
+            rest.write(content[len(content) // 2 :])
+
+    writer = threading.Thread(target=finish)
+    writer.start()
+    trace = open_file(open_location(str(file)), cache=None)
+    writer.join()
+    assert trace.slices.height == 20_000
+    assert trace.quality.counts.get("truncated") is None
 
 
 def test_a_remote_file(write_trace: Writer, tmp_path: Path) -> None:

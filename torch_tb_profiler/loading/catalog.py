@@ -7,6 +7,7 @@ in the background and is answered from what is known; only the first answer may 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from torch_tb_profiler.storage.discovery import (
     single_file,
 )
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import Location, open_location
 
 _LOGGER = logging.getLogger(__name__)
@@ -38,6 +40,9 @@ SCAN_SHARE = 20.0
 
 RETRY_UNKNOWN_S = 1.0
 """A name nobody knows may be new: scan again, but not for every such question."""
+
+UNFINISHED_S = 1.0
+"""Least time between two scans while a trace is being written."""
 
 T = TypeVar("T")
 Spans = dict[str, SpanFile]
@@ -60,11 +65,13 @@ class Contents:
         runs: Run → worker → span → file, each in the order to show.
         notes: What was seen and left out, as sentences.
         problem: Why there is nothing at all; None when there is something.
+        is_unfinished: True when a trace is being written.
     """
 
     runs: Runs = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: StorageError | None = None
+    is_unfinished: bool = False
 
     def files(self) -> list[SpanFile]:
         """Every file, in order."""
@@ -92,6 +99,8 @@ class Catalog:
         self._rescan_s = rescan_s
         self._contents = Contents()
         self._lock = threading.Lock()
+        self._one_scan = threading.Lock()
+        self._finished = FinishedFiles()
         self._scanning = False
         self._next_scan_s = 0.0
         self._scan_ended_s = 0.0
@@ -168,19 +177,25 @@ class Catalog:
     def _scan(self) -> None:
         started_s = time.monotonic()
         try:
-            contents = _scan_places(self.places)
-            self.store.keep_only(contents.files())
-            self._contents = contents
+            with self._one_scan:
+                contents = _scan_places(self.places, self._finished)
+                self.store.keep_only(contents.files())
+                self._contents = contents
         except Exception:
             _LOGGER.exception("looking for traces failed")
         finally:
             ended_s = time.monotonic()
-            pause_s = max(self._rescan_s, SCAN_SHARE * (ended_s - started_s))
+            pause_s = max(self._pause_s(), SCAN_SHARE * (ended_s - started_s))
             with self._lock:
                 self._scan_ended_s = ended_s
                 self._next_scan_s = ended_s + pause_s
                 self._scanning = False
             self._scanned.set()
+
+    def _pause_s(self) -> float:
+        if self._contents.is_unfinished and self._rescan_s < math.inf:
+            return min(UNFINISHED_S, self._rescan_s)
+        return self._rescan_s
 
 
 def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
@@ -194,30 +209,36 @@ def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
     return name, known[name]
 
 
-def _scan_places(places: Sequence[Place]) -> Contents:
+def _scan_places(places: Sequence[Place], finished: FinishedFiles) -> Contents:
+    finished.begin_scan()
     runs: Runs = {}
     notes: list[str] = []
     problem: StorageError | None = None
+    unfinished: list[str] = []
     for place in places:
         try:
             location = open_location(place.url)
-            found = _scan_place(location)
+            found = _scan_place(location, finished)
         except StorageError as error:
             problem = error
             notes.append(error.message)
             continue
         notes.extend(found.left_out)
+        unfinished.extend(found.unfinished)
         if not found.files:
             problem = no_traces(location, found)
         for file in found.files:
             shown = _shown(file, place.label or location.name, runs, alone=len(places) == 1)
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
-    return Contents(runs, tuple(notes), None if runs else problem)
+    if unfinished:
+        more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+        notes.append(f"Being written, shown when done: {unfinished[0]}{more}.")
+    return Contents(runs, tuple(notes), None if runs else problem, bool(unfinished))
 
 
-def _scan_place(location: Location) -> Discovery:
-    if is_folder(location):
-        return discover(location)
+def _scan_place(location: Location, finished: FinishedFiles) -> Discovery:
+    if location.filesystem is not None or is_folder(location):
+        return discover(location, finished)
     return Discovery(files=[single_file(location)])
 
 

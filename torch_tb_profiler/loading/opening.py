@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,8 @@ from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
-from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed
+from torch_tb_profiler.storage.finished import SETTLED_S
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, read_chunks
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
@@ -21,6 +24,14 @@ _LOGGER = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the size of the file; may raise to stop the reading."""
+
+QUIET_S = 0.25
+"""A fresh file that ends in the middle and does not grow for so long was cut off."""
+
+_CUT_OFF = frozenset({"truncated", "gzip_truncated", "empty_file", "no_events", "gzip_unreadable"})
+
+ATTEMPTS = 3
+"""Readings of a file that changes meanwhile, before we say so."""
 
 _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
 """Writes cache entries one after the other, beside whoever looks at the trace already."""
@@ -35,19 +46,29 @@ def open_file(
     finishes that first (:func:`wait_until_cached` waits for it).
 
     Raises:
-        OpenError: the file cannot be read or holds no trace.
+        OpenError: the file cannot be read, holds no trace, or changes faster than it is read.
     """
     try:
         state = file_state(location)
-        key = cache_key(location.url, state.version, str(state.size_bytes), _maker())
-        kept = _from_cache(cache, key)
-        if kept is not None:
-            return kept
-        trace = _parse(location, state, progress)
+        for _ in range(ATTEMPTS):
+            key = cache_key(location.url, state.version, str(state.size_bytes), _maker())
+            kept = _from_cache(cache, key)
+            if kept is not None:
+                return kept
+            trace = _read(location, state, progress)
+            if _may_be_half(trace):
+                _let_write(location)
+            before, state = state, file_state(location)
+            if state == before:
+                break
+        else:
+            raise changed(location.url)
+        if not isinstance(trace, Trace):
+            raise trace
     except (StorageError, TraceFormatError) as error:
         raise OpenError(error.code, error.message, error.hint) from error
     if cache is not None:
-        _WRITER.submit(_keep, cache, key, trace, location, state)
+        _WRITER.submit(_keep, cache, key, trace, location.url)
     return trace
 
 
@@ -73,25 +94,43 @@ def _from_cache(cache: CacheFolder | None, key: str) -> Trace | None:
         return None
 
 
-def _parse(location: Location, state: FileState, progress: Progress | None) -> Trace:
+def _read(
+    location: Location, state: FileState, progress: Progress | None
+) -> Trace | StorageError | TraceFormatError:
+    """The trace, or what is wrong with the file: maybe only that it is not all there yet."""
+
     def report(done_bytes: int) -> None:
         if progress is not None:
             progress(done_bytes, state.size_bytes)
 
-    return build_trace(import_trace(read_chunks(location), name=location.url, progress=report))
-
-
-def _keep(cache: CacheFolder, key: str, trace: Trace, location: Location, state: FileState) -> None:
     try:
-        if file_state(location) != state:
-            return  # it changed while it was read: the key would promise what the entry is not
-    except StorageError:
-        return
+        columns = import_trace(read_chunks(location), name=location.url, progress=report)
+    except TraceFormatError as error:
+        return error
+    except StorageError as error:
+        if error.code != CHANGED:
+            raise
+        return error
+    return build_trace(columns)
 
+
+def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:
+    if isinstance(trace, Trace):
+        return not _CUT_OFF.isdisjoint(trace.quality.counts)
+    return trace.code in _CUT_OFF
+
+
+def _let_write(location: Location) -> None:
+    """Give whoever is just writing a local file the time to show it."""
+    if location.filesystem is None and time.time() - os.stat(location.path).st_mtime < SETTLED_S:
+        time.sleep(QUIET_S)
+
+
+def _keep(cache: CacheFolder, key: str, trace: Trace, url: str) -> None:
     def write(folder: Path) -> None:
         save_trace(trace, folder)
 
     try:
         cache.store(key, write)
     except Exception:
-        _LOGGER.exception("the parsed trace of %s was not cached", location.url)
+        _LOGGER.exception("the parsed trace of %s was not cached", url)

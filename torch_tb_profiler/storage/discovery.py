@@ -8,15 +8,24 @@ are two spans (``1`` and ``1-gz``); one unreadable folder does not hide the othe
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from torch_tb_profiler.storage.errors import StorageError, from_os_error, remote_errors
+from torch_tb_profiler.storage.errors import (
+    StorageError,
+    from_os_error,
+    no_bucket,
+    remote_errors,
+)
+from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import (
     FileState,
     Location,
+    can_read_ranges,
     file_state,
     is_inside,
     local_state,
@@ -29,6 +38,8 @@ from torch_tb_profiler.storage.names import (
     parse_trace_name,
     worker_of_any_name,
 )
+
+_LOGGER = logging.getLogger(__name__)
 
 DEFAULT_SPAN = "default"
 MAX_LEFT_OUT = 20
@@ -53,18 +64,24 @@ class Discovery:
     Attributes:
         files: Every trace file, by run, worker and time.
         left_out: Sentences about what was seen and not read (links out, no permission).
-        other_json: Names of the first few ``*.json`` files whose names are not those of traces;
-            looked for only on this machine.
+        unfinished: Names of the files that are being written; they are not among ``files``.
+        other_json: Names of the first few ``*.json`` files whose names are not those of traces.
     """
 
     files: list[SpanFile] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
     other_json: list[str] = field(default_factory=list)
 
     def leave_out(self, sentence: str) -> None:
         """Remember one more thing that was left out."""
         if len(self.left_out) < MAX_LEFT_OUT:
             self.left_out.append(sentence)
+
+    def see_other(self, name: str, shown: str) -> None:
+        """Remember a file that does not have the name of a trace, if it might be one."""
+        if name.endswith((".json", ".json.gz")) and len(self.other_json) < MAX_LEFT_OUT:
+            self.other_json.append(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +91,29 @@ class _Found:
     state: FileState
 
 
-def discover(place: Location) -> Discovery:
+def discover(place: Location, finished: FinishedFiles | None = None) -> Discovery:
     """All traces of a logdir, or the one file that ``place`` is.
 
     Local folders are walked once each and no folder link is followed: a link into the logdir
-    leads to what is listed anyway, and one out of it is out of bounds. Remote ones cost one
-    recursive listing.
+    leads to what is listed anyway, and one out of it is out of bounds. Remote ones, files too,
+    cost one recursive listing.
+
+    Args:
+        place: The logdir, or a remote file.
+        finished: Leaves out the files that it knows to be written still; None takes all.
 
     Raises:
         StorageError: ``place`` does not exist or cannot be listed at all.
     """
     result = Discovery()
-    found = _local_files(place, result) if place.filesystem is None else _remote_files(place)
     by_run: dict[str, list[_Found]] = {}
+    if place.filesystem is None:
+        found = _local_files(place, result, finished)
+    else:
+        listing = _remote_listing(place)
+        if place.path.rstrip("/") in listing:
+            return Discovery(files=[single_file(place)])
+        found = _remote_files(place, listing, result)
     for item in found:
         by_run.setdefault(item.folder, []).append(item)
     if "" in by_run:
@@ -114,15 +141,21 @@ def is_folder(place: Location) -> bool:
     """True when ``place`` is a folder (or a prefix) that can be listed.
 
     Raises:
-        StorageError: the remote store cannot be reached.
+        StorageError: the remote store cannot be reached, or has nothing of that name.
     """
     if place.filesystem is None:
         return os.path.isdir(place.path)
     with remote_errors(place.url):
-        return bool(place.filesystem.isdir(place.path))
+        try:
+            return bool(place.filesystem.info(place.path)["type"] == "directory")
+        except FileNotFoundError:
+            _check_bucket(place)
+            raise
 
 
-def _local_files(place: Location, result: Discovery) -> Iterator[_Found]:
+def _local_files(
+    place: Location, result: Discovery, finished: FinishedFiles | None
+) -> Iterator[_Found]:
     root = os.path.realpath(place.path)
     pending = [""]
     while pending:
@@ -140,11 +173,15 @@ def _local_files(place: Location, result: Discovery) -> Iterator[_Found]:
             if entry.is_dir(follow_symlinks=False):
                 pending.append(f"{folder}/{entry.name}" if folder else entry.name)
             else:
-                yield from _local_file(entry, folder, root, result)
+                yield from _local_file(entry, folder, root, result, finished)
 
 
 def _local_file(
-    entry: os.DirEntry[str], folder: str, root: str, result: Discovery
+    entry: os.DirEntry[str],
+    folder: str,
+    root: str,
+    result: Discovery,
+    finished: FinishedFiles | None,
 ) -> Iterator[_Found]:
     shown = valid_text(f"{folder}/{entry.name}" if folder else entry.name)
     if entry.is_symlink() and not is_inside(entry.path, root):
@@ -152,33 +189,64 @@ def _local_file(
             result.leave_out(f"{shown} is a link that leads out of the logdir; not followed.")
         return
     if parse_trace_name(entry.name) is None:
-        is_json = entry.name.endswith((".json", ".json.gz"))
-        if is_json and len(result.other_json) < MAX_LEFT_OUT:
-            result.other_json.append(shown)
+        result.see_other(entry.name, shown)
         return
     try:
         status = entry.stat()
     except OSError as error:
         result.leave_out(from_os_error(error, shown).message)
         return
-    if stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(status.st_mode):
+        return
+    if finished is None or finished.is_finished(entry.path, status):
         location = Location(url=valid_text(entry.path), path=entry.path, root=root)
         yield _Found(valid_text(folder).replace(os.sep, "/"), location, local_state(status))
+    else:
+        result.unfinished.append(shown)
 
 
-def _remote_files(place: Location) -> Iterator[_Found]:
+def _remote_listing(place: Location) -> dict[str, dict[str, Any]]:
+    """Path → info of every object below ``place``, or of the one object that it is."""
     filesystem = place.filesystem
     with remote_errors(place.url):
         filesystem.invalidate_cache(place.path)
         listing = filesystem.find(place.path, detail=True)
-        if not listing and not filesystem.exists(place.path):
-            raise FileNotFoundError(place.path)
-    prefix = place.path.rstrip("/")
+        if not listing:
+            _check_bucket(place)
+            if not filesystem.exists(place.path):
+                raise FileNotFoundError(place.path)
+        # adlfs answers for a single file with a list of its path.
+        return listing if isinstance(listing, dict) else {path: {} for path in listing}
+
+
+def _check_bucket(place: Location) -> None:
+    """Tell a missing bucket from a missing prefix, where the store lets us look at buckets.
+
+    Raises:
+        StorageError: the bucket does not exist.
+    """
+    if not can_read_ranges(place.filesystem):
+        return
+    bucket = place.path.strip("/").partition("/")[0]
+    try:
+        place.filesystem.info(bucket)
+    except FileNotFoundError as error:
+        raise no_bucket(place.url, bucket) from error
+    except Exception as error:  # each client has its own; who may read may not see the bucket
+        _LOGGER.debug("bucket %s cannot be looked at: %s", bucket, type(error).__name__)
+
+
+def _remote_files(
+    place: Location, listing: dict[str, dict[str, Any]], result: Discovery
+) -> Iterator[_Found]:
+    prefix, url = place.path.rstrip("/"), place.url.rstrip("/")
     for path, info in listing.items():
-        folder, _, name = path.removeprefix(prefix).strip("/").rpartition("/")
+        relative = path.removeprefix(prefix).strip("/")
+        folder, _, name = relative.rpartition("/")
         if parse_trace_name(name) is None:
+            result.see_other(name, relative)
             continue
-        location = Location(filesystem.unstrip_protocol(path), path, filesystem)
+        location = Location(f"{url}/{relative}", path, place.filesystem)
         yield _Found(folder, location, remote_state(info))
 
 
@@ -218,6 +286,8 @@ def _told_apart(span: str, items: list[_Found]) -> Iterator[tuple[str, _Found]]:
 def no_traces(place: Location, discovery: Discovery) -> StorageError:
     """What to tell of a folder that holds no trace."""
     hint = "Looked for *.pt.trace.json and *.pt.trace.json.gz in it and all folders below."
+    if discovery.unfinished:
+        hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
     if discovery.other_json:
         names = ", ".join(discovery.other_json[:3])
         hint += f" Other JSON files ({names}) open when named directly."

@@ -5,13 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from torch_tb_profiler.storage.secrets import public_url, without_secrets
+
+CHANGED = "changed"
+MAX_CAUSE_CHARS = 300
+
+_EXTRAS = {
+    "s3": "s3",
+    "s3a": "s3",
+    "gs": "gs",
+    "gcs": "gs",
+    "az": "blob",
+    "abfs": "blob",
+    "abfss": "blob",
+    "http": "blob",
+    "https": "blob",
+    "hdfs": "hdfs",
+}
+"""Protocol → extra of this package that can read it."""
+
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or the machine's role",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or run: gcloud auth application-default login",
+    "blob": "AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_ACCOUNT_KEY, or run: az login",
+    "hdfs": "the Kerberos ticket (klist) and the rights of this user",
+}
+"""Extra → where its SDK looks for credentials."""
+
+_DENIED_STATUS = {401, 403}
+_DENIED_NAMES = ("Credential", "Auth", "SSO", "RefreshError", "ProfileNotFound", "TokenRetrieval")
+_DENIED_WORDS = ("Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied")
+
 
 class StorageError(Exception):
     """A place that cannot be read.
 
     Attributes:
         code: Stable name for scripts: ``not_found``, ``permission_denied``, ``not_a_file``,
-            ``outside_logdir``, ``missing_package``, ``unreadable``, ``unreachable``, ``no_traces``.
+            ``outside_logdir``, ``missing_package``, ``unreadable``, ``unreachable``, ``changed``,
+            ``no_traces``.
         message: Place and cause.
         hint: The next step, or None.
     """
@@ -23,8 +55,12 @@ class StorageError(Exception):
         self.hint = hint
 
 
+class ShortRangeError(OSError):
+    """A store gave another number of bytes than asked for: the object was replaced."""
+
+
 def from_os_error(error: OSError, url: str) -> StorageError:
-    """The :class:`StorageError` that tells of ``error`` at ``url``."""
+    """The :class:`StorageError` that tells of ``error`` at the local path ``url``."""
     if isinstance(error, FileNotFoundError):
         hint = "Check the path; relative paths start at the current folder."
         return StorageError("not_found", f"{url} does not exist.", hint)
@@ -33,6 +69,26 @@ def from_os_error(error: OSError, url: str) -> StorageError:
         return StorageError("permission_denied", f"No permission to read {url}.", hint)
     cause = error.strerror or str(error) or type(error).__name__
     return StorageError("unreadable", f"{url} cannot be read: {cause}.")
+
+
+def missing_package(protocol: str, error: ImportError) -> StorageError:
+    """What to install to read URLs of ``protocol``."""
+    extra = _EXTRAS.get(protocol)
+    hint = f"pip install 'torch-tb-profiler[{extra}]'" if extra else f"{error}"
+    message = f"Reading {protocol}:// needs a package that is missing."
+    return StorageError("missing_package", message, hint)
+
+
+def no_bucket(url: str, bucket: str) -> StorageError:
+    """What to tell of a bucket or container that does not exist."""
+    hint = "Check the name, the account and the endpoint."
+    return StorageError("not_found", f"{url}: there is no bucket {bucket!r}.", hint)
+
+
+def changed(url: str) -> StorageError:
+    """What to tell of a file that was replaced while it was read."""
+    hint = "Open it again when whoever writes it is done."
+    return StorageError(CHANGED, f"{url} changed while it was read.", hint)
 
 
 @contextmanager
@@ -46,9 +102,45 @@ def remote_errors(url: str) -> Iterator[None]:
         yield
     except (StorageError, GeneratorExit):
         raise
-    except (FileNotFoundError, PermissionError) as error:
-        raise from_os_error(error, url) from error
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"[:300]
-        hint = "Check the address, the network and the credentials of this machine."
-        raise StorageError("unreachable", f"{url} cannot be read: {cause}", hint) from error
+        raise from_remote_error(error, public_url(url)) from error
+
+
+def is_final(error: BaseException) -> bool:
+    """True for errors that another try would meet again: missing, or not allowed."""
+    return isinstance(error, FileNotFoundError | StorageError) or _is_denied(error)
+
+
+def from_remote_error(error: Exception, url: str) -> StorageError:
+    """The :class:`StorageError` that tells of what a cloud client raised about ``url``."""
+    if isinstance(error, FileNotFoundError):
+        bucket = url.partition("://")[2].partition("/")[0]
+        if "bucket does not exist" in str(error):
+            return no_bucket(url, bucket)
+        return StorageError("not_found", f"{url} does not exist.", "Check bucket and prefix.")
+    cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
+    cause = cause[:MAX_CAUSE_CHARS].removesuffix(": ")
+    if _is_denied(error):
+        where = _CREDENTIALS.get(_EXTRAS.get(url.partition("://")[0], ""), "this machine's access")
+        message = f"The store does not let us read {url} ({cause})"
+        return StorageError("permission_denied", message, f"Check {where}.")
+    hint = "Check the address, the endpoint and the network; several tries failed."
+    return StorageError("unreachable", f"{url} cannot be read: {cause}", hint)
+
+
+def _is_denied(error: BaseException) -> bool:
+    told: BaseException | None = error
+    while told is not None:
+        status = getattr(told, "status_code", getattr(told, "code", None))
+        if isinstance(told, PermissionError) or _is_denied_status(status):
+            return True
+        if any(part in type(told).__name__ for part in _DENIED_NAMES):
+            return True
+        if any(word in str(told) for word in _DENIED_WORDS):
+            return True
+        told = told.__cause__
+    return False
+
+
+def _is_denied_status(status: object) -> bool:
+    return str(status).isdigit() and int(str(status)) in _DENIED_STATUS

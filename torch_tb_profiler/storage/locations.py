@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch_tb_profiler.storage.errors import StorageError, from_os_error, remote_errors
+from torch_tb_profiler.storage.cloud import connect
+from torch_tb_profiler.storage.errors import (
+    ShortRangeError,
+    StorageError,
+    changed,
+    from_os_error,
+    remote_errors,
+)
+from torch_tb_profiler.storage.secrets import public_url
 
 CHUNK_BYTES = 4 << 20
 """Bytes read at once: large enough that calls cost nothing, small beside any trace's columns."""
@@ -19,16 +27,13 @@ CHUNK_BYTES = 4 << 20
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 """A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` stay paths."""
 
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "blob", "abfs": "blob"}
-"""Protocol → extra of this package that can read it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """One file or folder.
 
     Attributes:
-        url: As the user knows it; for messages and cache keys.
+        url: As the user knows it, without secrets; for messages and cache keys.
         path: The path in its filesystem.
         filesystem: An fsspec filesystem, or None for this machine's own files.
         root: Real path of the folder that a local file must not lead out of, or None.
@@ -79,25 +84,18 @@ def open_location(url: str) -> Location:
     if not is_url(url):
         path = os.path.abspath(os.path.expandvars(os.path.expanduser(url)))
         return Location(url=valid_text(path), path=path)
-    return _open_remote(url)
+    filesystem, path = connect(url)
+    return Location(url=public_url(url), path=path, filesystem=filesystem)
 
 
-def _open_remote(url: str) -> Location:
-    fsspec = importlib.import_module("fsspec")  # a tenth of a second local files need not pay
-    protocol = url.split("://", 1)[0].lower()
-    try:
-        filesystem, path = fsspec.core.url_to_fs(url)
-    except ImportError as error:
-        extra = _EXTRAS.get(protocol)
-        hint = f"pip install 'torch-tb-profiler[{extra}]'" if extra else f"{error}"
-        raise StorageError(
-            "missing_package", f"Reading {protocol}:// needs a package that is missing.", hint
-        ) from error
-    except ValueError as error:
-        raise StorageError(
-            "unreadable", f"{url} cannot be opened: {error}.", "Known are paths and fsspec URLs."
-        ) from error
-    return Location(url=url, path=path, filesystem=filesystem)
+def can_read_ranges(filesystem: Any) -> bool:
+    """True for the object stores: several requests at once, and any range of an object.
+
+    Plain web servers may know neither ranges nor sizes.
+    """
+    protocol = filesystem.protocol
+    names = (protocol,) if isinstance(protocol, str) else protocol
+    return bool(getattr(filesystem, "async_impl", False)) and "http" not in names
 
 
 def file_state(location: Location) -> FileState:
@@ -141,7 +139,8 @@ def remote_state(info: dict[str, Any]) -> FileState:
     size = int(info.get("size") or 0)
     for key in ("ETag", "etag", "generation", "md5", "LastModified", "last_modified", "mtime"):
         if info.get(key) is not None:
-            return FileState(size, f"{key}={info[key]}")
+            # Azure quotes an etag in one answer and not in the next.
+            return FileState(size, f"{key}={info[key]}".replace('"', ""))
     return FileState(size, f"created={info.get('created')}")
 
 
@@ -154,16 +153,16 @@ def is_inside(path: str, root: str) -> bool:
 def read_chunks(location: Location, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
     """The bytes of a file as they are stored, in order, at most ``chunk_bytes`` at a time.
 
+    Of a cloud's object several chunks are under way while one is used.
+
     Raises:
-        StorageError: as :func:`file_state`, or reading fails on the way.
+        StorageError: as :func:`file_state`; reading fails on the way; a cloud's object is gone
+            or of another size meanwhile.
     """
-    file_state(location)
+    state = file_state(location)
     if location.filesystem is not None:
         with remote_errors(location.url):
-            stream = location.filesystem.open(location.path, "rb", block_size=chunk_bytes)
-            with stream:
-                while chunk := stream.read(chunk_bytes):
-                    yield chunk
+            yield from _remote_chunks(location, state, chunk_bytes)
         return
     try:
         with io.FileIO(location.path) as file:
@@ -171,3 +170,17 @@ def read_chunks(location: Location, chunk_bytes: int = CHUNK_BYTES) -> Iterator[
                 yield chunk
     except OSError as error:
         raise from_os_error(error, location.url) from error
+
+
+def _remote_chunks(location: Location, state: FileState, chunk_bytes: int) -> Iterator[bytes]:
+    filesystem, path = location.filesystem, location.path
+    if not can_read_ranges(filesystem):
+        with filesystem.open(path, "rb", block_size=chunk_bytes) as stream:
+            while chunk := stream.read(chunk_bytes):
+                yield chunk
+        return
+    read_ahead = importlib.import_module("torch_tb_profiler.storage.read_ahead")  # loads asyncio
+    try:
+        yield from read_ahead.read_ranges(filesystem, path, state.size_bytes, chunk_bytes)
+    except (ShortRangeError, FileNotFoundError) as error:
+        raise changed(location.url) from error
