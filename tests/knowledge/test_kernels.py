@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ def test_a_hostile_name_is_classified_quickly() -> None:
     assert kernels.classify("multi_tensor_apply " + "Adam(" * 20_000).rule == "foreach"
 
 
+@cache
 def _device_names(folder: Path) -> set[str]:
     names: set[str] = set()
     for path in sorted(folder.rglob("*.json.gz")):
