@@ -7,6 +7,7 @@ from contextlib import closing
 
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.importers.sniff import refuse_unless_json
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.storage.decompress import decompressed, in_background
@@ -15,7 +16,11 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 
 def import_trace(
-    chunks: Iterable[bytes], *, name: str, progress: Callable[[int], None] | None = None
+    chunks: Iterable[bytes],
+    *,
+    name: str,
+    progress: Callable[[int], None] | None = None,
+    read_pieces: PieceReader = read_in_turn,
 ) -> EventColumns:
     """Read one trace.
 
@@ -23,6 +28,7 @@ def import_trace(
         chunks: The bytes of the file as they lie on disk, maybe compressed, in pieces of any size.
         name: The file's name, for messages; it does not decide anything.
         progress: Told how many bytes of the file were taken so far, between pieces.
+        read_pieces: Reads the pieces that a large file is cut into, maybe several at once.
 
     Raises:
         TraceFormatError: the file is no trace we read; its ``code`` says why.
@@ -48,7 +54,9 @@ def import_trace(
             if error.code == "empty_file" and unpacking.counts:
                 raise _unreadable(name) from None
             raise
-        columns = kineto.read(text, name=name, quality=quality, progress=report)
+        columns = kineto.read(
+            text, name=name, quality=quality, progress=report, read_pieces=read_pieces
+        )
     columns.quality.merge(unpacking)
     return columns
 

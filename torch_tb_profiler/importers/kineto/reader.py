@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
@@ -22,6 +24,9 @@ from torch_tb_profiler.importers.kineto.times import InexactTimeError
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
+PieceReader = Callable[[Iterator[Piece], Cuts], Iterator[tuple[Piece, Batch]]]
+"""Gives every piece with its batch, in the order of the pieces; may read them anywhere."""
+
 
 def read_piece(piece: Piece, cuts: Cuts) -> Batch:
     """One piece of the event array as columns. Pure: may run in any process, in any order."""
@@ -29,6 +34,11 @@ def read_piece(piece: Piece, cuts: Cuts) -> Batch:
         return _batch(piece, cuts, exact=False)
     except InexactTimeError:
         return _batch(piece, cuts, exact=True)
+
+
+def read_in_turn(pieces: Iterator[Piece], cuts: Cuts) -> Iterator[tuple[Piece, Batch]]:
+    """Read one piece after the other, here."""
+    return ((piece, read_piece(piece, cuts)) for piece in pieces)
 
 
 def _batch(piece: Piece, cuts: Cuts, exact: bool) -> Batch:
@@ -47,6 +57,7 @@ def read(
     quality: QualityReport | None = None,
     progress: Callable[[], None] | None = None,
     piece_bytes: int = PIECE_BYTES,
+    read_pieces: PieceReader = read_in_turn,
 ) -> EventColumns:
     """Read a Kineto trace.
 
@@ -56,6 +67,7 @@ def read(
         quality: What was already found odd while unpacking.
         progress: Called after each piece.
         piece_bytes: How much text is decoded at once.
+        read_pieces: Applies :func:`read_piece`, maybe to several pieces at once.
 
     Raises:
         TraceFormatError: the text holds no event array.
@@ -67,14 +79,16 @@ def read(
     if quality is not None:
         merger.quality.merge(quality)
     tail: bytes | None = None
-    stream = iter(pieces)
-    for piece in stream:
-        batch = read_piece(piece, pieces.cuts)
+    source = _Source(iter(pieces))
+    stream = iter(read_pieces(source, pieces.cuts))
+    for _, batch in stream:
         merger.add(batch)
         if progress is not None:
             progress()
         if batch.tail is not None:
-            tail = batch.tail + _drained(stream)
+            source.gives = False
+            taken = (piece for piece, _ in stream)
+            tail = batch.tail + _start_of(chain(taken, source.pieces))
             break
     if tail is None:
         merger.quality.add("truncated")
@@ -104,9 +118,25 @@ def no_trace(name: str, reason: str) -> TraceFormatError:
     )
 
 
-def _drained(stream: Iterator[Piece]) -> bytes:
-    """The rest of the file, as far as it can matter."""
+@dataclass(slots=True)
+class _Source:
+    """Pieces for a reader that may take some before their turn, until ``gives`` is false."""
+
+    pieces: Iterator[Piece]
+    gives: bool = True
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self
+
+    def __next__(self) -> Piece:
+        if not self.gives:
+            raise StopIteration
+        return next(self.pieces)
+
+
+def _start_of(rest_of_file: Iterable[Piece]) -> bytes:
+    """What follows the events, as far as it can matter; the file is read to its end."""
     rest = bytearray()
-    for piece in stream:
+    for piece in rest_of_file:
         rest += piece.text[: MAX_TAIL_BYTES - len(rest)]
     return bytes(rest)

@@ -1,0 +1,112 @@
+"""What this process may use: cores and memory, within its control group."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+UNKNOWN_FREE_BYTES = 4 << 30
+"""Taken for free where the system does not say (neither Linux nor a control group)."""
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_PROC = Path("/proc")
+
+
+def usable_cores() -> int:
+    """Cores this process may run on: its affinity, and the quota of its control group."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, math.ceil(_quota(_own_cgroup("cpu")))))
+
+
+def free_memory_bytes() -> int:
+    """Memory that can be taken without anything being killed or swapped out."""
+    return max(0, min(_free_on_machine(), _free_in_cgroup()))
+
+
+def total_memory_bytes() -> int:
+    """All memory of this machine, or the limit of the control group."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        total = UNKNOWN_FREE_BYTES * 2
+    limits = [limit for folder in _own_cgroup("memory") if (limit := _limit(folder)) is not None]
+    return min([total, *limits])
+
+
+def _own_cgroup(controller: str) -> list[Path]:
+    """Folders of the control groups this process is in, from its own to the outermost."""
+    folders: list[Path] = []
+    for line in (_text(_PROC / "self" / "cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        base = _CGROUPS / controller if controllers else _CGROUPS
+        own = base / path.strip("/")
+        folders += [own, *(parent for parent in own.parents if parent.is_relative_to(base))]
+    return folders
+
+
+def _quota(folders: list[Path]) -> float:
+    """Cores that the CPU quotas allow."""
+    quotas = [math.inf]
+    for folder in folders:
+        words = (_text(folder / "cpu.max") or "").split()
+        if not words:
+            parts = [_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
+            words = [part.strip() for part in parts if part]
+        if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
+            quotas.append(int(words[0]) / int(words[1]))
+    lowest = min(quotas)
+    return lowest if math.isfinite(lowest) else os.cpu_count() or 1
+
+
+def _limit(folder: Path) -> int | None:
+    for name in ("memory.max", "memory.limit_in_bytes"):
+        number = _number(folder / name)
+        if number is not None:
+            return number
+    return None
+
+
+def _free_in_cgroup() -> int:
+    """The least that any control group leaves; file pages it could give up count as free."""
+    free = [1 << 62]
+    for folder in _own_cgroup("memory"):
+        limit = _limit(folder)
+        used = _number(folder / "memory.current")
+        if used is None:
+            used = _number(folder / "memory.usage_in_bytes")
+        if limit is not None and used is not None:
+            free.append(limit - used + _reclaimable(folder))
+    return min(free)
+
+
+def _reclaimable(folder: Path) -> int:
+    for line in (_text(folder / "memory.stat") or "").splitlines():
+        name, _, value = line.partition(" ")
+        if name in ("inactive_file", "total_inactive_file") and value.isdigit():
+            return int(value)
+    return 0
+
+
+def _free_on_machine() -> int:
+    for line in (_text(_PROC / "meminfo") or "").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return UNKNOWN_FREE_BYTES
+
+
+def _number(path: Path) -> int | None:
+    text = (_text(path) or "").strip()
+    return int(text) if text.isdigit() else None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None

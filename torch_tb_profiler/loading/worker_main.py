@@ -1,0 +1,73 @@
+"""What runs in a worker process of :mod:`torch_tb_profiler.loading.executors`.
+
+Tasks come as pickles on stdin, answers go as pickles to what was stdout; what tasks print goes to
+stderr. The process ends when stdin does, at once and whatever it is doing: no worker outlives the
+process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+Task = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function that can be imported, and its arguments."""
+
+Reply = tuple[bool, Any]
+"""(True, what the function returned) or (False, the exception)."""
+
+
+def main() -> None:
+    """Perform tasks until stdin ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
+    replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[Task | Exception] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        task = tasks.get()
+        reply = (False, task) if isinstance(task, Exception) else _perform(task)
+        _send(replies, reply)
+
+
+def _receive(stream: IO[bytes], tasks: queue.SimpleQueue[Task | Exception]) -> None:
+    """Read ahead, so that the next task is here when one is done, and the end is seen at once."""
+    while True:
+        tasks.put(_next(stream))
+
+
+def _next(stream: IO[bytes]) -> Task | Exception:
+    try:
+        task: Task = pickle.load(stream)
+    except (EOFError, pickle.UnpicklingError, OSError):
+        os._exit(0)
+    except Exception as error:  # a function that cannot be imported here
+        return error
+    return task
+
+
+def _perform(task: Task) -> Reply:
+    function, arguments = task
+    try:
+        return True, function(*arguments)
+    except Exception as error:
+        return False, error
+
+
+def _send(stream: IO[bytes], reply: Reply) -> None:
+    try:
+        data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        data = pickle.dumps((False, RuntimeError(f"The answer cannot be handed over: {cause}")))
+    try:
+        stream.write(data)
+        stream.flush()
+    except OSError:
+        os._exit(0)
