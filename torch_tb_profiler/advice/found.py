@@ -17,8 +17,8 @@ class Advice:
         code: Its entry in ``knowledge/advice.toml``.
         measured: The value that crossed the threshold, in the entry's unit.
         gain_us: Estimated time a step could be shorter; None where nothing can be estimated.
-        values: What the text quotes besides ``measured``, ``gain_us``, ``threshold`` and
-            ``architecture``.
+        values: What the text quotes besides ``measured``, ``gain`` (as text with its unit),
+            ``threshold`` and ``architecture``.
         rows: The evidence: JSON-ready rows, largest first.
         source: Where to look further: view, table and filter.
         architecture: The GPU generation it is about, None when it is about none.
@@ -39,7 +39,7 @@ class Advice:
         known = entry(self.code)
         text = known.texts[self.variant].format(
             measured=self.measured,
-            gain_us=self.gain_us or 0.0,
+            gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
             architecture=self.architecture or "the GPU",
             **self.values,
@@ -56,6 +56,15 @@ class Advice:
             "links": list(known.links),
         }
         return Note("advice", self.code, "warning", text, evidence)
+
+
+def duration_text(duration_us: float) -> str:
+    """A duration in the unit a person would say it in: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
+    if duration_us < 1e3:
+        return f"{duration_us:.1f} µs"
+    if duration_us < 1e6:
+        return f"{duration_us / 1e3:.1f} ms"
+    return f"{duration_us / 1e6:.2f} s"
 
 
 def ranked(found: list[Advice]) -> tuple[Note, ...]:
