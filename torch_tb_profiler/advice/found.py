@@ -59,7 +59,7 @@ class Advice:
 
 
 def duration_text(duration_us: float) -> str:
-    """A duration in the unit a person would say it in: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
+    """A duration in the unit a person would use: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
     if duration_us < 1e3:
         return f"{duration_us:.1f} µs"
     if duration_us < 1e6:
