@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.views.forests import Bools
 from torch_tb_profiler.views.timeline.buckets import LanesInView, bucket_shifts, cell_allowance
 from torch_tb_profiler.views.timeline.index import Lanes
 from torch_tb_profiler.views.timeline.segments import enumerated, first_at_or_after
@@ -76,15 +77,6 @@ class Screen:
     coarse: bool
     lanes_left_out: int
 
-    @property
-    def size_bytes(self) -> int:
-        """Upper bound of what it takes in the answer."""
-        return (
-            WHOLE_BYTES * len(self.whole)
-            + MERGED_BYTES * len(self.bucket)
-            + LANE_BYTES * len(self.lane)
-        )
-
 
 def screen(lanes: Lanes, chosen: Int64, view: View, max_bytes: int) -> Screen:
     """What ``view`` shows of the lanes ``chosen`` (numbers), in at most ``max_bytes``.
@@ -96,13 +88,15 @@ def screen(lanes: Lanes, chosen: Int64, view: View, max_bytes: int) -> Screen:
     inside = inside.first_lanes(MAX_LANES)
     allowed = cell_allowance(inside, view.shift, max_bytes // MERGED_BYTES)
     while True:
-        drawn = _drawn(lanes, inside, view, allowed, left_out)
-        if drawn.size_bytes <= max_bytes:
-            return drawn
+        cut = _cut(lanes, inside, view, allowed)
+        if cut.size_bytes <= max_bytes:
+            return _drawn(lanes, inside, view, cut, left_out)
+        share = max_bytes / cut.size_bytes
         if allowed > 1:
-            allowed = max(1, min(allowed - 1, int(0.9 * allowed * max_bytes / drawn.size_bytes)))
+            # Widths double: a little less would change nothing.
+            allowed = max(1, int(min(0.7, share) * allowed))
         else:
-            fewer = max(1, int(0.9 * len(inside.lane) * max_bytes / drawn.size_bytes))
+            fewer = max(1, int(0.9 * share * len(inside.lane)))
             left_out += len(inside.lane) - fewer
             inside = inside.first_lanes(fewer)
 
@@ -120,34 +114,68 @@ def _in_view(lanes: Lanes, chosen: Int64, view: View) -> LanesInView:
     )
 
 
-def _drawn(
-    lanes: Lanes, inside: LanesInView, view: View, allowed: int, lanes_left_out: int
-) -> Screen:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cut:
+    """The slices of some lanes by the buckets they start in, lane by lane in order of time.
+
+    Attributes:
+        shift: Exponent of the bucket width of each lane.
+        first: First place of each bucket that is not empty.
+        last: Place behind it.
+        of: Row of its lane among those in view.
+        is_wide: Whether its last slice is as wide as the bucket.
+        size_bytes: What all takes in the answer at most.
+    """
+
+    shift: Int64
+    first: Int64
+    last: Int64
+    of: Int64
+    is_wide: Bools
+    size_bytes: int
+
+    @property
+    def narrow(self) -> Int64:
+        """Slices in each bucket that are narrower than it."""
+        counts: Int64 = self.last - self.first - self.is_wide
+        return counts
+
+
+def _cut(lanes: Lanes, inside: LanesInView, view: View, allowed: int) -> _Cut:
     shift = bucket_shifts(inside, view.shift, allowed)
     first, last, of = _stretches(lanes, inside, shift)
-    bucket = (lanes.start_ns[first] >> shift[of]) - (view.start_ns >> shift[of])
-    final = last - 1
-    is_wide = lanes.busy_ns[last] - lanes.busy_ns[final] >= np.left_shift(1, shift[of])
+    wide_ns = lanes.busy_ns[last] - lanes.busy_ns[last - 1]
+    is_wide = wide_ns >= np.left_shift(1, shift)[of]
     narrow = last - first - is_wide
+    whole = int(inside.reaches_in.sum()) + int(is_wide.sum()) + int((narrow == 1).sum())
+    size_bytes = (
+        WHOLE_BYTES * whole + MERGED_BYTES * int((narrow > 1).sum()) + LANE_BYTES * len(inside.lane)
+    )
+    return _Cut(shift, first, last, of, is_wide, size_bytes)
+
+
+def _drawn(lanes: Lanes, inside: LanesInView, view: View, cut: _Cut, lanes_left_out: int) -> Screen:
+    shift, first, of, narrow = cut.shift, cut.first, cut.of, cut.narrow
     merged = narrow >= 2
     # A wide slice is drawn whole, and so is a narrow one that is alone; the first of two can be one
     # as the other is wide.
     alone = narrow == 1
     reaching = np.flatnonzero(inside.reaches_in)
-    whole = np.concatenate((inside.begun[reaching] - 1, first[alone], final[is_wide]))
-    whole_of = np.concatenate((reaching, of[alone], of[is_wide]))
+    whole = np.concatenate((inside.begun[reaching] - 1, first[alone], cut.last[cut.is_wide] - 1))
+    whole_of = np.concatenate((reaching, of[alone], of[cut.is_wide]))
     order = np.lexsort((whole, whole_of))
-    end = (last - is_wide)[merged]
+    end = (cut.last - cut.is_wide)[merged]
+    first, of = first[merged], of[merged]
     return Screen(
         lane=inside.lane,
         shift=shift,
         whole=whole[order],
         whole_first=_firsts(whole_of, len(inside.lane)),
-        bucket=bucket[merged],
+        bucket=(lanes.start_ns[first] >> shift[of]) - (view.start_ns >> shift[of]),
         count=narrow[merged],
-        busy_ns=lanes.busy_ns[end] - lanes.busy_ns[first[merged]],
-        category=_main_category(lanes, first[merged], end),
-        merged_first=_firsts(of[merged], len(inside.lane)),
+        busy_ns=lanes.busy_ns[end] - lanes.busy_ns[first],
+        category=_main_category(lanes, first, end),
+        merged_first=_firsts(of, len(inside.lane)),
         coarse=bool((shift > view.shift).any()),
         lanes_left_out=lanes_left_out,
     )
@@ -178,8 +206,8 @@ def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, 
     order = np.lexsort((first, of))
     first, of = first[order], of[order]
     # Buckets in which nothing starts end where they begin, those at the end begin at its end.
-    last = np.append(first[1:], 0)
-    closes = np.append(of[1:] != of[:-1], True)
+    last = np.append(first, 0)[1:]
+    closes = np.append(of, -1)[1:] != of
     last[closes] = inside.end[of[closes]]
     filled = last > first
     return first[filled], last[filled], of[filled]
