@@ -24,6 +24,8 @@ export default defineConfig({
         "--disable-background-networking",
         "--disable-component-update",
         "--disable-sync",
+        // A page of another machine that frames ours is what a test is about; Chromium would ask first.
+        "--disable-features=LocalNetworkAccessChecks",
       ],
     },
   },

@@ -21,7 +21,8 @@ function outerPage(inner: string): string {
 async function listen(html: string): Promise<{ server: HttpServer; url: string }> {
   const server = createServer((_request, response) => response.setHeader("content-type", "text/html").end(html));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  return { server, url: `http://localhost:${(server.address() as AddressInfo).port}/` };
+  // Another port is another origin; another host name would also be another site, where TensorBoard may not store.
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
 interface Heard {

@@ -8,6 +8,7 @@ import { VIEWS } from "../generated/schema";
 import { renderPage } from "../pages";
 import { resolveTarget, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
+import { withTimeline } from "../timeline/info";
 import { EmptyLogdir } from "./EmptyLogdir";
 import { Rail } from "./Rail";
 import { FailureCard, PendingCard } from "./SpanState";
@@ -22,7 +23,7 @@ export function App() {
   const target = useMemo(() => (known === null ? null : resolveTarget(known, params)), [known, params]);
   const failed = target?.span.state === "failed";
   const views = useResource<Views>(target === null || failed ? null : apiUrl("views", traceQuery(target)));
-  const list = useMemo(() => viewList(views), [views]);
+  const list = useMemo(() => withTimeline(viewList(views), views.state !== "pending"), [views]);
   const name = params["view"] ?? FIRST_VIEW;
   const info = list.find((view) => view.name === name) ?? null;
   useFreshAnswers(target);

@@ -34,7 +34,7 @@ export function Chart({ title, help, chart, fileName, height, onSelect, onPick, 
     pick.current = onPick;
   });
   const options = useMemo(
-    () => (instance === null ? null : chartOptions(chart, hidden, chartColors())),
+    () => (instance === null ? null : chartOptions(chart, { hidden, colors: chartColors(), widthPx: instance.getWidth() })),
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the theme changes what chartColors() reads
     [instance, chart, hidden, theme],
   );

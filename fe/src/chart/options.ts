@@ -10,15 +10,24 @@ import { tooltipElement, type TooltipRow } from "./tooltip";
 import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart } from "./types";
 
 const FONT_PX = 12;
-const LABEL_CHARACTERS = 44;
+const CHARACTER_PX = 7;
+const NAME_SHARE = 0.34;
+const LEAST_NAME_CHARACTERS = 24;
 
-export function chartOptions(chart: ChartData, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+export interface DrawContext {
+  readonly hidden: ReadonlySet<string>;
+  readonly colors: ChartColors;
+  /** Width of the chart; names get a third of it. */
+  readonly widthPx: number;
+}
+
+export function chartOptions(chart: ChartData, { hidden, colors, widthPx }: DrawContext): EChartsCoreOption {
   return {
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", fontSize: FONT_PX, color: colors.text },
     // Out of sight, but what makes dragging zoom.
     toolbox: { top: -100, feature: zoomable(chart) ? { dataZoom: { yAxisIndex: "none", filterMode: "none" } } : {} },
-    ...(isCurve(chart) ? curveOptions(chart, hidden, colors) : categoryOptions(chart, hidden, colors)),
+    ...(isCurve(chart) ? curveOptions(chart, hidden, colors) : categoryOptions(chart, hidden, colors, nameCharacters(widthPx))),
   };
 }
 
@@ -74,7 +83,16 @@ function tickLabel(divisor = 1): (value: number) => string {
   };
 }
 
-function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+function nameCharacters(widthPx: number): number {
+  return Math.max(LEAST_NAME_CHARACTERS, Math.floor((widthPx * NAME_SHARE) / CHARACTER_PX));
+}
+
+function categoryOptions(
+  chart: CategoryChart,
+  hidden: ReadonlySet<string>,
+  colors: ChartColors,
+  characters: number,
+): EChartsCoreOption {
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const stacked = chart.kind === "stacked_bar";
   const scale = scaleFor(chart.value.unit, tallest(lines, stacked));
@@ -85,7 +103,7 @@ function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     nameGap: 28,
     inverse: chart.horizontal,
     axisTick: { show: false },
-    axisLabel: { color: colors.soft, formatter: (name: string) => shortenMiddle(name, LABEL_CHARACTERS) },
+    axisLabel: { color: colors.soft, formatter: (name: string) => shortenMiddle(name, characters) },
     splitLine: { show: false },
   };
   const values = {

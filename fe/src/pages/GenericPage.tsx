@@ -4,7 +4,8 @@ import { seriesChart } from "../chart/fromSeries";
 import { DataTable } from "../table/DataTable";
 import { FactList } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { Findings, QualityNotes } from "./Notes";
+import { Findings } from "./Findings";
+import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function GenericPage(props: PageProps) {

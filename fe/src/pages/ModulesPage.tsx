@@ -2,7 +2,8 @@
 import { DataTable } from "../table/DataTable";
 import { BigFacts } from "./Facts";
 import { FlameGraph } from "./FlameGraph";
-import { Findings, QualityNotes } from "./Notes";
+import { Findings } from "./Findings";
+import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function ModulesPage(props: PageProps) {

@@ -5,7 +5,8 @@ import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { Findings, QualityNotes } from "./Notes";
+import { Findings } from "./Findings";
+import { QualityNotes } from "./QualityNotes";
 import { NestedView } from "./NestedView";
 import { hasColumn, textOf } from "./rows";
 import { FullName, StackDetail } from "./RowDetail";
@@ -68,7 +69,8 @@ function measuresOf(table: Table): readonly Measure[] {
 
 function operatorLabel(table: Table, row: Row): string {
   const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
-  return `${textOf(table, row, "name")} ${shape}`.trim();
+  // Scalars are empty brackets; the last ones tell nothing.
+  return `${textOf(table, row, "name")} ${shape.replace(/(, \[\])+\]$/, "]")}`.trim();
 }
 
 interface DetailProps {

@@ -9,6 +9,7 @@ import { MemoryPage } from "./MemoryPage";
 import { ModulesPage } from "./ModulesPage";
 import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
+import { TimelinePage } from "../timeline/TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
 const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
@@ -19,6 +20,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   modules: ModulesPage,
   distributed: DistributedPage,
   compare: ComparePage,
+  timeline: TimelinePage,
 };
 
 export function renderPage(props: PageProps): ReactElement {

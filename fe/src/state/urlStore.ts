@@ -83,7 +83,8 @@ export function startUrlStore(): () => void {
 function writeOwn(params: Params, push: boolean): void {
   // The whole path: inside TensorBoard a `<base>` would lead a bare "#…" elsewhere.
   const { pathname, search } = window.location;
-  const address = `${pathname}${search}#${formatFragment(params)}`;
+  const fragment = formatFragment(params);
+  const address = pathname + search + (fragment === "" ? "" : `#${fragment}`);
   if (push) window.history.pushState(null, "", address);
   else window.history.replaceState(null, "", address);
   adopt(params);

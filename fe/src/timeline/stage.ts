@@ -5,7 +5,7 @@
 import type { Query } from "../api/client";
 import type { Failure } from "../api/types";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
-import { canvasRenderer } from "./canvas2d";
+import { makeRectSurface, pixelRatio, setSize } from "./canvases";
 import { readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
@@ -21,7 +21,7 @@ import { webglRenderer } from "./webgl";
 
 export interface StageEvents {
   /** Anything React shows may have changed: viewport, hover, loading, failure. */
-  readonly onChange: () => void;
+  readonly onChange: (stage: Stage) => void;
 }
 
 /** What decides the picture beside the viewport. */
@@ -51,9 +51,10 @@ const TRANSITION_MS = 180;
 /** Held keys: factor and screens per second. */
 const ZOOM_PER_S = 5;
 const PAN_PER_S = 1.1;
+/** What one press of a key moves where there is no motion. */
+const STEP_S = 0.12;
 /** Neighbours above and below the screen that are asked for too. */
 const PREFETCH_PX = 200;
-const MAX_RATIO = 2;
 /** Longer pauses between frames would make held keys jump. */
 const LONGEST_FRAME_MS = 50;
 
@@ -76,7 +77,7 @@ export class Stage {
   private widthPx = 1;
   private heightPx = 1;
   private renderer: RectRenderer;
-  private rectCanvas: HTMLCanvasElement;
+  private readonly rectCanvas: HTMLCanvasElement;
   private readonly overlay = document.createElement("canvas");
   private readonly labels: Labels;
   private frame = 0;
@@ -107,10 +108,12 @@ export class Stage {
       onRelease: (batch) => this.renderer.release(batch),
       onChange: () => {
         this.invalidate();
-        events.onChange();
+        events.onChange(this);
       },
     });
-    [this.rectCanvas, this.renderer] = makeRenderer(plain);
+    const surface = makeRectSurface(plain);
+    this.rectCanvas = surface.canvas;
+    this.renderer = surface.renderer;
     this.host.append(this.rectCanvas, this.overlay);
     const context = this.overlay.getContext("2d");
     this.labels = new Labels((text) => {
@@ -176,7 +179,7 @@ export class Stage {
   resize(): void {
     this.widthPx = Math.max(1, this.host.clientWidth);
     this.heightPx = Math.max(1, this.host.clientHeight);
-    const ratio = this.ratio();
+    const ratio = pixelRatio();
     setSize(this.overlay, this.widthPx, this.heightPx, ratio);
     setSize(this.rectCanvas, this.widthPx, Math.max(1, this.viewHeightPx), ratio);
     this.scrollTo(this.scrollPx);
@@ -231,7 +234,7 @@ export class Stage {
   /** A key that acts while it is held; without motion it takes one step. */
   startMotion(motion: Motion, atPx: number): void {
     this.motionAt = atPx / this.widthPx;
-    if (this.reducedMotion.matches) { this.step(motion, 0.12); return; }
+    if (this.reducedMotion.matches) { this.step(motion, STEP_S); return; }
     if (this.motions.size === 0) this.lastFrameMs = performance.now();
     this.motions.add(motion);
     this.transition = null;
@@ -241,7 +244,7 @@ export class Stage {
   endMotion(motion: Motion | null): void {
     if (motion === null) this.motions.clear();
     else this.motions.delete(motion);
-    this.events.onChange();
+    this.events.onChange(this);
   }
 
   timeAtPx(xPx: number): number {
@@ -273,24 +276,20 @@ export class Stage {
     this.hover = hover;
     if (same) return;
     this.invalidate();
-    this.events.onChange();
+    this.events.onChange(this);
   }
 
   leave(): void {
     if (this.hover === null) return;
     this.hover = null;
     this.invalidate();
-    this.events.onChange();
+    this.events.onChange(this);
   }
 
   /** Draws now, for a picture; gives both layers, the rectangles lie below the ruler. */
   layers(): { rects: HTMLCanvasElement; overlay: HTMLCanvasElement; ratio: number; palette: Palette } {
     this.draw();
-    return { rects: this.rectCanvas, overlay: this.overlay, ratio: this.ratio(), palette: this.palette };
-  }
-
-  private ratio(): number {
-    return Math.min(window.devicePixelRatio || 1, MAX_RATIO);
+    return { rects: this.rectCanvas, overlay: this.overlay, ratio: pixelRatio(), palette: this.palette };
   }
 
   private paints() {
@@ -303,7 +302,7 @@ export class Stage {
 
   private moved(): void {
     this.invalidate();
-    this.events.onChange();
+    this.events.onChange(this);
   }
 
   private visibleRows(marginPx = 0): TrackRow[] {
@@ -334,7 +333,7 @@ export class Stage {
     const progress = Math.min(1, Math.max(0, (nowMs - startMs) / TRANSITION_MS));
     this.viewport = between(from, to, 1 - (1 - progress) ** 3);
     if (progress >= 1) this.transition = null;
-    this.events.onChange();
+    this.events.onChange(this);
   }
 
   private step(motion: Motion, seconds: number): void {
@@ -369,7 +368,7 @@ export class Stage {
 
   private draw(): void {
     const scene = this.scene();
-    const ratio = this.ratio();
+    const ratio = pixelRatio();
     this.heads.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
     this.renderer.begin(this.widthPx, Math.max(1, this.viewHeightPx), ratio, this.palette.background);
     for (const row of scene.rows) this.drawTrack(scene, row);
@@ -390,28 +389,4 @@ export class Stage {
   get failure(): Failure | null {
     return this.loader.failure;
   }
-}
-
-function setSize(canvas: HTMLCanvasElement, widthPx: number, heightPx: number, ratio: number): void {
-  canvas.width = Math.round(widthPx * ratio);
-  canvas.height = Math.round(heightPx * ratio);
-  canvas.style.width = `${widthPx}px`;
-  canvas.style.height = `${heightPx}px`;
-}
-
-function makeRenderer(plain: boolean): [HTMLCanvasElement, RectRenderer] {
-  const canvas = document.createElement("canvas");
-  const fast = plain ? null : webglRenderer(canvas);
-  if (fast !== null) return mark(canvas, fast, "webgl");
-  // A canvas that has once given a WebGL context gives no other.
-  const other = document.createElement("canvas");
-  const slow = canvasRenderer(other);
-  if (slow === null) throw new Error("This browser cannot draw on a canvas.");
-  return mark(other, slow, "2d");
-}
-
-function mark(canvas: HTMLCanvasElement, renderer: RectRenderer, kind: string): [HTMLCanvasElement, RectRenderer] {
-  canvas.className = "tl-rects";
-  canvas.dataset["renderer"] = kind;
-  return [canvas, renderer];
 }

@@ -1,0 +1,117 @@
+/** What to change, worst first: each with its number, its gain, its evidence and a way to the rows. */
+import { useMemo, useState } from "react";
+
+import type { Note } from "../api/types";
+import { readEvidence, type Evidence } from "../lib/evidence";
+import { formatValue } from "../lib/format";
+import { goToView, useParams, viewHref } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { worstFirst } from "./QualityNotes";
+
+/** As many as one reads; the others on demand. */
+const FIRST = 5;
+
+export function Findings({ notes, always }: { readonly notes: readonly Note[]; readonly always: boolean }) {
+  const [all, setAll] = useState(false);
+  const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
+  if (advice.length === 0 && !always) return null;
+  return (
+    <section className="card" aria-label="Findings">
+      <header>
+        <h2>Findings</h2>
+        {advice.length > 1 && <span className="soft">largest gain first</span>}
+        <span style={{ flex: 1 }} />
+        {advice.length > FIRST && (
+          <button type="button" className="button" onClick={() => setAll(!all)}>
+            {all ? `Only the first ${FIRST}` : `All ${advice.length}`}
+          </button>
+        )}
+      </header>
+      {advice.length === 0 ? (
+        <p className="body soft">No rule found anything to change in this selection.</p>
+      ) : (
+        <ol className="findings">
+          {(all ? advice : advice.slice(0, FIRST)).map((note, index) => (
+            <Finding key={`${note.code} ${index}`} note={note} place={index + 1} />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function Finding({ note, place }: { readonly note: Note; readonly place: number }) {
+  const evidence = useMemo(() => readEvidence(note), [note]);
+  const [open, setOpen] = useState(false);
+  return (
+    <li>
+      <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Costs time or memory" : "Worth knowing"}>
+        {place}
+      </span>
+      <div>
+        <p className="finding-text">
+          {evidence.title !== null && <b>{evidence.title}. </b>}
+          {note.text}
+        </p>
+        <p className="evidence">
+          {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
+          {evidence.architecture !== null && <span>on {evidence.architecture}</span>}
+          {evidence.rows !== null && (
+            <span>
+              <button type="button" className="frame-link" aria-expanded={open} onClick={() => setOpen(!open)}>
+                {open ? "Hide the evidence" : "Evidence"}
+              </button>
+            </span>
+          )}
+          {evidence.source !== null && (
+            <span>
+              <SourceLink source={evidence.source} />
+            </span>
+          )}
+          {evidence.links.map((link) => (
+            <span key={link}>
+              <a href={link} target="_blank" rel="noreferrer">
+                {link.replace(/^https:\/\/([^/]+).*$/, "$1")} ↗
+              </a>
+            </span>
+          ))}
+        </p>
+      </div>
+      {evidence.gainUsPerStep !== null && evidence.gainUsPerStep > 0 ? (
+        <p className="finding-gain" title="Estimated: what the step would be shorter by, at most">
+          <b>{formatValue(evidence.gainUsPerStep, "us")}</b>
+          <br />
+          <small>per step, est. gain</small>
+        </p>
+      ) : (
+        <span />
+      )}
+      {open && evidence.rows !== null && (
+        <div className="rows">
+          <DataTable name={`evidence ${note.code}`} table={evidence.rows} source={null} fileName={`evidence_${note.code}`} maxHeight="300px" />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function measuredText({ measured, threshold, unit }: Evidence): string {
+  const text = `measured ${formatValue(measured, unit)}`;
+  return threshold === null ? text : `${text}, threshold ${formatValue(threshold, unit)}`;
+}
+
+function SourceLink({ source }: { readonly source: NonNullable<Evidence["source"]> }) {
+  const params = useParams();
+  return (
+    <a
+      href={viewHref(params, source.view, source.params)}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        goToView(source.view, source.params);
+      }}
+    >
+      Show the rows
+    </a>
+  );
+}

@@ -1,0 +1,55 @@
+/** What limits the numbers of a view. */
+import type { Note } from "../api/types";
+import { formatNumber } from "../lib/format";
+
+/** In the order the server ranks them, warnings before the rest. */
+export function worstFirst(notes: readonly Note[]): Note[] {
+  const rank = (note: Note) => (note.severity === "warning" ? 0 : 1);
+  return notes.toSorted((a, b) => rank(a) - rank(b));
+}
+
+export function QualityNotes({ notes, always }: { readonly notes: readonly Note[]; readonly always: boolean }) {
+  const quality = worstFirst(notes.filter((note) => note.kind === "quality"));
+  if (quality.length === 0 && !always) return null;
+  return (
+    <section className="card" aria-label="Quality of the numbers">
+      <header>
+        <h2>Quality of the numbers</h2>
+      </header>
+      <div className="body">
+        {quality.length === 0 ? (
+          <p className="soft">Everything in the file was read and counted.</p>
+        ) : (
+          <ul className="notes">
+            {quality.map((note, index) => (
+              <li key={`${note.code} ${index}`} title={note.code}>
+                <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
+                <span>
+                  {note.text}
+                  <Details evidence={note.evidence} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const EXAMPLES = 3;
+
+/** How often, and where for instance. */
+function Details({ evidence }: { readonly evidence: Note["evidence"] }) {
+  const { count, examples } = evidence;
+  const shown = Array.isArray(examples) ? examples.slice(0, EXAMPLES).map((example) => exampleText(example)) : [];
+  const parts = [
+    ...(typeof count === "number" ? [`${formatNumber(count)} ${count === 1 ? "time" : "times"}`] : []),
+    ...(shown.length > 0 ? [`for example ${shown.join(", ")}`] : []),
+  ];
+  return parts.length === 0 ? null : <span className="soft"> {parts.join("; ")}</span>;
+}
+
+function exampleText(example: unknown): string {
+  return typeof example === "string" ? example : JSON.stringify(example);
+}

@@ -1,0 +1,107 @@
+/** What lies under the pointer, in words. */
+import { useEffect, useRef } from "react";
+
+import type { TimelineTracksAnswer } from "../generated/schema";
+import { formatNumber, formatValue } from "../lib/format";
+import { formatCounter, pointAt } from "./counterDrawing";
+import type { Hover } from "./scene";
+import type { Stage } from "./stage";
+import { shareOfStep } from "./stepShare";
+import { nameOf, NO_ID } from "./tile";
+import { useStage } from "./useStage";
+
+interface Props {
+  readonly stage: Stage;
+  readonly tracks: TimelineTracksAnswer;
+}
+
+const OFFSET_PX = 14;
+
+export function HoverCard({ stage, tracks }: Props) {
+  const hover = useStage(stage, ({ hover: under }) => under);
+  const card = useRef<HTMLDivElement>(null);
+  const place = useRef({ x: 0, y: 0 });
+  useEffect(() => {
+    const put = () => {
+      const element = card.current;
+      if (element === null) return;
+      const { x, y } = place.current;
+      const left = x + OFFSET_PX + element.offsetWidth > stage.width ? x - OFFSET_PX - element.offsetWidth : x + OFFSET_PX;
+      const top = Math.min(y + OFFSET_PX, stage.height - element.offsetHeight - 4);
+      element.style.transform = `translate(${Math.max(0, left)}px, ${Math.max(0, top)}px)`;
+    };
+    const onMove = (event: PointerEvent) => {
+      place.current = { x: event.offsetX, y: event.offsetY };
+      put();
+    };
+    put();
+    stage.surface.addEventListener("pointermove", onMove);
+    return () => stage.surface.removeEventListener("pointermove", onMove);
+  }, [stage, hover]);
+  if (hover === null) return null;
+  return (
+    <div ref={card} className="tl-card" role="status">
+      {hover.box === null ? <CounterText hover={hover} /> : <BoxText stage={stage} tracks={tracks} hover={hover} box={hover.box} />}
+    </div>
+  );
+}
+
+function CounterText({ hover }: { readonly hover: Hover }) {
+  const { stairs } = hover.tile;
+  const { track } = hover.row;
+  const point = stairs === null ? -1 : pointAt(stairs, hover.timeNs);
+  const value = stairs?.last[point] ?? NaN;
+  const [low, high] = [stairs?.min[point] ?? NaN, stairs?.max[point] ?? NaN];
+  return (
+    <>
+      <strong>{track.title}</strong>
+      <div>{formatCounter(value, track.unit)}</div>
+      {high > low && (
+        <div className="soft">
+          here from {formatCounter(low, track.unit)} to {formatCounter(high, track.unit)}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface BoxProps extends Props {
+  readonly hover: Hover;
+  readonly box: number;
+}
+
+function BoxText({ stage, tracks, hover, box }: BoxProps) {
+  const { boxes } = hover.tile;
+  const category = tracks.categories[boxes.category[box] ?? 0]?.title ?? "";
+  const slices = boxes.slices[box] ?? 1;
+  const widthUs = ((boxes.endNs[box] ?? 0) - (boxes.startNs[box] ?? 0)) / 1000;
+  if (slices > 1) {
+    return (
+      <>
+        <strong>{formatNumber(slices)} slices</strong>
+        <div>
+          busy {formatValue(100 * (boxes.busy[box] ?? 0), "pct")} of {formatValue(widthUs, "us")}
+        </div>
+        <div className="soft">mostly {category}; click to zoom in</div>
+      </>
+    );
+  }
+  const lanes = hover.row.track.lane_titles;
+  const name = nameOf(hover.tile, box) ?? lanes?.[hover.lane] ?? category;
+  const share = shareOfStep(stage, boxes.startNs[box] ?? 0, boxes.endNs[box] ?? 0);
+  const overlapFrom = hover.row.track.overlap_from;
+  return (
+    <>
+      <strong className="tl-card-name">{name}</strong>
+      <div>
+        {formatValue(widthUs, "us")}
+        {share !== null && hover.row.track.kind !== "steps" && ` · ${share}`}
+      </div>
+      <div className="soft">
+        {category} · starts at {formatValue((boxes.startNs[box] ?? 0) / 1000, "us")}
+      </div>
+      {overlapFrom !== null && hover.lane >= overlapFrom && <div className="soft">overlaps another slice of this track</div>}
+      {boxes.id[box] === NO_ID && <div className="soft">sum of the streams of this GPU</div>}
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+/** What stands above the timeline: what is seen, search, how it is drawn, saving. */
+import type { ReactNode } from "react";
+
+import { Popover } from "../app/Popover";
+import type { TimelineTracksAnswer } from "../generated/schema";
+import { formatNumber, formatValue } from "../lib/format";
+import { Segmented } from "../pages/Segmented";
+import { categoryVariable } from "./paint";
+import type { ColorMode } from "./colors";
+import type { DragMode } from "./gestures";
+import { KEY_HELP } from "./keys";
+import type { Stage } from "./stage";
+import { useStage } from "./useStage";
+import { spanNs } from "./viewport";
+
+interface Props {
+  readonly stage: Stage | null;
+  readonly tracks: TimelineTracksAnswer;
+  readonly mode: ColorMode;
+  readonly dragMode: DragMode;
+  readonly helpOpen: boolean;
+  readonly search: ReactNode;
+  readonly onMode: (mode: ColorMode) => void;
+  readonly onDragMode: (mode: DragMode) => void;
+  readonly onHelp: (open: boolean) => void;
+  readonly onWhole: () => void;
+  readonly onPicture: () => void;
+  readonly onExport: () => void;
+}
+
+export function Toolbar(props: Props) {
+  const { stage, tracks, mode, dragMode } = props;
+  return (
+    <div className="page-head tl-tools">
+      <h1>Timeline</h1>
+      {stage !== null && <Shown stage={stage} />}
+      {tracks.overlapping > 0 && (
+        <span className="tl-overlap" title="Slices that overlap others of their track without nesting. None is left out: they have lanes of their own, marked “overlapping”.">
+          {formatNumber(tracks.overlapping)} overlapping
+        </span>
+      )}
+      <span style={{ flex: 1 }} />
+      {props.search}
+      <Segmented label="Drag" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Drag: range" : "Drag: move")} onPick={(value) => props.onDragMode(value as DragMode)} />
+      <Popover label="Colours ▾" title="What the colours mean">
+        {() => (
+          <div className="menu">
+            <Segmented label="Colours" values={["category", "name"]} value={mode} title={(value) => (value === "name" ? "By name" : "By category")} onPick={(value) => props.onMode(value as ColorMode)} />
+            <ColorLegend tracks={tracks} />
+          </div>
+        )}
+      </Popover>
+      <Popover label="Save ▾" title="Save what is seen">
+        {(close) => (
+          <div className="menu">
+            <button type="button" className="button" onClick={() => {
+                props.onPicture();
+                close();
+              }}>
+              Picture (PNG)
+            </button>
+            <button type="button" className="button" onClick={() => {
+                props.onExport();
+                close();
+              }}>
+              Visible range as Chrome JSON
+            </button>
+            <small className="soft">Perfetto and chrome://tracing open the JSON. Nothing is sent anywhere.</small>
+          </div>
+        )}
+      </Popover>
+      <button type="button" className="button" title="The whole trace (0)" onClick={props.onWhole}>
+        Whole trace
+      </button>
+      <button type="button" className="button" aria-expanded={props.helpOpen} title="Keys and gestures (?)" onClick={() => props.onHelp(!props.helpOpen)}>
+        Keys
+      </button>
+    </div>
+  );
+}
+
+function Shown({ stage }: { readonly stage: Stage }) {
+  const text = useStage(stage, ({ viewport }) => formatValue(spanNs(viewport) / 1000, "us"));
+  return <span className="soft tl-shown">{text} on screen</span>;
+}
+
+function ColorLegend({ tracks }: { readonly tracks: TimelineTracksAnswer }) {
+  const byVariable = new Map<string, Set<string>>();
+  for (const { key, title } of tracks.categories) {
+    const variable = categoryVariable(key);
+    byVariable.set(variable, (byVariable.get(variable) ?? new Set()).add(title));
+  }
+  return (
+    <ul className="tl-legend">
+      {[...byVariable].map(([variable, titles]) => (
+        <li key={variable}>
+          <i className="swatch" style={{ background: `var(${variable})` }} />
+          <span>{[...titles].join(", ")}</span>
+        </li>
+      ))}
+      <li className="soft">Half-filled blocks are many narrow slices; the filled part is their busy share.</li>
+    </ul>
+  );
+}
+
+export function KeyHelp({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <section className="card tl-help" aria-label="Keys of the timeline">
+      <header>
+        <h2>Keys and gestures</h2>
+        <span style={{ flex: 1 }} />
+        <button type="button" className="button quiet icon" aria-label="Close" onClick={onClose}>
+          ✕
+        </button>
+      </header>
+      <dl className="facts body">
+        {KEY_HELP.map(([keys, text]) => (
+          <div key={keys} style={{ display: "contents" }}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

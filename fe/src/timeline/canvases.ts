@@ -1,0 +1,45 @@
+/** Makes the canvases: the best renderer the browser has, and sizes in device pixels. */
+import { canvasRenderer } from "./canvas2d";
+import type { RectRenderer } from "./rects";
+import { webglRenderer } from "./webgl";
+
+export interface RectSurface {
+  readonly canvas: HTMLCanvasElement;
+  readonly renderer: RectRenderer;
+}
+
+/**
+ * @param plain Draws without WebGL.
+ * @throws Error where there is no canvas at all.
+ */
+export function makeRectSurface(plain: boolean): RectSurface {
+  const canvas = document.createElement("canvas");
+  const fast = plain ? null : webglRenderer(canvas);
+  if (fast !== null) return named(canvas, fast, "webgl");
+  // A canvas that has once given a WebGL context gives no other.
+  const other = document.createElement("canvas");
+  const slow = canvasRenderer(other);
+  if (slow === null) throw new Error("This browser cannot draw on a canvas.");
+  return named(other, slow, "2d");
+}
+
+function named(canvas: HTMLCanvasElement, renderer: RectRenderer, kind: string): RectSurface {
+  canvas.className = "tl-rects";
+  canvas.dataset["renderer"] = kind;
+  return { canvas, renderer };
+}
+
+/** @param ratio Device pixels of a CSS pixel. */
+export function setSize(canvas: HTMLCanvasElement, widthPx: number, heightPx: number, ratio: number): void {
+  canvas.width = Math.round(widthPx * ratio);
+  canvas.height = Math.round(heightPx * ratio);
+  canvas.style.width = `${widthPx}px`;
+  canvas.style.height = `${heightPx}px`;
+}
+
+const MAX_RATIO = 2;
+
+/** More device pixels than this cost time and are not seen. */
+export function pixelRatio(): number {
+  return Math.min(window.devicePixelRatio || 1, MAX_RATIO);
+}

@@ -1,0 +1,66 @@
+/**
+ * What of the timeline stands in the address:
+ *
+ *     at=1000-2500      the range on screen, ns since the first event
+ *     slice=17          the selected slice
+ *     range=1200-1300   the chosen range
+ *     open=… shut=…     tracks and groups unlike the server proposes
+ *     find=gemm         what is searched for
+ *     colors=name       colours by name
+ */
+import type { Params } from "../state/address";
+import type { ColorMode } from "./colors";
+import type { Folding } from "./layout";
+import type { TimeRange } from "./scene";
+import type { Viewport } from "./viewport";
+
+const RANGE = /^(-?\d+)-(-?\d+)$/;
+
+export function parseRange(text: string | undefined): TimeRange | null {
+  const match = RANGE.exec(text ?? "");
+  const [startNs, endNs] = [Number(match?.[1]), Number(match?.[2])];
+  return match !== null && endNs > startNs ? { startNs, endNs } : null;
+}
+
+export function formatRange({ startNs, endNs }: Viewport): string {
+  return `${Math.round(startNs)}-${Math.max(Math.round(endNs), Math.round(startNs) + 1)}`;
+}
+
+export function parseSlice(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+export function parseFolding(params: Params): Folding {
+  return { opened: keysOf(params["open"]), closed: keysOf(params["shut"]) };
+}
+
+export function foldingPatch({ opened, closed }: Folding): Params {
+  return { open: [...opened].join(","), shut: [...closed].join(",") };
+}
+
+function keysOf(text: string | undefined): ReadonlySet<string> {
+  return new Set((text ?? "").split(",").filter((key) => key !== ""));
+}
+
+export function parseMode(params: Params): ColorMode {
+  return params["colors"] === "name" ? "name" : "category";
+}
+
+/** Parameters for other views that want a name shown here. */
+export function findOnTimeline(name: string): Params {
+  return { find: name };
+}
+
+/** The frame's time range on this page's clock; null when there is none. */
+export function selectionRange(params: Params, originUs: number, durationNs: number): TimeRange | null {
+  const [start, end] = [params["start_us"], params["end_us"]];
+  if (start === undefined && end === undefined) return null;
+  const edge = (text: string | undefined, otherwise: number) => (text === undefined ? otherwise : (Number(text) - originUs) * 1000);
+  const range = { startNs: edge(start, 0), endNs: edge(end, durationNs) };
+  return range.endNs > range.startNs ? range : null;
+}
+
+/** A range as the frame's selection. */
+export function asSelection({ startNs, endNs }: TimeRange, originUs: number): Params {
+  return { start_us: (originUs + startNs / 1000).toFixed(3), end_us: (originUs + endNs / 1000).toFixed(3) };
+}

@@ -1,0 +1,19 @@
+/** How much of its step a slice takes. */
+import { formatValue } from "../lib/format";
+import { boxAt } from "./hit";
+import type { Stage } from "./stage";
+import { nameOf } from "./tile";
+
+/** "12.3 % of ProfilerStep#5" for a range that begins in a step; null outside steps. */
+export function shareOfStep(stage: Stage, startNs: number, endNs: number): string | null {
+  const steps = stage.layout.tracks.find(({ track }) => track.kind === "steps");
+  if (steps === undefined) return null;
+  const { fine, whole } = stage.loader.of(steps.number);
+  for (const tile of [fine, whole]) {
+    const box = tile === null ? null : boxAt(tile.boxes, 0, startNs, 0);
+    if (tile === null || box === null || tile.boxes.slices[box] !== 1) continue;
+    const stepNs = (tile.boxes.endNs[box] ?? 0) - (tile.boxes.startNs[box] ?? 0);
+    return stepNs > 0 ? `${formatValue((100 * (endNs - startNs)) / stepNs, "pct")} of ${nameOf(tile, box) ?? "the step"}` : null;
+  }
+  return null;
+}

@@ -1,0 +1,23 @@
+/** Reads the stage from React: a component is drawn again only when what it picks has changed. */
+import { useCallback, useSyncExternalStore } from "react";
+
+import type { Stage } from "./stage";
+
+const listeners = new WeakMap<Stage, Set<() => void>>();
+
+export function tellStageListeners(stage: Stage): void {
+  for (const listener of listeners.get(stage) ?? []) listener();
+}
+
+/** @returns What stops it. */
+export function listenToStage(stage: Stage, listener: () => void): () => void {
+  const set = listeners.get(stage) ?? new Set();
+  listeners.set(stage, set.add(listener));
+  return () => void set.delete(listener);
+}
+
+/** @param pick Gives the same value as long as nothing changed: a text, a number, or an object that is kept. */
+export function useStage<T>(stage: Stage, pick: (stage: Stage) => T): T {
+  const subscribe = useCallback((listener: () => void) => listenToStage(stage, listener), [stage]);
+  return useSyncExternalStore(subscribe, () => pick(stage));
+}

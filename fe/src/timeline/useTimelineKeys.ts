@@ -1,0 +1,54 @@
+/** Keys of the timeline. Caught before the frame's own, since `/` and `?` mean this page while it is open. */
+import { useEffect, useRef } from "react";
+
+import { isTyping } from "../app/SearchBox";
+import { commandOf, motionOf, type Command } from "./keys";
+import type { Stage } from "./stage";
+
+interface Handlers {
+  readonly onCommand: (command: Command) => void;
+  readonly onHelp: () => void;
+}
+
+export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
+  const latest = useRef(handlers);
+  useEffect(() => {
+    latest.current = handlers;
+  });
+  useEffect(() => {
+    if (stage === null) return;
+    let pointerPx = stage.width / 2;
+    const onPointer = (event: PointerEvent) => (pointerPx = event.offsetX);
+    const onDown = (event: KeyboardEvent) => {
+      if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+      const motion = motionOf(event);
+      const command = commandOf(event);
+      if (motion !== null) stage.startMotion(motion, pointerPx);
+      else if (event.key === "?") latest.current.onHelp();
+      else if (command !== null && !belongsToControl(event)) latest.current.onCommand(command);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    const onUp = (event: KeyboardEvent) => {
+      const motion = motionOf({ key: event.key, ctrlKey: false, metaKey: false, altKey: false });
+      if (motion !== null) stage.endMotion(motion);
+    };
+    const onBlur = () => stage.endMotion(null);
+    stage.surface.addEventListener("pointermove", onPointer);
+    window.addEventListener("keydown", onDown, true);
+    window.addEventListener("keyup", onUp, true);
+    window.addEventListener("blur", onBlur);
+    return () => {
+      stage.surface.removeEventListener("pointermove", onPointer);
+      window.removeEventListener("keydown", onDown, true);
+      window.removeEventListener("keyup", onUp, true);
+      window.removeEventListener("blur", onBlur);
+    };
+  }, [stage]);
+}
+
+/** Arrows and Escape in an open popover are its own. */
+function belongsToControl(event: KeyboardEvent): boolean {
+  return event.target instanceof HTMLElement && event.target.closest(".popover, [role=grid]") !== null;
+}
