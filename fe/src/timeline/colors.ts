@@ -4,11 +4,11 @@ import type { Rgb } from "./rects";
 
 export type ColorMode = "category" | "name";
 
-/** `#1f5fbf` or `rgb(31 95 191)` as numbers; grey for anything else. */
+/** `#1f5fbf`, `#fff` or `rgb(31 95 191)` as numbers; grey for anything else. */
 export function parseColor(text: string): Rgb {
-  const hex = /^#([0-9a-f]{6})$/i.exec(text.trim())?.[1];
+  const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim())?.[1];
   if (hex !== undefined) {
-    const value = Number.parseInt(hex, 16);
+    const value = Number.parseInt(hex.length === 3 ? hex.replace(/./g, "$&$&") : hex, 16);
     return [value >> 16, (value >> 8) & 255, value & 255];
   }
   const parts = text.match(/\d+(\.\d+)?/g)?.map(Number) ?? [];
