@@ -203,10 +203,38 @@ def test_fx10_curve_holds_each_value_until_the_next() -> None:
         steps += [(time, held), (time, value)]
     assert len(steps) == 2 * len(records) - 1
     assert steps == [(1, 4), (20, 4), (20, 0), (100, 0), (100, 8000), (150, 8000), (150, 0)]
-    assert lines["CPU reserved"].y == [0, 0, 0, 0]
+    assert "CPU reserved" not in lines
     peaks = view.tables["memory_peaks"].frame.row(0, named=True)
     assert peaks["peak_allocated_bytes"] == 8000
     assert peaks["peak_us"] == 100
+
+
+def test_an_allocator_that_reserves_nothing_has_no_reserved_memory() -> None:
+    events = [
+        t.memory(10, 8, address=1, device_type=0, allocated=8, reserved=0),
+        t.memory(11, 8, address=1, device_type=1, device=0, allocated=8, reserved=0),
+        t.memory(12, 8, address=2, device_type=1, device=0, allocated=16, reserved=2048),
+    ]
+    view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection())
+    peaks = view.tables["memory_peaks"]
+    reserved = dict(peaks.frame.select("device", "peak_reserved_bytes").iter_rows())
+    assert reserved == {"GPU 0": 2048, "CPU": None}
+    assert "reserves nothing" in peaks.null_reasons["peak_reserved_bytes"]
+    lines = {line.name: line.y for line in view.series["memory_curve"].lines}
+    assert lines["GPU 0 reserved"] == [0, 2048]
+    assert "CPU reserved" not in lines
+
+
+def test_a_selection_without_memory_events_says_so() -> None:
+    events = [t.memory(10, 8, address=1, allocated=8, reserved=8)]
+    view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection(start_ns=20_000))
+    peaks = view.tables["memory_peaks"]
+    assert peaks.frame["peak_allocated_bytes"].to_list() == [None]
+    for key in ("peak_allocated_bytes", "peak_us"):
+        assert "in the selection" in peaks.null_reasons[key]
+    fact = next(fact for fact in view.facts if fact.key == "peak_allocated_bytes")
+    assert "in the selection" in (fact.reason or "")
+    assert view.tables["memory_events"].null_reasons == {}
 
 
 def test_a_range_begins_with_the_value_held_before() -> None:

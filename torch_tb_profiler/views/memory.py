@@ -17,14 +17,17 @@ from torch_tb_profiler.views.memory_peak import COMPOSITION, composition_frame
 from torch_tb_profiler.views.memory_records import MemoryRecords, memory_records, selected_records
 from torch_tb_profiler.views.memory_statistics import STATISTICS, statistics_frame
 from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Fact, Note, Table, View
+from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
 NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
-NO_RESERVED = "The trace does not say how much this allocator reserves."
+NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
+NO_EVENTS = "No memory event of this device lies in the selection."
+NO_CAPACITY = "The trace does not declare the memory of this device."
+EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
 NS_PER_US = 1000.0
 
 
@@ -41,13 +44,17 @@ def memory(trace: Trace, selection: Selection) -> View:
     series = curve_series(records.devices, curves, origin_ns)
     tables = (
         Table(STATISTICS, statistics_frame(trace, records, chosen, selection)),
-        Table(
+        _with_reasons(
             EVENTS,
             events_frame(records, chosen, origin_ns),
             dict.fromkeys(("allocation_us", "release_us", "duration_us"), NO_RELEASE),
         ),
-        Table(PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _reasons(records)),
-        Table(COMPOSITION, composition_frame(records, curves)),
+        _with_reasons(
+            PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _peak_reasons(records)
+        ),
+        _with_reasons(
+            COMPOSITION, composition_frame(records, curves), {"allocation_count": EARLIER_COUNT}
+        ),
     )
     return View(
         tables={table.spec.name: in_default_order(table) for table in tables},
@@ -57,12 +64,18 @@ def memory(trace: Trace, selection: Selection) -> View:
     )
 
 
-def _reasons(records: MemoryRecords) -> dict[str, str]:
-    if not records.has_totals.any():
-        return dict.fromkeys(("peak_allocated_bytes", "peak_reserved_bytes", "peak_us"), NO_TOTALS)
+def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    """The table, with the reasons of the columns that do hold nulls."""
+    return Table(spec, frame, {k: text for k, text in reasons.items() if frame[k].null_count()})
+
+
+def _peak_reasons(records: MemoryRecords) -> dict[str, str]:
+    unknown = NO_EVENTS if records.has_totals.any() else NO_TOTALS
     return {
-        "peak_reserved_bytes": NO_RESERVED,
-        "device_memory_bytes": "The trace does not declare the memory of this device.",
+        "peak_allocated_bytes": unknown,
+        "peak_us": unknown,
+        "peak_reserved_bytes": NO_RESERVED if records.has_totals.any() else NO_TOTALS,
+        "device_memory_bytes": NO_CAPACITY,
     }
 
 
@@ -82,7 +95,7 @@ def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
     for device, points in zip(records.devices, curves, strict=True):
         peak = points.peak()
         value = None if peak is None else int(points.allocated_bytes[peak])
-        reason = None if value is not None else NO_TOTALS
+        reason = None if value is not None else _peak_reasons(records)["peak_allocated_bytes"]
         text = "Largest total of live allocations in the selection."
         scope = device.label
         facts.append(

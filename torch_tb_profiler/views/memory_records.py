@@ -36,7 +36,8 @@ class MemoryRecords:
         time_ns: When.
         size_bytes: Positive for allocations, negative for releases.
         allocated_bytes: Total allocated on the device after it, :data:`ABSENT` if not given.
-        reserved_bytes: Total reserved likewise.
+        reserved_bytes: Total reserved likewise; :data:`ABSENT` too where the allocator of a device
+            reserves nothing beyond what it allocates (it says 0 throughout, as torch's CPU one).
         operator: Slice of the operator it happened in, -1 if in none.
         pairs: Which release frees which allocation.
         operators: Name of the operator of each record, as shown for allocations.
@@ -106,13 +107,23 @@ def _make(trace: Trace) -> MemoryRecords:
         time_ns=memory["time_ns"].to_numpy(),
         size_bytes=size,
         allocated_bytes=memory["total_allocated_bytes"].fill_null(ABSENT).to_numpy(),
-        reserved_bytes=memory["total_reserved_bytes"].fill_null(ABSENT).to_numpy(),
+        reserved_bytes=_reserved(
+            device, memory["total_reserved_bytes"].fill_null(ABSENT).to_numpy(), len(devices)
+        ),
         operator=operator,
         pairs=pair(device, address, size, usable),
         operators=operator_labels(trace, operator),
         modules=module_labels(trace, owner, frame),
         has_addresses=bool(usable.any()),
     )
+
+
+def _reserved(device: Int64, reserved: Int64, devices: int) -> Int64:
+    """``reserved`` without the zeros of devices that never say anything else."""
+    reserves = np.zeros(devices, np.bool_)
+    reserves[device[reserved > 0]] = True
+    known: Int64 = np.where(reserves[device], reserved, ABSENT)
+    return known
 
 
 def _devices(kind: Int64, number: Int64) -> tuple[list[MemoryDevice], Int64]:
