@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import time
 from functools import cache
 from pathlib import Path
 
@@ -118,3 +119,32 @@ def test_which_corpus_kernels_run_on_tensor_cores(corpus: Path) -> None:
         ("hipblaslt-tensile-matrix", "gemm"),
         ("rocm-attention", "attention"),
     }
+
+
+def test_all_at_once_says_the_same_as_one_by_one() -> None:
+    examples = [name for rule in RULES for name in (*rule.examples, *rule.counter_examples)]
+    names = [
+        *examples,
+        *(f"{first}{second}" for first, second in zip(examples, examples[7:], strict=False)),
+        "",
+        "no kernel of ours",
+        "causal_conv1d_fwd",
+        "_conv1d_fwd",
+        "rotary_embedding_kernel",
+        "void \u4e2d\u6587_kernel<\u00e9>",
+    ]
+    names += [f"kernel_{number}" for number in range(kernels.MANY_NAMES)]
+
+    assert kernels.classify_all(names) == [kernels.classify(name) for name in names]
+    assert kernels.classify_all([]) == []
+
+
+@pytest.mark.parametrize("part", ["a", "aA", "a<", "nvjet", "miopen", "cutlass", "_", "(", "at::"])
+def test_names_of_any_length_cost_little(part: str) -> None:
+    name = part * 100_000
+    start_s = time.perf_counter()
+
+    kernels.classify(name)
+    kernels.classify_all([name] * kernels.MANY_NAMES)
+
+    assert time.perf_counter() - start_s < 2

@@ -11,10 +11,11 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
-from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+from torch_tb_profiler.views.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.views.overview import role_costs
 from torch_tb_profiler.views.roles import Role
 from torch_tb_profiler.views.selection import Selection
@@ -122,6 +123,11 @@ class Context:
     def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
         """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""
         return pl.Series(codes.of_names(self.trace, column.to_numpy(), rule, np.bool_))
+
+    def kernels_that(self, column: pl.Series, rule: Callable[[KernelKind], bool]) -> pl.Series:
+        """Mask of the name codes of kernels of whose kind ``rule`` holds."""
+        known = kinds_of_names(self.trace)
+        return pl.Series(known.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
 
     def texts(self, column: pl.Series) -> pl.Series:
         """Dictionary codes as text."""

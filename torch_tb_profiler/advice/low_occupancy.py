@@ -12,7 +12,6 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
-from torch_tb_profiler.knowledge import kernels as kernel_rules
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "low_occupancy"
@@ -42,10 +41,11 @@ def detect(context: Context) -> Advice | None:
     if kernels.is_empty() or total_ns == 0:
         return None
     groups = _groups(kernels)
-    names = context.texts(groups["name_code"])
-    kinds = [kernel_rules.classify(name).kind for name in names]
     groups = groups.with_columns(
-        name=names, wanted=pl.Series([kind not in LOW_BY_DESIGN for kind in kinds])
+        name=context.texts(groups["name_code"]),
+        wanted=context.kernels_that(
+            groups["name_code"], lambda kind: kind.kind not in LOW_BY_DESIGN
+        ),
     )
     low = groups.filter(pl.col("wanted") & (pl.col("occupancy_pct") < known.threshold))
     low_ns = int(low["dur_ns"].sum())

@@ -6,7 +6,6 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
-from torch_tb_profiler.knowledge import kernels as kernel_rules
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.views.containment import innermost_around_start
@@ -32,10 +31,7 @@ def detect(context: Context) -> Advice | None:
     )
     kernels = kernels.with_columns(optimizer=pl.Series(inside)).filter(pl.col("optimizer") >= 0)
     single = kernels.filter(
-        context.names_that(
-            kernels["name_code"],
-            lambda name: kernel_rules.classify(name).kind not in ALREADY_FUSED,
-        )
+        context.kernels_that(kernels["name_code"], lambda kind: kind.kind not in ALREADY_FUSED)
     )
     per_step = context.per_step(float(single.height))
     if per_step <= entry(CODE).threshold:

@@ -13,7 +13,6 @@ from torch_tb_profiler.advice.eligible_kernels import (
     used_and_unknown_ns,
 )
 from torch_tb_profiler.advice.found import Advice
-from torch_tb_profiler.knowledge import kernels as kernel_rules
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views import codes
 
@@ -32,9 +31,7 @@ def detect(context: Context) -> Advice | None:
         return None
     idle = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
     idle = idle.filter(
-        context.names_that(
-            idle["name_code"], lambda name: kernel_rules.classify(name).kind in MATRIX_KINDS
-        )
+        context.kernels_that(idle["name_code"], lambda kind: kind.kind in MATRIX_KINDS)
     )
     idle_ns = int(idle["dur_ns"].sum())
     share = idle_ns / total * 100

@@ -41,6 +41,10 @@ class OperatorFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     rules: tuple[OperatorRule, ...]
 
 
+MAX_NAME_CHARS = 4096
+"""An operator is judged by so much of its name: some patterns take time by the square of it."""
+
+
 @lru_cache(maxsize=1)
 def operator_file() -> OperatorFile:
     """The rules as they stand in the file."""
@@ -57,6 +61,7 @@ def matching_rule(name: str) -> OperatorRule | None:
     """The rule that speaks for an operator, None when none does."""
     for prefix in operator_file().wrapper_prefixes:
         name = name.removeprefix(prefix)
+    name = name[:MAX_NAME_CHARS]
     for pattern, rule in _compiled():
         if pattern.fullmatch(name):
             return rule

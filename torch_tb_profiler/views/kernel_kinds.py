@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +44,41 @@ class KernelKinds:
     tensor_core: Int8
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KindsOfNames:
+    """What the names of a trace's kernels tell.
+
+    Attributes:
+        kinds: The distinct answers.
+        number: Per string of the trace the place of its answer in ``kinds``; 0, which is
+            ``kernels.UNKNOWN``, for what is no name of a kernel.
+    """
+
+    kinds: list[kernels.KernelKind]
+    number: npt.NDArray[np.int16]
+
+    def verdicts(self, names: npt.NDArray[Any], rule: Callable[[kernels.KernelKind], int]) -> Int8:
+        """What ``rule`` says of each name code."""
+        said = np.array([rule(kind) for kind in self.kinds], np.int8)
+        found: Int8 = said[self.number[names]]
+        return found
+
+
+def kinds_of_names(trace: Trace) -> KindsOfNames:
+    """The kinds of all names of kernels; made once, all names at a time."""
+    return trace.derived("kinds_of_names", lambda: _kinds_of_names(trace))
+
+
+def _kinds_of_names(trace: Trace) -> KindsOfNames:
+    is_kernel = trace.device_work["category"] == Category.KERNEL
+    present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
+    found = kernels.classify_all([str(text) for text in trace.strings[present]])
+    place = {kernels.UNKNOWN: 0}
+    number = np.zeros(len(trace.strings), np.int16)
+    number[present] = [place.setdefault(kind, len(place)) for kind in found]
+    return KindsOfNames(list(place), number)
+
+
 def kernel_kinds(trace: Trace) -> KernelKinds:
     """The kinds of all device work; made once."""
     return trace.derived("kernel_kinds", lambda: _kernel_kinds(trace))
@@ -52,16 +89,11 @@ def _kernel_kinds(trace: Trace) -> KernelKinds:
     is_kernel = work["category"].to_numpy() == Category.KERNEL
     rows = np.flatnonzero(is_kernel)
     names = work["name_code"].to_numpy()[rows]
+    known = kinds_of_names(trace)
     tensor_core = np.full(len(is_kernel), codes.NO, np.int8)
-    tensor_core[rows] = codes.of_names(
-        trace, names, lambda name: codes.verdict(kernels.classify(name).tensor_core), np.int8
-    )
-    by_name = codes.of_names(
-        trace, names, lambda name: kernels.classify(name).communication, np.bool_
-    )
-    unknown = codes.of_names(
-        trace, names, lambda name: kernels.classify(name).rule is None, np.bool_
-    )
+    tensor_core[rows] = known.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
+    by_name = known.verdicts(names, lambda kind: kind.communication) == codes.YES
+    unknown = known.verdicts(names, lambda kind: kind.rule is None) == codes.YES
     owner = indices(work["owner"])[rows]
     communicates = communication_slices(trace)
     of_owner = np.append(communicates, False)[owner]
