@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.counters import Counter, counters, device_group
 from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_times
-from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order, lane_reach
+from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (
     Group,
     TimelineTrack,
@@ -155,14 +155,21 @@ def _arranged(
 
 
 def _slice_lanes(trace: Trace, order: LaneOrder, number: list[int]) -> Lanes:
-    """The lanes of the trace's own slices; ``number`` is the final number of each track."""
-    start = trace.slices["start_ns"].to_numpy()[order.order]
-    reach = lane_reach(start, trace.slices["dur_ns"].to_numpy()[order.order], order.first)
+    """The lanes of the trace's own slices, made in the arrays of ``order``.
+
+    Args:
+        trace: The trace.
+        order: Its slices by lane; used up.
+        number: Final number of each track.
+    """
+    start, reach = order.start_ns, order.reach_ns
     before = reach[:-1].copy()
     before[order.first[1:-1] - 1] = np.iinfo(np.int64).min
     np.maximum(start[1:], before, out=start[1:])
+    del before
     busy = np.zeros(len(start) + 1, np.int64)
-    np.cumsum(reach - start, out=busy[1:])
+    np.subtract(reach, start, out=busy[1:])
+    np.cumsum(busy[1:], out=busy[1:])
     start -= trace.meta.start_ns
     return Lanes(
         track=np.array(number, np.int32)[order.track],

@@ -33,6 +33,8 @@ class LaneOrder:
 
     Attributes:
         order: Slice ids.
+        start_ns: Their starts.
+        reach_ns: Largest end in their lane up to them.
         first: First place of each lane in ``order``, and the end.
         track: Track number of each lane.
         row: Place of each lane in its track.
@@ -41,6 +43,8 @@ class LaneOrder:
     """
 
     order: Int64
+    start_ns: Int64
+    reach_ns: Int64
     first: Int64
     track: Int32
     row: Int32
@@ -56,7 +60,7 @@ def lane_order(trace: Trace, placement: Placement) -> LaneOrder:
     """
     places = _places(trace, placement)
     ordered = _ordered(trace, places)
-    misplaced = _misplaced(trace, ordered)
+    misplaced = _misplaced(ordered, trace.meta.time_unit_ns)
     if len(misplaced):
         places.move_apart(trace, misplaced, below=int(places.overlap.max()) + 1)
         ordered = _ordered(trace, places)
@@ -113,7 +117,13 @@ def _ordered(trace: Trace, places: _Places) -> LaneOrder:
     apart = keys // depths % overlaps > 0
     overlap_from = np.full(places.track_count, -1, np.int32)
     overlap_from[track[apart][::-1]] = row[apart][::-1]
-    return LaneOrder(order, first, track, row, overlap_from, np.diff(begin).astype(np.int32))
+    start = trace.slices["start_ns"].to_numpy()[order]
+    reach = trace.slices["dur_ns"].to_numpy()[order]
+    np.maximum(reach, 0, out=reach)
+    reach += start
+    _accumulate(reach, first)
+    lanes = np.diff(begin).astype(np.int32)
+    return LaneOrder(order, start, reach, first, track, row, overlap_from, lanes)
 
 
 def _dense(places: _Places, overlaps: int, depths: int) -> tuple[npt.NDArray[Any], Int64]:
@@ -145,26 +155,16 @@ def _sort_steps(trace: Trace, order: Int64, first: Int64) -> None:
         order[low:high] = order[low:high][np.argsort(start[order[low:high]], kind="stable")]
 
 
-def _misplaced(trace: Trace, ordered: LaneOrder) -> Int64:
+def _accumulate(end_ns: Int64, first: Int64) -> None:
+    """Turn the ends of the slices of each lane into the largest end so far."""
+    early = np.flatnonzero(end_ns[1:] < end_ns[:-1]) + 1
+    for lane in np.unique(np.searchsorted(first, early, "right") - 1).tolist():
+        stretch = end_ns[first[lane] : first[lane + 1]]
+        np.maximum.accumulate(stretch, out=stretch)
+
+
+def _misplaced(ordered: LaneOrder, tolerance_ns: int) -> Int64:
     """Ids of slices that begin before an earlier one of their lane ends."""
-    start = trace.slices["start_ns"].to_numpy()[ordered.order]
-    reach = lane_reach(start, trace.slices["dur_ns"].to_numpy()[ordered.order], ordered.first)
-    begins_early = start[1:] < reach[:-1] - trace.meta.time_unit_ns
+    begins_early = ordered.start_ns[1:] < ordered.reach_ns[:-1] - tolerance_ns
     begins_early[ordered.first[1:-1] - 1] = False
     return ordered.order[1:][begins_early]
-
-
-def lane_reach(start_ns: Int64, dur_ns: Int64, first: Int64) -> Int64:
-    """Per slice of each lane the largest end up to it.
-
-    Args:
-        start_ns: Starts, lane by lane in order.
-        dur_ns: Durations, not negative.
-        first: First place of each lane, and the end.
-    """
-    reach: Int64 = start_ns + np.maximum(dur_ns, 0)
-    early = np.flatnonzero(reach[1:] < reach[:-1]) + 1
-    for lane in np.unique(np.searchsorted(first, early, "right") - 1).tolist():
-        stretch = reach[first[lane] : first[lane + 1]]
-        np.maximum.accumulate(stretch, out=stretch)
-    return reach

@@ -162,9 +162,10 @@ def place_tracks(trace: Trace) -> Placement:
 def _slices_by_category(trace: Trace) -> Int64:
     """Slices per (row of the trace, category)."""
     rows = max(trace.tracks.height, 1)
-    size = len(Category)
-    key = trace.slices["track"].to_numpy() * np.int32(size) + trace.slices["category"].to_numpy()
-    return np.bincount(key, minlength=rows * size).reshape(rows, size)
+    bounds = np.searchsorted(trace.slices["track"].to_numpy(), np.arange(rows + 1))
+    category = trace.slices["category"].to_numpy()
+    parts = [category[bounds[row] : bounds[row + 1]] for row in range(rows)]
+    return np.stack([np.bincount(part, minlength=len(Category)) for part in parts])
 
 
 def _numbers(tracks: list[TimelineTrack], trace: Trace) -> Int32:
