@@ -14,7 +14,14 @@ from torch_tb_profiler.views.student import Samples, confidence_pct, interval, m
 
 @pytest.mark.parametrize(
     ("freedom", "quantile"),
-    [(1, 12.706205), (2, 4.302653), (4, 2.776445), (10, 2.228139), (30, 2.042272)],
+    [
+        (1, 12.706205),
+        (2, 4.302653),
+        (4, 2.776445),
+        (10, 2.228139),
+        (30, 2.042272),
+        (10**6, 1.959966),
+    ],
 )
 def test_the_95_percent_interval_uses_the_printed_quantiles(freedom: int, quantile: float) -> None:
     """Two samples of equal size n and variance have 2 (n - 1) degrees of freedom by Welch."""

@@ -15,7 +15,7 @@ from torch_tb_profiler.views.compare_tables import (
     pair_spec,
 )
 from torch_tb_profiler.views.overview import STEPS as STEPS_OF_ONE
-from torch_tb_profiler.views.overview import overview
+from torch_tb_profiler.views.overview import steps_table
 from torch_tb_profiler.views.schema import Column, Table
 from torch_tb_profiler.views.student import moments
 
@@ -50,7 +50,7 @@ AVERAGE_STEP = pair_spec(
 
 def steps_frame(basis: StepBasis) -> Table:
     """The overview's step table of one side."""
-    return overview(basis.trace, basis.selection).tables[STEPS_OF_ONE.name]
+    return steps_table(basis.trace, basis.selection)
 
 
 def _values(frame: pl.DataFrame, key: str) -> Float64:

@@ -21,7 +21,7 @@ from torch_tb_profiler.views.forests import gather, indices
 from torch_tb_profiler.views.module_times import module_times
 from torch_tb_profiler.views.module_tree import module_tree
 from torch_tb_profiler.views.operators import NO_DEVICE_WORK
-from torch_tb_profiler.views.selection import slice_mask
+from torch_tb_profiler.views.selection import slice_mask, slice_steps
 
 DATALOADER = "DataLoader"
 FORWARD = "Forward"
@@ -84,7 +84,7 @@ def phase_side(basis: StepBasis) -> PhaseSide:
     phase, slices, device_ns = phase[mask], slices[mask], device_ns[mask]
     host = trace.slices["dur_ns"].to_numpy()[slices] / NS_PER_US
     device = device_ns / NS_PER_US
-    step = indices(trace.slices["step"])[slices]
+    step = slice_steps(trace)[slices]
     values = {
         "calls": np.bincount(phase, minlength=count) / basis.divisor,
         "host_total_us": np.bincount(phase, host, count) / basis.divisor,

@@ -13,13 +13,17 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.codes import of_names
 from torch_tb_profiler.views.compare_steps import StepBasis, step_samples, unknown_samples
 from torch_tb_profiler.views.compare_tables import Measure, Side
-from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.kernels import kernels
 from torch_tb_profiler.views.module_times import module_times
 from torch_tb_profiler.views.module_tree import module_tree
 from torch_tb_profiler.views.modules import modules
 from torch_tb_profiler.views.operators import NO_DEVICE_WORK, operator_calls, operators
-from torch_tb_profiler.views.selection import device_work_mask, in_selection, slice_mask
+from torch_tb_profiler.views.selection import (
+    device_work_mask,
+    device_work_steps,
+    slice_mask,
+    slice_steps,
+)
 
 NS_PER_US = 1000.0
 
@@ -76,13 +80,13 @@ def operator_side(basis: StepBasis) -> NamedSide:
     frame = operators(trace, replace(basis.selection, group_by=None)).tables["operators"].frame
     names: list[str] = frame["name"].to_list()
     calls = operator_calls(trace)
-    mask = in_selection(trace, basis.selection, calls["step"], calls["start_ns"])
-    calls = calls.filter(pl.Series(mask))
-    key = _row_of_name(trace, names, calls["name_code"].to_numpy())
-    step = indices(calls["step"])
+    slices = calls["slice"].to_numpy()
+    mask = slice_mask(trace, basis.selection)[slices]
+    key = _row_of_name(trace, names, calls["name_code"].to_numpy()[mask])
+    step = slice_steps(trace)[slices[mask]]
     samples = {
         f"{stem}_us": step_samples(
-            basis, key, step, calls[f"{stem}_ns"].to_numpy() / NS_PER_US, keys=len(names)
+            basis, key, step, calls[f"{stem}_ns"].to_numpy()[mask] / NS_PER_US, keys=len(names)
         )
         for stem in ("device_self", "host_self")
     }
@@ -100,7 +104,7 @@ def kernel_side(basis: StepBasis) -> NamedSide:
     is_kernel = (work["category"] == Category.KERNEL).to_numpy()
     rows = np.flatnonzero(is_kernel & device_work_mask(trace, basis.selection))
     key = _row_of_name(trace, names, work["name_code"].to_numpy()[rows])
-    step = indices(trace.slices["step"])[work["slice"].to_numpy()[rows]]
+    step = device_work_steps(trace)[rows]
     duration = work["dur_ns"].to_numpy()[rows] / NS_PER_US
     samples = {"total_us": step_samples(basis, key, step, duration, keys=len(names))}
     values = _values(frame, KERNEL_MEASURES, basis.divisor)
@@ -133,7 +137,7 @@ def module_side(basis: StepBasis) -> ModuleSide:
     row = {path: place for place, path in enumerate(table.frame["path"])}
     row_of_node = np.array([row.get(path, -1) for path in tree.nodes.path], np.int64)
     key = row_of_node[tree.node[mask]] if tree.count else np.empty(0, np.int64)
-    step = indices(trace.slices["step"])[tree.slice[mask]]
+    step = slice_steps(trace)[tree.slice[mask]]
     height = table.frame.height
     samples = {
         f"{stem}_us": step_samples(basis, key, step, total_ns[mask] / NS_PER_US, keys=height)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.selection import Selection, selected_steps
 from torch_tb_profiler.views.step_windows import step_windows
@@ -54,7 +54,7 @@ def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) 
 
 
 def step_samples(
-    basis: StepBasis, key: Int64, step: Int64, value: Float64, *, keys: int
+    basis: StepBasis, key: Int64, step: Int32 | Int64, value: Float64, *, keys: int
 ) -> Samples:
     """Per key, the moments of the sums of ``value`` over the steps; a step without it counts 0.
 

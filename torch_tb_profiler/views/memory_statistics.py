@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
@@ -64,24 +66,43 @@ def statistics_frame(
 
     A recursive operator counts what its inner calls allocate once for each call around it.
     """
+    known = trace.derived("memory_operators", lambda: _operators(trace))
+    rows = np.flatnonzero(chosen & (records.operator >= 0))
+    sums = _Sums(len(records.devices), len(known.distinct))
+    operator = records.operator[rows]
+    sums.add(sums.own, records, rows, known.row[operator])
+    while rows.size:
+        sums.add(sums.inclusive, records, rows, known.row[operator])
+        operator = known.above[operator]
+        rows, operator = rows[operator >= 0], operator[operator >= 0]
+    called = known.row[(known.row >= 0) & _overlapping(trace, selection)]
+    calls = np.bincount(called, minlength=len(known.distinct))
+    return sums.frame([device.label for device in records.devices], trace, known.distinct, calls)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Operators:
+    """The operators that count by themselves, as those absorbed by another do not.
+
+    Attributes:
+        distinct: Codes of their names.
+        row: Per slice the position of its name there, -1 for what is no such operator.
+        above: Per slice the innermost such operator around it, -1 for none.
+    """
+
+    distinct: Int64
+    row: Int64
+    above: Int64
+
+
+def _operators(trace: Trace) -> _Operators:
     counts_itself = operator_mask(trace) & (indices(trace.slices["absorbed_into"]) < 0)
     names = trace.slices["name_code"].to_numpy()
-    distinct = np.unique(names[counts_itself])
-    dense = np.full(len(names), -1, np.int64)
-    dense[counts_itself] = np.searchsorted(distinct, names[counts_itself])
-    rows = np.flatnonzero(chosen & (records.operator >= 0))
-    sums = _Sums(len(records.devices), len(distinct))
-    operator = records.operator[rows]
-    sums.add(sums.own, records, rows, dense[operator])
+    distinct, inverse = np.unique(names[counts_itself], return_inverse=True)
+    row = np.full(len(names), -1, np.int64)
+    row[counts_itself] = inverse
     parent = indices(trace.slices["parent"])
-    next_operator = gather(nearest_marked(parent, counts_itself), parent)
-    while rows.size:
-        sums.add(sums.inclusive, records, rows, dense[operator])
-        operator = next_operator[operator]
-        rows, operator = rows[operator >= 0], operator[operator >= 0]
-    called = counts_itself & _overlapping(trace, selection)
-    calls = np.bincount(dense[called], minlength=len(distinct))
-    return sums.frame([device.label for device in records.devices], trace, distinct, calls)
+    return _Operators(distinct, row, gather(nearest_marked(parent, counts_itself), parent))
 
 
 def _overlapping(trace: Trace, selection: Selection) -> Bools:
@@ -99,23 +120,23 @@ class _Sums:
     """Size increase, allocation count and allocated bytes by device and operator name."""
 
     def __init__(self, devices: int, names: int) -> None:
-        self.own = np.zeros((3, devices, names), np.int64)
-        self.inclusive = np.zeros((3, devices, names), np.int64)
+        self._names = names
+        self.own = np.zeros((3, devices * names), np.int64)
+        self.inclusive = np.zeros((3, devices * names), np.int64)
 
-    @staticmethod
-    def add(into: Int64, records: MemoryRecords, rows: Int64, name: Int64) -> None:
+    def add(self, into: Int64, records: MemoryRecords, rows: Int64, name: Int64) -> None:
         """Add records ``rows``, each to operator name number ``name``."""
-        place = (records.device[rows], name)
+        place = records.device[rows] * self._names + name
         size = records.size_bytes[rows]
         np.add.at(into[0], place, size)
-        np.add.at(into[1], place, size > 0)
+        np.add.at(into[1], place, (size > 0).astype(np.int64))
         np.add.at(into[2], place, np.maximum(size, 0))
 
     def frame(self, devices: list[str], trace: Trace, names: Int64, calls: Int64) -> pl.DataFrame:
         """One row per device and name with a number other than 0."""
-        touched = self.own.any(axis=0) | self.inclusive.any(axis=0)
-        device, name = np.nonzero(touched)
-        own, inclusive = self.own[:, device, name], self.inclusive[:, device, name]
+        touched = np.flatnonzero(self.own.any(axis=0) | self.inclusive.any(axis=0))
+        device, name = np.divmod(touched, max(self._names, 1))
+        own, inclusive = self.own[:, touched], self.inclusive[:, touched]
         texts = [trace.text(code) for code in names[name].tolist()]
         return pl.DataFrame(
             {

@@ -119,6 +119,16 @@ def overview(trace: Trace, selection: Selection) -> View:
     )
 
 
+def steps_table(trace: Trace, selection: Selection) -> Table:
+    """The table of steps alone.
+
+    Raises:
+        SelectionError: as :func:`overview`.
+    """
+    windows = step_windows(trace, selection)
+    return _steps_table(windows, role_costs(trace, windows), _measured_roles(trace))
+
+
 def role_costs(trace: Trace, windows: StepWindows) -> Int64:
     """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
     costs = np.empty((len(windows.names), len(Role)), np.int64)

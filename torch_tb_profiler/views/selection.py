@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.model import Trace
 
+_NO_NUMBERS = np.empty(0, np.int32)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _SHOWN = 40
 """How much of a text from outside an error repeats."""
@@ -90,16 +92,35 @@ def in_selection(
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
+    numbers = steps.fill_null(-1).to_numpy() if selection.steps is not None else _NO_NUMBERS
+    return _mask(trace, selection, numbers, starts_ns.to_numpy())
+
+
+def _mask(
+    trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64
+) -> npt.NDArray[np.bool_]:
+    """:func:`in_selection` of arrays; a row in no step has -1 in ``steps``."""
     mask = np.ones(len(starts_ns), np.bool_)
     if selection.steps is not None:
-        # One place more than there are steps: null reads -1 and finds the last, False.
-        chosen = np.append(selected_steps(trace, selection), False)
-        mask &= chosen[steps.fill_null(-1).to_numpy()]
+        # One place more than there are steps: -1 finds the last, False.
+        mask &= np.append(selected_steps(trace, selection), False)[steps]
     if selection.start_ns is not None:
-        mask &= starts_ns.to_numpy() >= selection.start_ns
+        mask &= starts_ns >= selection.start_ns
     if selection.end_ns is not None:
-        mask &= starts_ns.to_numpy() < selection.end_ns
+        mask &= starts_ns < selection.end_ns
     return mask
+
+
+def slice_steps(trace: Trace) -> Int32:
+    """Per slice its row of ``trace.steps``, -1 for none; made once."""
+    return trace.derived("slice_steps", lambda: trace.slices["step"].fill_null(-1).to_numpy())
+
+
+def device_work_steps(trace: Trace) -> Int32:
+    """The same per row of ``trace.device_work``; made once."""
+    return trace.derived(
+        "device_work_steps", lambda: slice_steps(trace)[trace.device_work["slice"].to_numpy()]
+    )
 
 
 def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
@@ -108,8 +129,7 @@ def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    slices = trace.slices
-    return in_selection(trace, selection, slices["step"], slices["start_ns"])
+    return _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
 
 
 def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
@@ -118,9 +138,8 @@ def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    work = trace.device_work
-    steps = trace.derived("device_work_steps", lambda: trace.slices["step"].gather(work["slice"]))
-    return in_selection(trace, selection, steps, work["start_ns"])
+    starts_ns = trace.device_work["start_ns"].to_numpy()
+    return _mask(trace, selection, device_work_steps(trace), starts_ns)
 
 
 def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.columns import Float64
 
 _TINY = 1e-300
 _ROUNDS = 300
+_NEWTON_STEPS = 30
 _EPSILON = 1e-14
 
 
@@ -83,13 +84,22 @@ def _two_sided(t: Float64, freedom: Float64) -> Float64:
 
 
 def _quantile(p: float, freedom: Float64) -> Float64:
-    """The t with P(|T| ≥ t) = p, by bisection."""
-    low, high = np.zeros(len(freedom)), np.full(len(freedom), 1e6)
-    for _ in range(60):
-        middle = (low + high) / 2
-        too_small = _two_sided(middle, freedom) > p
-        low, high = np.where(too_small, middle, low), np.where(too_small, high, middle)
-    return high
+    """The t with P(|T| ≥ t) = p, for ``freedom`` ≥ 1.
+
+    Newton's method on log P as a function of log t, which is concave: after the first step it
+    comes from above, and needs few steps as the tail is nearly a power of t.
+    """
+    log_scale = np.array([math.lgamma((v + 1) / 2) - math.lgamma(v / 2) for v in freedom])
+    log_scale -= np.log(freedom * np.pi) / 2
+    t = np.full(len(freedom), 2.0)
+    for _ in range(_NEWTON_STEPS):
+        tail = _two_sided(t, freedom)
+        density = np.exp(log_scale - (freedom + 1) / 2 * np.log1p(t * t / freedom))
+        step = np.log(tail / p) * tail / (2 * density * t)
+        t = t * np.exp(np.clip(step, -1.0, 5.0))
+        if not np.any(np.abs(step) >= _EPSILON):
+            break
+    return t
 
 
 def _incomplete_beta(x: Float64, a: Float64) -> Float64:
