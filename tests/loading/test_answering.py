@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from torch_tb_profiler.loading import trace_store
+from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.answering import (
     NotReadyError,
     Subject,
@@ -178,7 +178,7 @@ def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
 def test_asking_starts_the_parsing_and_does_not_wait(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_store, "open_file", _never)
+    monkeypatch.setattr(parsing, "open_file", _never)
     with pytest.raises(NotReadyError) as caught:
         answer(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
     assert caught.value.status.state in ("queued", "parsing")

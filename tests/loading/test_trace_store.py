@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading import trace_store
+from torch_tb_profiler.loading import parsing, trace_store
 from torch_tb_profiler.loading.opening import open_file
 from torch_tb_profiler.loading.trace_store import TraceStore, memory_of
 from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
@@ -69,7 +69,7 @@ def test_a_fault_of_ours_is_a_failed_span(
     def faulty(*_arguments: object, **_options: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(trace_store, "open_file", faulty)
+    monkeypatch.setattr(parsing, "open_file", faulty)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)
@@ -144,7 +144,7 @@ def test_closing_stops_a_reading_in_the_middle(
         finally:
             stopped.set()
 
-    monkeypatch.setattr(trace_store, "open_file", endless)
+    monkeypatch.setattr(parsing, "open_file", endless)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)

@@ -9,6 +9,7 @@ from typing import cast
 from torch_tb_profiler import advice
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.loading.ingest import Part
 from torch_tb_profiler.loading.status import SpanStatus, joined
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -196,7 +197,7 @@ def with_rows(view: View, rows: TableQuery) -> View:
 
 def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None) -> Answer:
     files = list(catalog.workers(subject.run, subject.span).values())
-    opened, failed = _opened(catalog, files, wait_s)
+    opened, failed = _opened(catalog, files, wait_s, "summary" if spec.reads_summaries else "trace")
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
@@ -230,28 +231,29 @@ def _pair_answer(
 
 
 def _opened(
-    catalog: Catalog, files: list[SpanFile], wait_s: float | None
+    catalog: Catalog, files: list[SpanFile], wait_s: float | None, part: Part = "trace"
 ) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
-    """The files that are open with their traces, and those that failed.
+    """The files that are open with their traces (or summaries), and those that failed.
 
     Raises:
         NotReadyError: there are others.
     """
     for file in files:
-        catalog.store.request(file)
-    catalog.store.wait(files, wait_s)
+        catalog.store.request(file, part)
+    catalog.store.wait(files, wait_s, part)
     opened: list[tuple[SpanFile, Trace]] = []
     failed: list[tuple[SpanFile, LoadingError]] = []
     for file in files:
-        trace = catalog.store.trace(file)
-        problem = catalog.store.status(file).error
+        trace = catalog.store.trace(file, part)
+        problem = catalog.store.status(file, part).error
         if trace is not None:
             opened.append((file, trace))
         elif problem is not None:
             error = OpenError(problem.code, problem.message, problem.hint)
             failed.append((file, error))
     if len(opened) + len(failed) < len(files):
-        raise NotReadyError(joined(files[0].span, [catalog.store.status(file) for file in files]))
+        statuses = [catalog.store.status(file, part) for file in files]
+        raise NotReadyError(joined(files[0].span, statuses))
     return opened, failed
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import TraceFormatError, import_trace
+from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed
@@ -38,12 +39,22 @@ _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
 
 
 def open_file(
-    location: Location, *, cache: CacheFolder | None, progress: Progress | None = None
+    location: Location,
+    *,
+    cache: CacheFolder | None,
+    progress: Progress | None = None,
+    read_pieces: PieceReader = read_in_turn,
 ) -> Trace:
     """The trace of one file, from the cache when it is there.
 
     A trace that had to be parsed is put into the cache in the background; a process that ends
     finishes that first (:func:`wait_until_cached` waits for it).
+
+    Args:
+        location: The file.
+        cache: Where parsed traces are kept, or None.
+        progress: Told how far the reading is.
+        read_pieces: Reads the pieces that a large file is cut into.
 
     Raises:
         OpenError: the file cannot be read, holds no trace, or changes faster than it is read.
@@ -51,11 +62,11 @@ def open_file(
     try:
         state = file_state(location)
         for _ in range(ATTEMPTS):
-            key = cache_key(location.url, state.version, str(state.size_bytes), _maker())
+            key = trace_key(location, state)
             kept = _from_cache(cache, key)
             if kept is not None:
                 return kept
-            trace = _read(location, state, progress)
+            trace = _read(location, state, progress, read_pieces)
             if _may_be_half(trace):
                 _let_write(location)
             before, state = state, file_state(location)
@@ -78,8 +89,24 @@ def wait_until_cached() -> None:
     last.result()
 
 
-def _maker() -> str:
-    return f"{TRACE_SCHEMA_VERSION}/{__version__}"
+def trace_key(location: Location, state: FileState, part: str = "") -> str:
+    """The key of what the cache keeps of a file: its trace, or another ``part`` made from it."""
+    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}"
+    return cache_key(location.url, state.version, str(state.size_bytes), maker)
+
+
+def cached_trace(location: Location, cache: CacheFolder | None) -> Path | None:
+    """The folder of a file's trace in the cache; None when it is not there.
+
+    Raises:
+        OpenError: the file cannot be read.
+    """
+    if cache is None:
+        return None
+    try:
+        return cache.find(trace_key(location, file_state(location)))
+    except StorageError as error:
+        raise OpenError(error.code, error.message, error.hint) from error
 
 
 def _from_cache(cache: CacheFolder | None, key: str) -> Trace | None:
@@ -95,7 +122,7 @@ def _from_cache(cache: CacheFolder | None, key: str) -> Trace | None:
 
 
 def _read(
-    location: Location, state: FileState, progress: Progress | None
+    location: Location, state: FileState, progress: Progress | None, read_pieces: PieceReader
 ) -> Trace | StorageError | TraceFormatError:
     """The trace, or what is wrong with the file: maybe only that it is not all there yet."""
 
@@ -104,7 +131,9 @@ def _read(
             progress(done_bytes, state.size_bytes)
 
     try:
-        columns = import_trace(read_chunks(location), name=location.url, progress=report)
+        columns = import_trace(
+            read_chunks(location), name=location.url, progress=report, read_pieces=read_pieces
+        )
     except TraceFormatError as error:
         return error
     except StorageError as error:

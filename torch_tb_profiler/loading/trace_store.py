@@ -7,7 +7,6 @@ left to parse.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -18,7 +17,9 @@ from dataclasses import dataclass, field, fields, replace
 import polars as pl
 
 from torch_tb_profiler.loading.errors import OpenError, Problem
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.ingest import Part
+from torch_tb_profiler.loading.parsing import Parser, shared_parser
+from torch_tb_profiler.loading.resources import total_memory_bytes
 from torch_tb_profiler.loading.status import SpanStatus, State, reading_status
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -26,8 +27,8 @@ from torch_tb_profiler.trace.model import Trace
 
 _LOGGER = logging.getLogger(__name__)
 
-THREADS = 2
-"""Files parsed at once. Python runs one at a time anyway; the second fills the waits for I/O."""
+LEAST_THREADS = 2
+"""Files opened at once, even without worker processes: the second fills the waits for I/O."""
 
 KEEP_USED_S = 15.0
 """What was used so recently is never closed to make room: a view over many workers needs all of
@@ -44,6 +45,7 @@ class _StoppedError(Exception):
 @dataclass(slots=True)
 class _Entry:
     file: SpanFile
+    part: Part
     state: State = "queued"
     wanted: bool = True
     used_s: float = 0.0
@@ -66,11 +68,7 @@ def memory_of(trace: Trace) -> int:
 
 def default_memory_limit() -> int:
     """A quarter of this machine's memory, at most 8 GiB."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        total = 8 << 30
-    return min(total // 4, 8 << 30)
+    return min(total_memory_bytes() // 4, 8 << 30)
 
 
 class TraceStore:
@@ -81,50 +79,57 @@ class TraceStore:
         *,
         cache: CacheFolder | None,
         memory_limit_bytes: int | None = None,
-        threads: int = THREADS,
+        parser: Parser | None = None,
     ) -> None:
         self._cache = cache
         self._limit_bytes = memory_limit_bytes or default_memory_limit()
-        self._threads = threads
+        self._parser = parser or shared_parser()
+        self._threads = max(LEAST_THREADS, self._parser.workers)
         self._lock = threading.Lock()
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()  # least recently used first
+        # Least recently used first.
+        self._entries: OrderedDict[tuple[str, Part], _Entry] = OrderedDict()
         self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._started = 0
 
-    def request(self, file: SpanFile) -> SpanStatus:
-        """Start to open ``file`` unless that was done; a changed file is opened anew."""
+    def request(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
+        """Start to open ``file`` unless that was done; a changed file is opened anew.
+
+        A summary is not made of a trace that is open: that serves as well.
+        """
         with self._lock:
-            entry = self._entries.get(file.location.url)
-            if entry is None or entry.file.state != file.state:
-                entry = self._add(file)
+            entry = self._current(file, part)
+            if entry is None:
+                entry = self._add(file, part)
             self._use(entry)
             return _status(entry, file)
 
-    def trace(self, file: SpanFile) -> Trace | None:
-        """The trace of ``file`` if it is open."""
+    def trace(self, file: SpanFile, part: Part = "trace") -> Trace | None:
+        """The trace of ``file`` or its summary if it is open."""
         with self._lock:
-            entry = self._entries.get(file.location.url)
-            if entry is None or entry.file.state != file.state:
+            entry = self._current(file, part)
+            if entry is None:
                 return None
             self._use(entry)
             return entry.trace
 
-    def status(self, file: SpanFile) -> SpanStatus:
+    def status(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
         """How far ``file`` is; does not start anything."""
         with self._lock:
-            entry = self._entries.get(file.location.url)
-            if entry is None or entry.file.state != file.state:
+            entry = self._current(file, part)
+            if entry is None:
                 return SpanStatus(
                     file.span, file.location.name, None, file.state.size_bytes, "queued"
                 )
             return _status(entry, file)
 
-    def wait(self, files: Iterable[SpanFile], timeout_s: float | None) -> None:
+    def wait(
+        self, files: Iterable[SpanFile], timeout_s: float | None, part: Part = "trace"
+    ) -> None:
         """Wait until each of ``files`` that was requested is ready or failed, or time is up."""
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         for file in files:
             with self._lock:
-                entry = self._entries.get(file.location.url)
+                entry = self._current(file, part)
             if entry is not None:
                 left_s = None if deadline_s is None else deadline_s - time.monotonic()
                 entry.finished.wait(left_s)
@@ -133,28 +138,38 @@ class TraceStore:
         """Forget what is not among ``files`` as they are now: deleted and changed files."""
         current = {file.location.url: file.state for file in files}
         with self._lock:
-            for url, entry in list(self._entries.items()):
-                if current.get(url) != entry.file.state:
-                    self._drop(url)
+            for key, entry in list(self._entries.items()):
+                if current.get(key[0]) != entry.file.state:
+                    self._drop(key)
 
     def close(self) -> None:
         """Stop reading and forget everything."""
         with self._lock:
-            for url in list(self._entries):
-                self._drop(url)
+            for key in list(self._entries):
+                self._drop(key)
             for _ in range(self._started):
                 self._waiting.put(None)
             self._started = 0
 
+    def _current(self, file: SpanFile, part: Part) -> _Entry | None:
+        """What there is of the file as it is now; for a summary an open trace is as good."""
+        for key in dict.fromkeys(((file.location.url, "trace"), (file.location.url, part))):
+            entry = self._entries.get(key)
+            is_same = entry is not None and entry.file.state == file.state
+            if entry is not None and is_same and (key[1] == part or entry.trace is not None):
+                return entry
+        return None
+
     def _use(self, entry: _Entry) -> None:
         entry.used_s = time.monotonic()
-        self._entries.move_to_end(entry.file.location.url)
+        self._entries.move_to_end((entry.file.location.url, entry.part))
 
-    def _add(self, file: SpanFile) -> _Entry:
-        url = file.location.url
-        if url in self._entries:
-            self._drop(url)
-        entry = self._entries[url] = _Entry(file)
+    def _add(self, file: SpanFile, part: Part) -> _Entry:
+        key = (file.location.url, part)
+        if key in self._entries:
+            self._drop(key)
+        entry = self._entries[key] = _Entry(file, part)
+        self._parser.announce(file.state.size_bytes)
         self._waiting.put(entry)
         if self._started < self._threads:
             self._started += 1
@@ -162,8 +177,8 @@ class TraceStore:
             threading.Thread(target=self._work, name=name, daemon=True).start()
         return entry
 
-    def _drop(self, url: str) -> None:
-        entry = self._entries.pop(url)
+    def _drop(self, key: tuple[str, Part]) -> None:
+        entry = self._entries.pop(key)
         entry.wanted = False
         entry.finished.set()
 
@@ -171,6 +186,7 @@ class TraceStore:
         while (entry := self._waiting.get()) is not None:
             if entry.wanted:
                 self._open(entry)
+            self._parser.announce(-entry.file.state.size_bytes)
 
     def _open(self, entry: _Entry) -> None:
         def progress(done_bytes: int, _size_bytes: int) -> None:
@@ -183,7 +199,9 @@ class TraceStore:
         entry.state = "parsing"
         url = entry.file.location.url
         try:
-            trace = open_file(entry.file.location, cache=self._cache, progress=progress)
+            trace = self._parser.open(
+                entry.file.location, cache=self._cache, part=entry.part, progress=progress
+            )
             memory_bytes = memory_of(trace)
         except _StoppedError:
             return
@@ -224,12 +242,12 @@ class TraceStore:
     def _make_room(self, newest: _Entry) -> None:
         recently_s = time.monotonic() - KEEP_USED_S
         used_bytes = sum(entry.memory_bytes for entry in self._entries.values())
-        for url, entry in list(self._entries.items()):
+        for key, entry in list(self._entries.items()):
             if used_bytes <= self._limit_bytes:
                 break
             if entry.trace is not None and entry is not newest and entry.used_s < recently_s:
                 used_bytes -= entry.memory_bytes
-                self._drop(url)
+                self._drop(key)
 
 
 def _status(entry: _Entry, file: SpanFile) -> SpanStatus:

@@ -235,4 +235,5 @@ SPEC = ViewSpec(
     tables=(OVERLAP, WAIT, COLLECTIVES, DEVICES, STRAGGLERS, UNMATCHED),
     function=distributed,
     missing=_missing,
+    reads_summaries=True,
 )

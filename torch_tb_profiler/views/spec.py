@@ -34,6 +34,8 @@ class ViewSpec:
         group_bys: Values of ``group_by``, the default first; empty when it has none.
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
             view it is asked for each worker's trace; one that can is enough.
+        reads_summaries: True for a ``run`` view that answers from the summaries of
+            ``loading.summaries`` too, so that a run of a thousand workers need not be in memory.
     """
 
     name: str
@@ -44,3 +46,4 @@ class ViewSpec:
     function: TraceView | RunView | PairView
     group_bys: tuple[str, ...] = ()
     missing: Callable[[Trace], str | None] = lambda _trace: None
+    reads_summaries: bool = False

@@ -1,0 +1,98 @@
+"""Cases: the distributed view with its advice is the same from summaries as from traces, for every
+run of the samples, for steps; a summary holds no secrets of the header; a broken one is no summary.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.gpu_imbalance import compute_ns
+from torch_tb_profiler.loading.answering import run_view, view_spec
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.summaries import load_summary, save_summary
+from torch_tb_profiler.loading.trace_store import memory_of
+from torch_tb_profiler.trace.cache import BrokenCacheError
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.selection import Selection
+
+RUNS = ("cpu_ddp4_gloo", "dlrm_8_ranks", "kineto_resnet50_nw0")
+
+
+@pytest.fixture(scope="module", params=RUNS, name="traces")
+def traces_of_a_run(request: pytest.FixtureRequest, samples: Path) -> dict[str, Trace]:
+    contents = Catalog([Place(os.fspath(samples / request.param))], cache=None).contents()
+    workers = next(iter(contents.runs.values()))
+    return {
+        worker: open_file(next(iter(spans.values())).location, cache=None)
+        for worker, spans in workers.items()
+    }
+
+
+def summarised(traces: dict[str, Trace], folder: Path) -> dict[str, Trace]:
+    summaries = {}
+    for number, (worker, trace) in enumerate(traces.items()):
+        place = folder / str(number)
+        place.mkdir()
+        save_summary(trace, place)
+        summaries[worker] = load_summary(place)
+    return summaries
+
+
+def assert_same(one: View, other: View) -> None:
+    assert one.facts == other.facts
+    assert one.notes == other.notes
+    for name, table in one.tables.items():
+        assert_frame_equal(table.frame, other.tables[name].frame, check_exact=True)
+
+
+@pytest.mark.parametrize("part", ["all", "first step", "last steps"])
+def test_the_view_is_the_same(traces: dict[str, Trace], tmp_path: Path, part: str) -> None:
+    names: list[str] = next(iter(traces.values())).steps["name"].to_list()
+    steps = {"all": None, "first step": names[0], "last steps": ",".join(names[-2:])}[part]
+    selection = Selection(steps=steps)
+    spec = view_spec("distributed")
+    usable = {worker: trace for worker, trace in traces.items() if spec.missing(trace) is None}
+    if not usable:
+        small = summarised(traces, tmp_path)
+        assert all(spec.missing(trace) is not None for trace in small.values())
+        return
+    whole = run_view(spec, traces, selection)
+    small = summarised(traces, tmp_path)
+    assert_same(whole, run_view(spec, small, selection))
+    assert sum(map(memory_of, small.values())) < sum(map(memory_of, traces.values())) / 5
+
+
+def test_a_summary_takes_no_secret_of_the_header(tmp_path: Path, traces: dict[str, Trace]) -> None:
+    trace = next(iter(traces.values()))
+    trace.meta.header["environment"] = {"TOKEN": "very-secret"}
+    save_summary(trace, tmp_path)
+    assert all(b"very-secret" not in file.read_bytes() for file in tmp_path.iterdir())
+    assert load_summary(tmp_path).steps.equals(trace.steps)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80", b"cut"])
+def test_a_broken_summary_is_none(tmp_path: Path, traces: dict[str, Trace], damage: bytes) -> None:
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+    save_summary(next(iter(traces.values())), tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:1000] if damage == b"cut" else damage)
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+
+
+def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str, Trace]) -> None:
+    trace = next(iter(traces.values()))
+    save_summary(trace, tmp_path)
+    small = load_summary(tmp_path)
+    for steps in (None, *trace.steps["name"].to_list()[:4]):
+        selection = Selection(steps=steps)
+        assert compute_ns(Context(small, selection)) == compute_ns(Context(trace, selection))
+    assert small.device_work.height <= trace.device_work.height

@@ -1,0 +1,211 @@
+"""How a file is parsed on this machine: here, here with helpers, or in a worker process.
+
+A small file is parsed where it is asked for: starting a process costs more. A large file that is
+alone is read in pieces by all cores. Several files are parsed each in a process of its own, which
+hands the tables over as Arrow files; if it dies, its file fails and nothing else.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as StillRunningError
+from functools import lru_cache
+from pathlib import Path
+
+from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.executors import LocalExecutor, WorkerDiedError
+from torch_tb_profiler.loading.ingest import (
+    SUMMARY_FOLDER,
+    TRACE_FOLDER,
+    Ingested,
+    Job,
+    Part,
+    ingest_file,
+    keep_summary,
+    read_summary,
+)
+from torch_tb_profiler.loading.measure import MemoryBudget, text_bytes
+from torch_tb_profiler.loading.opening import Progress, cached_trace, open_file
+from torch_tb_profiler.loading.pieces import AHEAD, read_with
+from torch_tb_profiler.loading.resources import usable_cores
+from torch_tb_profiler.loading.signals import Signals
+from torch_tb_profiler.loading.summaries import load_summary, save_summary
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.locations import Location, file_state
+from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace
+from torch_tb_profiler.trace.model import Trace
+
+MOST_WORKERS = 16
+"""More processes would wait for the disk and for whoever hands their tables on."""
+
+MOST_HELPERS = 3
+"""One thread cuts and joins the pieces; it cannot keep more helpers busy."""
+
+SMALL_BYTES = 32 << 20
+"""Text that one core reads while a process starts and hands over its tables."""
+
+LARGE_BYTES = 64 << 20
+"""Text from which reading in pieces pays."""
+
+POLL_S = 0.05
+
+
+class Parser:
+    """Parses files with up to ``workers`` processes; callable from many threads at once."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        """Start nothing yet; None takes the cores this process may use."""
+        self.workers = workers or min(usable_cores(), MOST_WORKERS)
+        self._processes = LocalExecutor(self.workers)
+        self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
+        self._pieces = LocalExecutor(max(1, self._helpers), ahead=AHEAD)
+        self._budget = MemoryBudget()
+        self._lock = threading.Lock()
+        self._waiting_bytes = 0
+
+    def announce(self, size_bytes: int) -> None:
+        """Count a file that waits to be parsed, or (negative) one that is done."""
+        with self._lock:
+            self._waiting_bytes += size_bytes
+
+    def open(
+        self,
+        location: Location,
+        *,
+        cache: CacheFolder | None,
+        part: Part = "trace",
+        progress: Progress | None = None,
+    ) -> Trace:
+        """The trace of one file or its summary, from the cache when it is there.
+
+        Raises:
+            OpenError: the file cannot be read or holds no trace, or its worker died.
+        """
+        try:
+            state = file_state(location)
+            if part == "summary":
+                summary = read_summary(location, cache)
+                if summary is not None:
+                    return summary
+            if cached_trace(location, cache) is not None:
+                return self._here(location, cache, part, progress)
+            size = text_bytes(location, state)
+            others = max(0, self._waiting_bytes - state.size_bytes)
+            others = others * size // max(1, state.size_bytes)
+            with self._budget.reading(size):
+                if self.workers > 1 and others > max(size // 4, SMALL_BYTES - size):
+                    return self._in_worker(location, state.size_bytes, cache, part, progress)
+                return self._here(location, cache, part, progress, is_large=size >= LARGE_BYTES)
+        except StorageError as error:
+            raise OpenError(error.code, error.message, error.hint) from error
+
+    def close(self) -> None:
+        """End the processes."""
+        self._processes.shutdown(wait=False)
+        self._pieces.shutdown(wait=False)
+
+    def _here(
+        self,
+        location: Location,
+        cache: CacheFolder | None,
+        part: Part,
+        progress: Progress | None,
+        *,
+        is_large: bool = False,
+    ) -> Trace:
+        if is_large and self._helpers:
+            reader = read_with(self._pieces, self._helpers)
+            trace = open_file(location, cache=cache, progress=progress, read_pieces=reader)
+        else:
+            trace = open_file(location, cache=cache, progress=progress)
+        if part == "trace":
+            return trace
+        keep_summary(trace, location, cache)
+        return read_summary(location, cache) or _summarised(trace)
+
+    def _in_worker(
+        self,
+        location: Location,
+        size_bytes: int,
+        cache: CacheFolder | None,
+        part: Part,
+        progress: Progress | None,
+    ) -> Trace:
+        with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
+            scratch = Path(folder)
+            signals = Signals(scratch / "signals")
+            signals.make()
+            job = Job(location, cache, scratch, part, signals)
+            future = self._processes.submit(ingest_file, job)
+            try:
+                done = self._awaited(future, signals, size_bytes, progress)
+            except WorkerDiedError as error:
+                raise _died(location, error) from error
+            if done.problem is not None:
+                raise OpenError(done.problem.code, done.problem.message, done.problem.hint)
+            self._budget.learn(done.text_bytes, done.peak_bytes)
+            handed = _handed_over(scratch, part)
+        # What the worker kept is in the cache; what nobody could keep is parsed again, here.
+        return handed if handed is not None else self._kept(location, cache, part, progress)
+
+    def _kept(
+        self, location: Location, cache: CacheFolder | None, part: Part, progress: Progress | None
+    ) -> Trace:
+        summary = read_summary(location, cache) if part == "summary" else None
+        return summary or self._here(location, cache, part, progress)
+
+    def _awaited(
+        self,
+        future: Future[Ingested],
+        signals: Signals,
+        size_bytes: int,
+        progress: Progress | None,
+    ) -> Ingested:
+        while True:
+            try:
+                return future.result(POLL_S)
+            except StillRunningError:
+                if future.done():
+                    raise
+            try:
+                if progress is not None:
+                    progress(signals.done_bytes(), size_bytes)
+            except BaseException:
+                signals.stop()
+                future.cancel()
+                raise
+
+
+def _died(location: Location, error: WorkerDiedError) -> OpenError:
+    return OpenError(
+        "worker_died",
+        f"{location.url} was not parsed: its worker process died ({error}).",
+        "If that was the system for lack of memory, close other programs or use fewer --workers.",
+    )
+
+
+def _handed_over(scratch: Path, part: Part) -> Trace | None:
+    try:
+        if part == "trace" and (scratch / TRACE_FOLDER).is_dir():
+            return load_trace(scratch / TRACE_FOLDER)
+        if part == "summary" and (scratch / SUMMARY_FOLDER).is_dir():
+            return load_summary(scratch / SUMMARY_FOLDER)
+    except BrokenCacheError:
+        return None
+    return None
+
+
+def _summarised(trace: Trace) -> Trace:
+    """A summary that no cache could take."""
+    with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
+        save_summary(trace, Path(folder))
+        return load_summary(Path(folder))
+
+
+@lru_cache(maxsize=1)
+def shared_parser() -> Parser:
+    """The parser of whoever chooses none."""
+    return Parser()
