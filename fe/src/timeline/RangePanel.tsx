@@ -101,16 +101,21 @@ function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
         {rows.map((gpu) => {
           const total = gpu.computation_us + gpu.communication_us + gpu.overlap_us + gpu.idle_us;
           const share = (us: number) => (total > 0 ? formatValue((100 * us) / total, "pct") : "–");
-          return (
-            <tr key={gpu.device}>
-              <th scope="row">GPU {gpu.device}</th>
-              <td title={`busy ${exactValue(gpu.busy_us, "us")}`}>busy {share(gpu.busy_us)}</td>
-              <td className="soft" title={exactValue(gpu.communication_us, "us")}>
-                communication alone {share(gpu.communication_us)}
-              </td>
-              <td className="soft">overlap {share(gpu.overlap_us)}</td>
+          const parts = [
+            ["busy", gpu.busy_us],
+            ["communication alone", gpu.communication_us],
+            ["overlap of both", gpu.overlap_us],
+            ["idle", gpu.idle_us],
+          ] as const;
+          return parts.map(([name, us], index) => (
+            <tr key={`${gpu.device} ${name}`}>
+              <th scope="row">
+                GPU {gpu.device} <span className={index === 0 ? "" : "soft"}>{name}</span>
+              </th>
+              <td title={exactValue(us, "us")}>{formatValue(us, "us")}</td>
+              <td className="soft">{share(us)}</td>
             </tr>
-          );
+          ));
         })}
       </tbody>
     </table>

@@ -166,12 +166,27 @@ function Arguments({ args }: { readonly args: SliceDetail["args"] }) {
   return (
     <dl className="facts">
       {entries.map(([key, value]) => (
-        <Fact key={key} title={key.replaceAll("_", " ")}>
-          <span className="mono">{typeof value === "number" ? formatNumber(value, Number.isInteger(value) ? 0 : 2) : String(value)}</span>
+        <Fact key={key} title={argumentTitle(key)}>
+          <span className="mono">{argumentText(key, value)}</span>
         </Fact>
       ))}
     </dl>
   );
+}
+
+/** "est_achieved_occupancy_pct" → "est. achieved occupancy". */
+export function argumentTitle(key: string): string {
+  const words = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
+  return words.replaceAll("_", " ").replace(/\bsm\b/, "SM");
+}
+
+/** Numbers by the unit in their key. */
+export function argumentText(key: string, value: SliceDetail["args"][string]): string {
+  if (typeof value !== "number") return String(value);
+  if (key.endsWith("bytes")) return formatValue(value, "bytes");
+  if (key.endsWith("_ns")) return formatValue(value / 1000, "us");
+  if (key.endsWith("_pct")) return formatValue(value, "pct");
+  return formatNumber(value, Number.isInteger(value) ? 0 : 2);
 }
 
 function Stack({ detail }: { readonly detail: SliceDetail }) {

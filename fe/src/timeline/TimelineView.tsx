@@ -3,12 +3,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { apiUrl } from "../api/client";
 import { useTheme } from "../app/theme";
-import type { TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
 import { saveFile, saveUrl } from "../lib/download";
 import { formatNumber } from "../lib/format";
 import { traceQuery, type Target } from "../state/target";
 import { adjust, navigate, useParams } from "../state/urlStore";
-import { listenToGestures, type DragMode } from "./gestures";
+import { listenToGestures, type DragMode, type GestureEvents } from "./gestures";
 import { HoverCard } from "./HoverCard";
 import type { Command } from "./keys";
 import { fold, layOut } from "./layout";
@@ -16,7 +16,7 @@ import { asSelection, foldingPatch, formatRange, parseFolding, parseMode, parseR
 import { moveSelection, sliceOf } from "./moving";
 import { timelinePicture } from "./picture";
 import { RangePanel } from "./RangePanel";
-import type { TimeRange } from "./scene";
+import type { Hover, TimeRange } from "./scene";
 import { SearchField } from "./SearchField";
 import { SlicePanel } from "./SlicePanel";
 import { Stage } from "./stage";
@@ -29,6 +29,7 @@ import { useFollowedSlice } from "./useFollowedSlice";
 import { tellStageListeners, useStage } from "./useStage";
 import { useTimelineKeys } from "./useTimelineKeys";
 import { fitRange, wholeTrace } from "./viewport";
+import "./timeline.css";
 
 interface Props {
   readonly tracks: TimelineTracksAnswer;
@@ -67,26 +68,14 @@ export function TimelineView({ tracks, target }: Props) {
   }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.flows, range, selection]);
   useTheming(stage);
   useAddressedViewport(stage, params["at"], chosen ?? selection);
-  useEffect(() => {
-    if (stage === null) return;
-    return listenToGestures(stageArea(stage), stage, {
-      dragMode: () => dragMode,
-      onRange: (next, done) => {
-        setDragged(done ? null : next);
-        if (done && next.endNs > next.startNs) adjust({ range: formatRange(next), slice: null });
-      },
-      onPick: (hit) => {
-        if (hit?.box == null) {
-          adjust({ slice: null });
-          return;
-        }
-        const { boxes } = hit.tile;
-        const slice = sliceOf(hit);
-        if (slice !== null) followed.pick(slice);
-        else if ((boxes.slices[hit.box] ?? 1) > 1) stage.glide(fitRange(boxes.startNs[hit.box] ?? 0, boxes.endNs[hit.box] ?? 0, stage.durationNs));
-      },
-    });
-  }, [stage, dragMode, followed.pick, followed]);
+  useGestures(stage, {
+    dragMode: () => dragMode,
+    onRange: (next, done) => {
+      setDragged(done ? null : next);
+      if (done && next.endNs > next.startNs) adjust({ range: formatRange(next), slice: null });
+    },
+    onPick: (hit) => stage !== null && pick(stage, hit, followed.pick),
+  });
 
   const onFold = useCallback((key: string, isOpen: boolean) => adjust(foldingPatch(fold(folding, key, isOpen))), [folding]);
   const showRange = (next: TimeRange) => stage?.glide(fitRange(next.startNs, next.endNs, stage.durationNs));
@@ -204,9 +193,34 @@ function toFit(stage: Stage, range: TimeRange | null) {
   return range === null ? wholeTrace(stage.durationNs) : fitRange(range.startNs, range.endNs, stage.durationNs);
 }
 
-/** The frame around headers and stage: the wheel acts on both. */
-function stageArea(stage: Stage): HTMLElement {
-  return stage.surface.closest<HTMLElement>(".tl-frame") ?? stage.surface;
+/** A slice is selected, a merged block is zoomed in on, and beside them the selection ends. */
+function pick(stage: Stage, hit: Hover | null, select: (slice: TimelineSlicePayload) => void): void {
+  if (hit?.box == null) {
+    adjust({ slice: null });
+    return;
+  }
+  const slice = sliceOf(hit);
+  const { boxes } = hit.tile;
+  if (slice !== null) select(slice);
+  else if ((boxes.slices[hit.box] ?? 1) > 1) stage.glide(fitRange(boxes.startNs[hit.box] ?? 0, boxes.endNs[hit.box] ?? 0, stage.durationNs));
+}
+
+/** The same listeners for the life of the stage: a drag goes on while the page is drawn anew. */
+function useGestures(stage: Stage | null, events: GestureEvents): void {
+  const latest = useRef(events);
+  useEffect(() => {
+    latest.current = events;
+  });
+  useEffect(() => {
+    if (stage === null) return;
+    // The frame around headers and stage: the wheel acts on both.
+    const area = stage.surface.closest<HTMLElement>(".tl-frame") ?? stage.surface;
+    return listenToGestures(area, stage, {
+      dragMode: () => latest.current.dragMode(),
+      onRange: (range, done) => latest.current.onRange(range, done),
+      onPick: (hit) => latest.current.onPick(hit),
+    });
+  }, [stage]);
 }
 
 async function savePicture(stage: Stage, target: Target): Promise<void> {

@@ -41,7 +41,7 @@ export function Toolbar(props: Props) {
       )}
       <span style={{ flex: 1 }} />
       {props.search}
-      <Segmented label="Drag" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Drag: range" : "Drag: move")} onPick={(value) => props.onDragMode(value as DragMode)} />
+      <Segmented label="What dragging does" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Range" : "Move")} onPick={(value) => props.onDragMode(value as DragMode)} />
       <Popover label="Colours ▾" title="What the colours mean">
         {() => (
           <div className="menu">

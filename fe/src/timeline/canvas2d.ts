@@ -55,6 +55,11 @@ class CanvasRects implements RectRenderer {
     }
   }
 
+  line(xPx: number, color: Rgb): void {
+    this.context.fillStyle = css(color);
+    this.context.fillRect(Math.round(xPx), 0, 1, this.height);
+  }
+
   release(): void {
     // Nothing is held per batch.
   }

@@ -38,8 +38,13 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   context.globalAlpha = 1;
   context.font = LABEL_FONT;
   context.textBaseline = "top";
+  const text = formatCounter(maximum, row.track.unit);
+  context.fillStyle = scene.palette.surface;
+  context.globalAlpha = 0.75;
+  context.fillRect(2, top, context.measureText(text).width + 4, 13);
+  context.globalAlpha = 1;
   context.fillStyle = scene.palette.soft;
-  context.fillText(formatCounter(maximum, row.track.unit), 4, top);
+  context.fillText(text, 4, top + 1);
 }
 
 function drawStairs(context: Context, scene: Scene, piece: Piece, stairs: Stairs, top: number, height: number, maximum: number): void {

@@ -52,6 +52,7 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
     start = place;
     isClick = pointers.size === 1 && event.button === 0;
     drag = dragFor(event, place, stage, events.dragMode());
+    stage.leave();
     if (drag.kind === "minimap") centreAt(stage, place.x);
     if (event.button === 1) event.preventDefault();
   };

@@ -8,12 +8,25 @@ export const LABEL_PADDING_PX = 4;
 export const LABEL_MIN_PX = 26;
 /** Fewer letters tell nothing. */
 const MIN_LETTERS = 3;
+/** Fewer letters are better kept together. */
+const MIDDLE_FROM = 12;
 /** Names are as many as a trace has; forgotten all at once beyond this. */
 const MAX_KNOWN = 20_000;
 
+/** Of a step the number is what counts. */
+const STEP_NUMBER = /^ProfilerStep(#\d+)$/;
+/** Texts are shortened to widths in these steps, so that a zoom measures few of them. */
+const ROOM_STEP_PX = 8;
+
+interface Known {
+  readonly text: string;
+  readonly widthPx: number;
+  /** By room: what of the text fits. */
+  readonly short: Map<number, string | null>;
+}
+
 export class Labels {
-  private readonly widths = new Map<string, number>();
-  private readonly shortened = new Map<string, string>();
+  private readonly tidied = new Map<string, Known>();
 
   /** @param measure Width of a text in pixels. */
   constructor(private readonly measure: (text: string) => number) {}
@@ -21,31 +34,36 @@ export class Labels {
   /** What of `name` fits into `widthPx`; null when nothing sensible does. */
   fit(name: string, widthPx: number): string | null {
     const room = widthPx - 2 * LABEL_PADDING_PX;
+    const known = this.tidied.get(name) ?? this.remember(name);
+    if (known.widthPx <= room) return known.text;
+    return this.shorten(known, Math.floor(room / ROOM_STEP_PX) * ROOM_STEP_PX);
+  }
+
+  private remember(name: string): Known {
+    if (this.tidied.size > MAX_KNOWN) this.tidied.clear();
     const text = tidy(name);
-    const width = this.width(text);
-    if (width <= room) return text;
-    const letters = Math.floor((room / width) * text.length) - 1;
-    if (letters < MIN_LETTERS) return null;
-    return this.shorten(text, letters);
+    const known = { text, widthPx: this.measure(text), short: new Map<number, string | null>() };
+    this.tidied.set(name, known);
+    return known;
   }
 
-  private width(text: string): number {
-    const known = this.widths.get(text);
-    if (known !== undefined) return known;
-    if (this.widths.size > MAX_KNOWN) this.widths.clear();
-    const width = this.measure(text);
-    this.widths.set(text, width);
-    return width;
-  }
-
-  private shorten(text: string, letters: number): string {
-    const key = `${letters} ${text}`;
-    const known = this.shortened.get(key);
-    if (known !== undefined) return known;
-    if (this.shortened.size > MAX_KNOWN) this.shortened.clear();
-    const short = shortenMiddle(text, letters);
-    this.shortened.set(key, short);
+  private shorten(known: Known, roomPx: number): string | null {
+    const before = known.short.get(roomPx);
+    if (before !== undefined) return before;
+    const short = this.shortest(known, roomPx);
+    known.short.set(roomPx, short);
     return short;
+  }
+
+  private shortest({ text, widthPx }: Known, roomPx: number): string | null {
+    const step = STEP_NUMBER.exec(text)?.[1];
+    if (step !== undefined) return this.measure(step) <= roomPx ? step : null;
+    // Letters differ in width: the first guess may be a little too long.
+    for (let letters = Math.ceil((roomPx / widthPx) * text.length); letters >= MIN_LETTERS; letters--) {
+      const short = letters < MIDDLE_FROM ? `${text.slice(0, letters)}…` : shortenMiddle(text, letters);
+      if (this.measure(short) <= roomPx) return short;
+    }
+    return null;
   }
 }
 

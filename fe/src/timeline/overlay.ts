@@ -18,7 +18,7 @@ export function drawOverlay(context: Context, scene: Scene, labels: Labels, rati
   context.beginPath();
   context.rect(0, HEAD_PX, scene.widthPx, scene.heightPx - HEAD_PX);
   context.clip();
-  drawGrid(context, scene);
+  drawRows(context, scene);
   for (const row of scene.rows) {
     if (row.track.kind === "counter") drawCounter(context, scene, row);
     else drawLabels(context, scene, row, labels);
@@ -33,13 +33,8 @@ export function drawOverlay(context: Context, scene: Scene, labels: Labels, rati
   drawMinimap(context, scene);
 }
 
-function drawGrid(context: Context, scene: Scene): void {
+function drawRows(context: Context, scene: Scene): void {
   context.fillStyle = scene.palette.line;
-  context.globalAlpha = 0.5;
-  for (const { timeNs } of ticks(scene.viewport, scene.widthPx)) {
-    context.fillRect(Math.round(pxOf(scene.viewport, timeNs, scene.widthPx)), HEAD_PX, 1, scene.heightPx - HEAD_PX);
-  }
-  context.globalAlpha = 1;
   for (const row of scene.layout.rows) {
     const bottom = HEAD_PX + row.topPx + row.heightPx - scene.scrollPx;
     if (bottom < HEAD_PX || bottom > scene.heightPx + row.heightPx) continue;

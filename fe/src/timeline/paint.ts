@@ -3,7 +3,7 @@ import type { TimelineCategoryPayload } from "../generated/schema";
 import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
 import { LANE_PX, PADDING_PX } from "./layout";
 import type { RectBatch, Rgb } from "./rects";
-import { NO_NAME, type Boxes, type TrackTile } from "./tile";
+import { NO_ID, NO_NAME, type Boxes, type TrackTile } from "./tile";
 
 /** Category key of the server → variable of the theme. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -92,7 +92,9 @@ function boxColor(category: number, name: string | null, base: Rgb, palette: Pal
 
 function marksOf(tile: TrackTile, search: string): Uint8Array {
   const matches = tile.names.map((name) => name?.toLowerCase().includes(search) ?? false);
-  return Uint8Array.from(tile.boxes.name, (row) => (row !== NO_NAME && matches[row] === true ? 1 : 0));
+  const { name, id, slices } = tile.boxes;
+  // Sums of a GPU are no slices that could be found: they stay as they are.
+  return Uint8Array.from(name, (row, box) => (matches[row] === true || (slices[box] === 1 && id[box] === NO_ID) ? 1 : 0));
 }
 
 /** Whether the box is one that stands out, when something is searched for. */

@@ -39,6 +39,8 @@ export interface RectRenderer {
   /** Sizes in CSS pixels; `ratio` device pixels each. */
   begin: (widthPx: number, heightPx: number, ratio: number, background: Rgb) => void;
   draw: (call: RectDraw) => void;
+  /** A line from top to bottom, below what is drawn after it. */
+  line: (xPx: number, color: Rgb) => void;
   /** Forgets what it holds for a batch. */
   release: (batch: RectBatch) => void;
   dispose: () => void;

@@ -6,7 +6,7 @@ import type { Query } from "../api/client";
 import type { Failure } from "../api/types";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
 import { makeRectSurface, pixelRatio, setSize } from "./canvases";
-import { readPalette, type ColorMode, type Palette } from "./colors";
+import { mix, readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, laneAt, layOut, rowAt, visibleTracks, type Folding, type Layout, type TrackRow } from "./layout";
@@ -15,6 +15,7 @@ import type { Motion } from "./keys";
 import { drawOverlay } from "./overlay";
 import { paintTile } from "./paint";
 import type { RectRenderer } from "./rects";
+import { ticks } from "./ruler";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
 import { between, clampViewport, panBy, spanNs, timeAt, wholeTrace, zoomAt, pxOf, type Viewport } from "./viewport";
 import { webglRenderer } from "./webgl";
@@ -48,6 +49,8 @@ export const NO_INPUTS: StageInputs = {
 };
 
 const TRANSITION_MS = 180;
+/** How much of the colour of lines the grid has. */
+const GRID_TINT = 0.5;
 /** Held keys: factor and screens per second. */
 const ZOOM_PER_S = 5;
 const PAN_PER_S = 1.1;
@@ -183,6 +186,8 @@ export class Stage {
     setSize(this.overlay, this.widthPx, this.heightPx, ratio);
     setSize(this.rectCanvas, this.widthPx, Math.max(1, this.viewHeightPx), ratio);
     this.scrollTo(this.scrollPx);
+    const { selected } = this.inputs;
+    if (selected !== null) this.scrollIntoSight(selected.track, selected.lane);
     this.invalidate();
   }
 
@@ -371,6 +376,8 @@ export class Stage {
     const ratio = pixelRatio();
     this.heads.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
     this.renderer.begin(this.widthPx, Math.max(1, this.viewHeightPx), ratio, this.palette.background);
+    const gridColor = mix(this.palette.background, this.palette.of("--line"), GRID_TINT);
+    for (const { timeNs } of ticks(this.viewport, this.widthPx)) this.renderer.line(this.pxOfTime(timeNs), gridColor);
     for (const row of scene.rows) this.drawTrack(scene, row);
     const context = this.overlay.getContext("2d");
     if (context !== null) drawOverlay(context, scene, this.labels, ratio);

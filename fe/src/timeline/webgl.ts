@@ -118,6 +118,15 @@ class WebglRects implements RectRenderer {
     gl.bindVertexArray(null);
   }
 
+  line(xPx: number, color: Rgb): void {
+    const { gl, ratio } = this;
+    const [red, green, blue] = color;
+    // Clearing a strip is the cheapest way to fill it.
+    gl.scissor(Math.round(xPx * ratio), 0, Math.max(1, Math.round(ratio)), Math.ceil(this.height * ratio));
+    gl.clearColor(red / 255, green / 255, blue / 255, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+  }
+
   release(batch: RectBatch): void {
     const held = this.held.get(batch);
     if (held === undefined) return;
