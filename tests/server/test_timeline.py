@@ -1,0 +1,306 @@
+"""Cases: tracks, screens, names, ranges, searches and arrows over HTTP; the binary answer read back
+by its documented layout alone and compared with the events of the file; answers within 300 kB for
+the worst screens; hostile names and parameters; peers on other workers; epoch times.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from werkzeug.test import Client, TestResponse
+
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.server.app import standalone_app
+from torch_tb_profiler.server.site import Site
+from torch_tb_profiler.server.timeline_routes import PARTS
+from torch_tb_profiler.storage.locations import open_location
+
+Event = dict[str, Any]
+Ask = Callable[[str], TestResponse]
+
+
+def serve(folder: Path, names: list[str]) -> Ask:
+    """A client of a logdir whose traces are open."""
+    catalog = Catalog([Place(str(folder))], cache=None)
+    client = Client(standalone_app(Site(catalog, "standalone")))
+    catalog.contents()
+    for worker in names:
+        file = catalog.file(None, worker, None)
+        catalog.store.request(file)
+        catalog.store.wait([file], None)
+    return lambda path: client.get(f"/api/{path}", headers={"Host": "localhost"})
+
+
+def write(path: Path, events: list[Event]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    defaults = {"ph": "X", "pid": 1, "tid": 1}
+    path.write_text(json.dumps({"traceEvents": [{**defaults, **event} for event in events]}))
+    return path
+
+
+def decoded(body: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The head and the arrays, as the contract describes them."""
+    (size,) = struct.unpack_from("<I", body)
+    head = json.loads(body[4 : 4 + size])
+    arrays = {}
+    for name, entry in head["arrays"].items():
+        assert entry["offset"] % 8 == 0
+        dtype = np.dtype(entry["dtype"]).newbyteorder("<")
+        arrays[name] = np.frombuffer(body, dtype, entry["length"], entry["offset"])
+    return head, arrays
+
+
+HOST: list[Event] = [
+    {"cat": "user_annotation", "name": "ProfilerStep#1", "ts": 1000, "dur": 900},
+    {"cat": "cpu_op", "name": "aten::linear <img onerror=x>", "ts": 1100, "dur": 500},
+    {"cat": "cpu_op", "name": "aten::mm", "ts": 1200, "dur": 300},
+    {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1250, "dur": 10}
+    | {"args": {"correlation": 7}},
+    *(
+        {"cat": "cpu_op", "name": "aten::empty", "ts": 1700 + 0.01 * i, "dur": 0.005}
+        for i in range(1000)
+    ),
+]
+KERNEL: Event = {
+    "cat": "kernel",
+    "name": "gemm",
+    "pid": 0,
+    "tid": 7,
+    "ts": 1400,
+    "dur": 250,
+    "args": {"correlation": 7, "device": 0, "stream": 7},
+}
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    write(tmp_path / "w.1.pt.trace.json", [*HOST, KERNEL])
+    return serve(tmp_path, [""])
+
+
+def test_tracks(ask: Ask) -> None:
+    body = ask("timeline/tracks").get_json()
+    assert body["end_ns"] == 900_000
+    assert body["origin_us"] == 1000
+    assert body["slices"] == 1005
+    keys = [track["key"] for track in body["tracks"]]
+    assert keys[0] == "steps"
+    assert {track["group"] for track in body["tracks"]} == {g["key"] for g in body["groups"]}
+    operators = next(track for track in body["tracks"] if track["kind"] == "operators")
+    assert (operators["lanes"], operators["slices"], operators["overlap_from"]) == (3, 1003, None)
+    assert body["categories"][9]["key"] == "kernel"
+
+
+def test_a_screen_says_what_the_file_says(ask: Ask) -> None:
+    tracks = ask("timeline/tracks").get_json()["tracks"]
+    response = ask("timeline?start_ns=0&end_ns=900000&width_px=900")
+    assert response.content_type == "application/octet-stream"
+    head, arrays = decoded(response.data)
+    assert (head["start_ns"], head["end_ns"], head["bucket_ns"]) == (0, 900_000, 512)
+    whole = {}
+    for at in range(len(arrays["lane_track"])):
+        place = (tracks[arrays["lane_track"][at]]["kind"], int(arrays["lane_row"][at]))
+        for row in range(*arrays["lane_slices"][at : at + 2].tolist()):
+            name = head["names"][arrays["slice_name"][row]]
+            times = (int(arrays["slice_start_ns"][row]), int(arrays["slice_dur_ns"][row]))
+            whole.setdefault(place, []).append((name, *times))
+        if place == ("operators", 0):
+            merged = slice(*arrays["lane_merged"][at : at + 2].tolist())
+            assert arrays["lane_bucket_ns"][at] == 512
+            assert arrays["merged_count"][merged].sum() == 1000
+            busy_ns = arrays["merged_busy"][merged].astype(float) * 512 / 32768
+            assert busy_ns.sum() == pytest.approx(5000, abs=1)
+            first = int(arrays["merged_bucket"][merged][0]) * 512
+            assert 0 <= 700_000 - first < 512
+            assert (arrays["merged_category"][merged] == 0).all()
+    assert whole["steps", 0] == [("ProfilerStep#1", 0, 900_000)]
+    assert whole["operators", 0] == [("aten::linear <img onerror=x>", 100_000, 500_000)]
+    assert whole["operators", 1] == [("aten::mm", 200_000, 300_000)]
+    assert whole["operators", 2] == [("cudaLaunchKernel", 250_000, 10_000)]
+    assert whole["device_stream", 0] == [("gemm", 400_000, 250_000)]
+    assert whole["merged", 3] == [("Idle", 0, 400_000), ("Idle", 650_000, 250_000)]
+    ids = arrays["slice_id"].tolist()
+    assert ids.count(2**32 - 1) == 3
+    for slice_id, name in zip(ids, arrays["slice_name"], strict=True):
+        if slice_id != 2**32 - 1:
+            assert ask(f"slice/{slice_id}").get_json()["slice"]["name"] == head["names"][name]
+
+
+def test_counters_of_a_screen(ask: Ask) -> None:
+    tracks = ask("timeline/tracks").get_json()["tracks"]
+    head, arrays = decoded(
+        ask("timeline?start_ns=0&end_ns=900000&width_px=900&tracks=d0.utilization").data
+    )
+    assert not len(arrays["lane_track"])
+    assert tracks[arrays["counter_track"][0]]["key"] == "d0.utilization"
+    moments = arrays["point_bucket"] * float(head["counter_bucket_ns"])
+    assert arrays["point_last"].max() == 100
+    full = moments[arrays["point_last"] == 100]
+    assert 0 <= full[0] - 400_000 <= 512
+
+
+def test_names_of_codes(ask: Ask) -> None:
+    _, arrays = decoded(ask("timeline?width_px=900&tracks=t0.operators:1").data)
+    codes = ",".join(map(str, arrays["slice_name_codes"].tolist()))
+    assert ask(f"timeline/names?codes={codes},99999").get_json()["names"] == ["aten::mm", None]
+
+
+def test_range_search_and_flows(ask: Ask) -> None:
+    summary = ask("timeline/range?start_ns=0&end_ns=900000").get_json()
+    (gpu,) = summary["gpus"]
+    assert (gpu["busy_us"], gpu["idle_us"]) == (250, 650)
+    assert summary["kernels"] == [{"name": "gemm", "count": 1, "self_us": 250, "total_us": 250}]
+    found = ask("timeline/search?q=EMPTY").get_json()
+    assert (found["count"], len(found["hits"])) == (1000, 1000)
+    assert found["names"][0]["name"] == "aten::empty"
+    code = found["names"][0]["code"]
+    third = found["hits"][2]
+    around = ask(f"timeline/search?name_code={code}&from_slice={third['id']}").get_json()
+    assert (around["previous"], around["next"]) == (found["hits"][1], found["hits"][3])
+    (launch,) = ask("timeline/search?q=cudaLaunch").get_json()["hits"]
+    assert (launch["track"], launch["lane"]) == ("t0.operators", 2)
+    flows = ask(f"timeline/flows?slice={launch['id']}").get_json()
+    (arrow,) = flows["flows"]
+    assert arrow["kind"] == "launch"
+    assert arrow["target"]["name"] == "gemm"
+    assert arrow["target"]["start_ns"] == 400_000
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "timeline",
+        "timeline?width_px=0",
+        "timeline?width_px=4001",
+        "timeline?width_px=9&start_ns=5&end_ns=5",
+        "timeline?width_px=9&start_ns=nan",
+        "timeline?width_px=9&end_ns=1e400",
+        "timeline?width_px=9&tracks=nothing",
+        "timeline?width_px=9&tracks=" + "a" * 70_000,
+        "timeline/names?codes=",
+        "timeline/names?codes=1,-1",
+        "timeline/names?codes=" + ",".join("1" * 501),
+        "timeline/search",
+        "timeline/search?q=" + "a" * 5000,
+        "timeline/flows",
+        "timeline/flows?slice=x",
+        "timeline/range?start_ns=9&end_ns=1",
+    ],
+)
+def test_questions_that_make_no_sense(ask: Ask, query: str) -> None:
+    response = ask(query)
+    assert response.status_code == 400
+    assert response.get_json()["error"]["code"] == "bad_parameter"
+
+
+@pytest.mark.parametrize("query", ["timeline/", "timeline/x", "timeline/flows?slice=999999"])
+def test_what_is_not_there(ask: Ask, query: str) -> None:
+    assert ask(query).status_code == 404
+
+
+def test_views_outside_the_trace_are_empty(ask: Ask) -> None:
+    for start, end in ((-(10**15), -1), (10**15, 10**18)):
+        head, arrays = decoded(ask(f"timeline?width_px=4000&start_ns={start}&end_ns={end}").data)
+        assert not len(arrays["slice_id"])
+        assert not head["coarse"]
+
+
+def test_the_worst_screens_stay_within_300_kb(tmp_path: Path) -> None:
+    # Long names, all different, just as wide as a pixel, on many crowded lanes and threads.
+    events: list[Event] = [
+        {
+            "cat": "cpu_op",
+            "name": f"{'ü<' * 150}{i % 7001}",
+            "tid": i % 60,
+            "ts": 4 * (i // 60),
+            "dur": 3.5,
+        }
+        for i in range(60_000)
+    ]
+    events += [{**KERNEL, "ts": 2 * i, "dur": 1, "tid": i % 3, "pid": i % 8} for i in range(9000)]
+    write(tmp_path / "w.1.pt.trace.json", events)
+    ask = serve(tmp_path, [""])
+    for start, end in ((0, 4_000_000), (0, 400_000), (1000, 5000), (-(10**9), 10**12)):
+        for width in (1, 1000, 4000):
+            response = ask(f"timeline?start_ns={start}&end_ns={end}&width_px={width}")
+            assert response.status_code == 200
+            assert len(response.data) <= 300_000
+            head, arrays = decoded(response.data)
+            in_range = sum(
+                1000 * e["ts"] < end and 1000 * (e["ts"] + e["dur"]) > start for e in events
+            )
+            of_lane = np.repeat(arrays["lane_track"], np.diff(arrays["lane_merged"].astype(int)))
+            kinds = [track["kind"] for track in ask("timeline/tracks").get_json()["tracks"]]
+            real = np.array([kinds[number] != "merged" for number in of_lane], bool)
+            sent = (arrays["slice_id"] != 2**32 - 1).sum() + arrays["merged_count"][real].sum()
+            assert head["lanes_left_out"] == 0
+            assert sent == in_range
+
+
+def test_times_since_1970_are_exact(tmp_path: Path) -> None:
+    base = 1_700_000_000_000_000
+    events = [{"cat": "cpu_op", "name": "op", "ts": base + 10 * i, "dur": 3} for i in range(3)]
+    write(tmp_path / "w.1.pt.trace.json", events)
+    _, arrays = decoded(serve(tmp_path, [""])("timeline?width_px=1000").data)
+    assert arrays["slice_start_ns"].tolist() == [0, 10_000, 20_000]
+    assert arrays["slice_dur_ns"].tolist() == [3000] * 3
+
+
+def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
+    folder = samples / "cpu_ddp4_gloo"
+    files = sorted(folder.glob("*.json*"))
+    assert len(files) == 4
+    catalog = Catalog([Place(str(folder))], cache=None)
+    catalog.contents()
+    client = Client(standalone_app(Site(catalog, "standalone")))
+    workers = list(catalog.workers(None, None))
+    for file in catalog.workers(None, None).values():
+        catalog.store.request(file)
+        catalog.store.wait([file], None)
+    headers = {"Host": "localhost"}
+    found = client.get(
+        f"/api/timeline/search?worker={workers[0]}&q=gloo:all_reduce", headers=headers
+    )
+    hit = found.get_json()["hits"][0]
+    url = f"/api/timeline/flows?worker={workers[0]}&slice={hit['id']}&peers=1"
+    flows = client.get(url, headers=headers).get_json()["flows"]
+    peers = [flow for flow in flows if flow["kind"] == "collective"]
+    assert sorted(flow["worker"] for flow in peers) == workers[1:]
+    for flow in peers:
+        assert flow["target"]["name"] == "gloo:all_reduce"
+        ends = [flow[end]["start_ns"] + flow[end]["dur_ns"] for end in ("source", "target")]
+        assert ends[0] == ends[1]
+
+
+def test_every_part_is_documented() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+    text = page.read_text(encoding="utf-8")
+    for part in PARTS:
+        assert f"`/timeline/{part}?" in text
+
+
+def test_screens_of_real_traces_hold_every_slice(samples: Path) -> None:
+    for folder in sorted(samples.iterdir()):
+        files = sorted(folder.glob("*.json*"))
+        if not files:
+            continue
+        catalog = Catalog([Place(str(files[0]))], cache=None)
+        catalog.contents()
+        client = Client(standalone_app(Site(catalog, "standalone")))
+        file = catalog.file(None, None, None)
+        catalog.store.request(file)
+        catalog.store.wait([file], None)
+        headers = {"Host": "localhost"}
+        tracks = client.get("/api/timeline/tracks", headers=headers).get_json()["tracks"]
+        asked = ",".join(t["key"] for t in tracks if t["kind"] not in ("merged", "counter"))
+        body = client.get(f"/api/timeline?width_px=1600&tracks={asked}", headers=headers).data
+        _, arrays = decoded(body)
+        count = open_file(open_location(str(files[0])), cache=None).slices.height
+        assert len(arrays["slice_id"]) + arrays["merged_count"].sum() == count

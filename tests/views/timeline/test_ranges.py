@@ -1,0 +1,112 @@
+"""Cases: self time by category and name cut at the range, against every moment of random
+recordings; GPU parts that add up to the range; idle gaps with what the host did; search by text
+with next, previous, position and thinned hits; arrows from launches, operators and forward.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.traces import annotation, call, kernel, op, trace
+from tests.views.random_traces import Recording, recordings
+from torch_tb_profiler.views.timeline.flows import Flow, flows_of
+from torch_tb_profiler.views.timeline.index import timeline
+from torch_tb_profiler.views.timeline.range_summary import range_summary
+from torch_tb_profiler.views.timeline.search import MAX_HITS, codes_containing, find
+
+LAUNCHED = [
+    annotation("train", 0, 100),
+    op("aten::linear", 10, 50),
+    op("aten::mm", 20, 30),
+    call("cudaLaunchKernel", 25, 5, corr=1),
+    call("cudaStreamSynchronize", 70, 20),
+    kernel("gemm", 40, 25, corr=1),
+]
+
+
+def test_self_time_is_cut_at_the_range() -> None:
+    summary = range_summary(timeline(trace(LAUNCHED)), 15_000, 80_000)
+    operators = {
+        entry.name: (entry.count, entry.self_ns, entry.total_ns) for entry in summary.operators
+    }
+    assert operators == {"aten::linear": (1, 15_000, 45_000), "aten::mm": (1, 25_000, 30_000)}
+    assert [(entry.name, entry.total_ns) for entry in summary.kernels] == [("gemm", 25_000)]
+    by_category = {entry.category: entry.self_ns for entry in summary.categories}
+    assert by_category == {0: 40_000, 2: 10_000, 8: 15_000, 9: 25_000}
+
+
+def test_gaps_name_what_the_host_did() -> None:
+    summary = range_summary(timeline(trace(LAUNCHED)), 0, 100_000)
+    assert summary.gap_count == 2
+    first, second = summary.gaps
+    assert (first.start_ns, first.end_ns) == (0, 40_000)
+    assert (second.start_ns, second.end_ns) == (65_000, 100_000)
+    assert [entry.name for entry in first.host] == ["aten::mm", "train", "aten::linear"]
+    assert second.host[0].name == "cudaStreamSynchronize"
+    assert second.host[0].self_ns == 20_000
+    (gpu,) = summary.gpus
+    assert (gpu.computation_ns, gpu.idle_ns, gpu.busy_ns) == (25_000, 75_000, 25_000)
+
+
+@settings(max_examples=80, deadline=None)
+@given(recordings(), st.integers(-20, 150), st.integers(1, 200))
+def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: int) -> None:
+    made = timeline(trace(recording.events))
+    summary = range_summary(made, start, start + length)
+    slices = made.trace.slices
+    begin = slices["start_ns"].to_numpy() - made.origin_ns
+    end = begin + slices["dur_ns"].to_numpy()
+    inside = np.minimum(end, start + length) - np.maximum(begin, start)
+    for gpu in summary.gpus:
+        assert gpu.busy_ns + gpu.idle_ns == length
+        work = made.trace.device_work
+        moments: set[int] = set()
+        for row in np.flatnonzero(work["device"].to_numpy() == gpu.device).tolist():
+            at = work["slice"][row]
+            moments.update(range(max(begin[at], start), min(end[at], start + length)))
+        assert gpu.busy_ns == len(moments)
+    for entry in summary.kernels:
+        named = [made.trace.text(code) == entry.name for code in slices["name_code"]]
+        on_device = slices["category"].is_in([9, 10, 11]).to_numpy()
+        whole = np.maximum(inside, 0)[np.array(named) & on_device].sum()
+        assert abs(entry.total_ns - whole) <= entry.count  # overlaps of 1 ns are rounding
+
+
+def test_search_finds_counts_and_steps_through() -> None:
+    events = [op(f"aten::add{i % 3}", 10 * i, 5) for i in range(30)] + [op("mm", 1000, 1)]
+    made = trace(events)
+    codes = codes_containing(made, "ADD1")
+    found = find(made, codes)
+    assert (found.count, found.name_count, found.position) == (10, 1, None)
+    assert [(name.name, name.count) for name in found.names] == [("aten::add1", 10)]
+    third = int(found.hits[2])
+    around = find(made, codes, from_slice=third)
+    assert (around.previous, around.following, around.position) == (
+        int(found.hits[1]),
+        int(found.hits[3]),
+        3,
+    )
+    assert find(made, codes, from_slice=int(found.hits[-1])).following is None
+    assert find(made, codes, from_ns=0).previous is None
+    at = find(made, codes, from_ns=45_000)
+    assert made.slices["start_ns"][at.following] == 70_000
+    assert made.slices["start_ns"][at.previous] == 40_000
+    assert find(made, codes_containing(made, "nowhere"), from_ns=0).count == 0
+
+
+def test_many_hits_are_spread_over_the_time() -> None:
+    made = trace(op("aten::add", i, 0.5) for i in range(5000))
+    found = find(made, codes_containing(made, "add"))
+    assert (found.count, len(found.hits)) == (5000, MAX_HITS)
+    assert np.diff(found.hits).max() <= 3
+
+
+def test_arrows() -> None:
+    made = trace(LAUNCHED)
+    ids = {made.text(code): i for i, code in enumerate(made.slices["name_code"])}
+    arrow = Flow("launch", ids["cudaLaunchKernel"], ids["gemm"])
+    for name in ("cudaLaunchKernel", "gemm", "aten::mm"):
+        assert flows_of(made, ids[name]) == [arrow]
+    assert flows_of(made, ids["train"]) == []

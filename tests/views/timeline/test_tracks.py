@@ -1,0 +1,162 @@
+"""Cases: one row of the trace becomes tracks for operators, python and the rest; runtime calls lie
+below what made them; steps on top, out of their thread; groups per process and device; what
+overlaps has lanes of its own, counted and marked; communication streams; merged lanes per GPU;
+lanes chosen by text; places of slices; deep stacks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
+from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
+from torch_tb_profiler.views.timeline.places import placed
+
+
+def placed_by_name(made: Timeline) -> dict[str, tuple[str, int]]:
+    found = placed(made, np.arange(made.trace.slices.height))
+    return {slice_.name: (slice_.track, slice_.lane) for slice_ in found}
+
+
+def kinds(made: Timeline) -> list[tuple[str, str]]:
+    return [(track.group, track.kind) for track in made.tracks]
+
+
+TRAINING: list[Event] = [
+    step(1, 0, 100),
+    op("aten::linear", 10, 50),
+    op("aten::mm", 20, 30),
+    call("cudaLaunchKernel", 25, 5, corr=1),
+    frame("train.py(3): main", 0, 100, python_id=1),
+    frame("nn.Module: Linear_0", 5, 60, python_id=2, parent=1, module=0),
+    kernel("gemm", 40, 20, corr=1),
+    {**kernel("range", 35, 40), "cat": "gpu_user_annotation"},
+]
+
+
+def test_a_training_step() -> None:
+    made = timeline(trace(TRAINING))
+    assert kinds(made) == [
+        ("trace", "steps"),
+        ("p1000", "operators"),
+        ("p1000", "python"),
+        ("d0", "merged"),
+        ("d0", "counter"),
+        ("d0", "counter"),
+        ("d0", "annotations"),
+        ("d0", "device_stream"),
+    ]
+    places = placed_by_name(made)
+    assert places["ProfilerStep#1"] == ("steps", 0)
+    assert places["aten::linear"] == ("t0.operators", 0)
+    assert places["aten::mm"] == ("t0.operators", 1)
+    assert places["cudaLaunchKernel"] == ("t0.operators", 2)
+    assert places["train.py(3): main"] == ("t0.python", 0)
+    assert places["nn.Module: Linear_0"] == ("t0.python", 1)
+    assert places["gemm"] == ("t1.work", 0)
+    assert places["range"] == ("t1.annotations", 0)
+    assert [track.title for track in made.tracks if track.kind == "counter"] == [
+        "GPU utilization",
+        "Launch queue length",
+    ]
+    assert [track.key for track in made.tracks if track.collapsed] == ["t0.python"]
+    assert made.overlapping == 0
+
+
+def test_a_thread_that_only_calls_the_runtime() -> None:
+    made = timeline(trace([call("cudaStreamSynchronize", 0, 10, tid=9)]))
+    assert kinds(made) == [("p1000", "runtime")]
+
+
+def test_steps_of_two_threads_share_the_top_in_order_of_time() -> None:
+    made = timeline(trace([step(2, 100, 50, tid=2), step(1, 0, 50), step(3, 200, 50)]))
+    assert kinds(made) == [("trace", "steps")]
+    assert made.lanes.start_ns.tolist() == [0, 100_000, 200_000]
+
+
+def test_overlapping_kernels_are_all_there_on_marked_lanes() -> None:
+    made = timeline(trace([kernel(f"k{i}", 10 * i, 25) for i in range(4)]))
+    (stream,) = (track for track in made.tracks if track.kind == "device_stream")
+    assert (stream.slices, stream.lanes, stream.overlap_from) == (4, 3, 1)
+    assert placed_by_name(made) == {
+        "k0": ("t0.work", 0),
+        "k1": ("t0.work", 1),
+        "k2": ("t0.work", 2),
+        "k3": ("t0.work", 0),
+    }
+    assert made.overlapping == 2
+
+
+def test_an_operator_that_begins_inside_a_runtime_call_gets_a_lane() -> None:
+    events = [op("outer", 0, 100), call("cudaFree", 10, 50, corr=3), op("hook", 20, 10)]
+    made = timeline(trace(events))
+    (track,) = made.tracks
+    assert (track.slices, track.lanes, track.overlap_from) == (3, 3, 2)
+
+
+def test_communication_streams_are_marked() -> None:
+    events = [kernel("gemm", 0, 50), kernel("ncclKernel_AllReduce", 20, 60, stream=9)]
+    made = timeline(trace(events))
+    marked = {track.title: track.communication for track in made.tracks if track.tree is not None}
+    assert marked == {"stream 7": False, "stream 9": True}
+
+
+def test_merged_lanes_are_what_the_streams_did_together() -> None:
+    events = [kernel("gemm", 10, 50), kernel("ncclKernel_AllReduce", 40, 60, stream=9)]
+    made = timeline(trace([op("x", 0, 120), *events]))
+    number = next(i for i, track in enumerate(made.tracks) if track.kind == "merged")
+    found = {}
+    for lane in np.flatnonzero(made.lanes.track == number):
+        places = np.arange(made.lanes.first[lane], made.lanes.first[lane + 1])
+        assert (made.lanes.slice[places] == NO_SLICE).all()
+        edges = zip(made.lanes.start_ns[places], made.lanes.end_ns(places), strict=True)
+        title = made.tracks[number].lane_titles[made.lanes.row[lane]]
+        found[title] = [(int(a) // 1000, int(b) // 1000) for a, b in edges]
+    assert found == {
+        "Computation": [(10, 60)],
+        "Communication": [(40, 100)],
+        "Overlap": [(40, 60)],
+        "Idle": [(0, 10), (100, 120)],
+    }
+
+
+def test_a_stack_of_ten_thousand_frames() -> None:
+    events = [frame(f"f{i}", i, 20_001 - 2 * i) for i in range(10_000)]
+    (track,) = timeline(trace(events)).tracks
+    assert track.lanes == 10_000
+    assert track.overlap_from is None
+
+
+def test_tracks_are_chosen_by_key_and_lane() -> None:
+    made = timeline(trace(TRAINING))
+
+    def rows(text: str | None) -> list[tuple[str, int]]:
+        lanes = choose(made, text).lanes
+        return [
+            (made.tracks[made.lanes.track[lane]].key, int(made.lanes.row[lane])) for lane in lanes
+        ]
+
+    assert rows("t0.operators:1") == [("t0.operators", 1)]
+    assert rows("t0.python,steps") == [("steps", 0), ("t0.python", 0), ("t0.python", 1)]
+    assert rows("t0.operators:1-9") == [("t0.operators", 1), ("t0.operators", 2)]
+    assert ("t0.python", 0) in rows(None)
+    assert ("t0.python", 1) not in rows(None)
+    assert choose(made, "d0.utilization").counters == [4]
+    for wrong in ("", "nothing", "steps:x", "steps:1-", "<b>", "steps,,steps"):
+        with pytest.raises(ChoiceError):
+            choose(made, wrong)
+
+
+def test_every_slice_of_the_samples_has_one_place(sample_traces: list[Trace]) -> None:
+    for found in sample_traces:
+        made = timeline(found)
+        real = made.lanes.slice[made.lanes.slice != NO_SLICE]
+        assert np.array_equal(np.sort(real), np.arange(found.slices.height))
+        assert sum(t.slices for t in made.tracks if t.row is not None or t.kind == "steps") == len(
+            real
+        )
+        for slice_ in placed(made, np.arange(min(500, found.slices.height))):
+            assert found.slices["start_ns"][slice_.id] == slice_.start_ns + made.origin_ns
