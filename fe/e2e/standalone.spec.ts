@@ -22,6 +22,9 @@ test("a range dragged over the steps becomes the selection of every view", async
   await page.mouse.down();
   await page.mouse.move(...at(0.45), { steps: 6 });
   await page.mouse.up();
+  // The page draws itself again whenever the server is asked for runs: the zoom must stay.
+  await page.waitForResponse(/\/api\/runs$/);
+  await expect(page.getByRole("button", { name: "Reset zoom" })).toBeVisible();
   await page.getByRole("button", { name: "Use this range as selection" }).click();
   await expect(page.locator(".chip")).toHaveText(/Steps 6:7/);
   await expect(page.locator('[data-fact="step_count"]')).toHaveText("2");

@@ -1,6 +1,7 @@
 /** Answers of the server as React state: cached, polled while a trace is read, never a stale mix. */
 import { useEffect, useState } from "react";
 
+import { deepEqual } from "../lib/deepEqual";
 import { ApiError, apiUrl, request, type Query } from "./client";
 import type { Failure, Runs, Span, View } from "./types";
 
@@ -96,7 +97,8 @@ export function useRuns(): Resource<Runs> {
       if (!document.hidden) {
         const next = await askRuns(abort.signal);
         if (next === null) return;
-        setResource(next);
+        // The same answer again must not draw the pages again.
+        setResource((before) => (deepEqual(before, next) ? before : next));
         if (next.state === "ready" && isBusy(next.data)) wait = RUNS_BUSY_MS;
         if (next.state === "failed") wait = RETRY_MS;
       }

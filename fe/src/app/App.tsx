@@ -98,5 +98,5 @@ function Content({ runs, target, views, info, name }: ContentProps) {
     const failure = { code: "missing", message: info.reason ?? "Nothing to show.", hint: "" };
     return <FailureCard title={`${info.title}: nothing to show for this trace`} failure={failure} />;
   }
-  return renderPage({ info, target });
+  return renderPage({ info, target, runs: runs.data });
 }

@@ -2,7 +2,7 @@
 import { useResource } from "../api/hooks";
 import { apiUrl } from "../api/client";
 import type { About, Runs } from "../api/types";
-import { copyText } from "../lib/download";
+import { CopyButton } from "./CopyButton";
 import { FailureCard } from "./SpanState";
 
 const SNIPPET = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
@@ -46,9 +46,7 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
           <p>These lines make one:</p>
           <pre className="code">{code}</pre>
           <p>
-            <button type="button" className="button" onClick={() => void copyText(code)}>
-              Copy these lines
-            </button>
+            <CopyButton text={code} label="Copy these lines" className="button" />
           </p>
           <p className="soft">
             A trace with another name opens when it is named directly: <span className="mono">torch-tb-profiler serve trace.json</span>

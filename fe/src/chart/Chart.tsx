@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 import { Popover } from "../app/Popover";
 import { useTheme } from "../app/theme";
+import { deepEqual } from "../lib/deepEqual";
 import { saveFile, saveUrl } from "../lib/download";
 import { chartColors } from "./colors";
 import { chartCsv } from "./csv";
@@ -24,7 +25,10 @@ interface Props {
   readonly extra?: ReactNode;
 }
 
-export function Chart({ title, help, chart, fileName, height, onSelect, onPick, extra }: Props) {
+export function Chart({ title, help, chart: given, fileName, height, onSelect, onPick, extra }: Props) {
+  // Pages make the data anew whenever they draw; only data that says something else is drawn again.
+  const [chart, setChart] = useState(given);
+  if (chart !== given && !deepEqual(chart, given)) setChart(given);
   const theme = useTheme();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [zoomed, setZoomed] = useState<{ options: unknown; range: ChartRange | null }>({ options: null, range: null });

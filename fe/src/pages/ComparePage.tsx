@@ -1,7 +1,6 @@
 /** Two traces side by side: what changed, by how much, and whether it is more than chance. */
 import { useMemo } from "react";
 
-import { useRuns } from "../api/hooks";
 import type { Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
@@ -20,10 +19,10 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function ComparePage(props: PageProps) {
   const params = useParams();
-  const runs = useRuns();
-  const choices = useMemo(() => (runs.state === "ready" ? allTraces(runs.data.runs) : []), [runs]);
+  const { runs } = props.runs;
+  const choices = useMemo(() => allTraces(runs), [runs]);
   const baseline = chosenBaseline(choices, params, props.target);
-  if (baseline === null) return <p className="soft">Looking for a trace to compare with …</p>;
+  if (baseline === null) return null;
   const extra = {
     baseline_run: baseline.run,
     baseline_worker: baseline.worker,

@@ -1,14 +1,12 @@
 /** Parts of an open row. */
-import { copyText } from "../lib/download";
+import { CopyButton } from "../app/CopyButton";
 import { StackView } from "../source/StackView";
 
 export function FullName({ name }: { readonly name: string }) {
   return (
     <p className="full-name">
       {name}{" "}
-      <button type="button" className="button quiet" onClick={() => void copyText(name)}>
-        Copy
-      </button>
+      <CopyButton text={name} />
     </p>
   );
 }

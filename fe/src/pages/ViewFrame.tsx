@@ -3,7 +3,7 @@ import { useEffect, useState, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useView, type Resource } from "../api/hooks";
-import type { View, ViewInfo } from "../api/types";
+import type { Runs, View, ViewInfo } from "../api/types";
 import { FailureCard, PendingCard } from "../app/SpanState";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
@@ -13,6 +13,7 @@ import { PAGE_ROWS } from "../table/useRows";
 export interface PageProps {
   readonly info: ViewInfo;
   readonly target: Target;
+  readonly runs: Runs;
 }
 
 export interface ViewContext {
@@ -27,7 +28,7 @@ export interface ViewContext {
   readonly fileName: (part: string) => string;
 }
 
-interface Props extends PageProps {
+interface Props extends Omit<PageProps, "runs"> {
   /** The table that can be too long to come whole; the first one when nothing is said. */
   readonly longTable?: string;
   /** Further parameters: a grouping, a baseline. */

@@ -1,5 +1,5 @@
 /** A call stack: a button for every frame that has a file, text for the others. */
-import { copyText } from "../lib/download";
+import { CopyButton } from "../app/CopyButton";
 import { mapPath, parseFrame } from "./editor";
 import { cannotJump, jumpToSource } from "./jump";
 import { useEditorSettings } from "./settings";
@@ -43,9 +43,7 @@ function Frame({ text }: { readonly text: string }) {
         {source.path}:{source.line}
       </button>
       <span className="mono"> {name}</span>
-      <button type="button" className="button quiet copy" title={`Copy ${place}`} onClick={() => void copyText(place)}>
-        copy
-      </button>
+      <CopyButton text={place} label="copy" title={`Copy ${place}`} className="button quiet copy" />
     </>
   );
 }

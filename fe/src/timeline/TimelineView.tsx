@@ -236,8 +236,9 @@ function useMountedStage(tracks: TimelineTracksAnswer, trace: ReturnType<typeof 
   useEffect(() => {
     const [host, heads] = [stageRef.current, headsRef.current];
     if (host === null || heads === null) return;
-    const plain = new URLSearchParams(window.location.search).has("plain-canvas");
-    const made = new Stage(host, heads, tracks, trace, { onChange: tellStageListeners }, plain);
+    const canvas = new URLSearchParams(window.location.search).get("canvas");
+    const choice = canvas === "webgl" || canvas === "2d" ? canvas : null;
+    const made = new Stage(host, heads, tracks, trace, { onChange: tellStageListeners }, choice);
     const size = new ResizeObserver(() => made.resize());
     size.observe(host);
     setStage(made);

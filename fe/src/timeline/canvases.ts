@@ -8,13 +8,13 @@ export interface RectSurface {
   readonly renderer: RectRenderer;
 }
 
-/**
- * @param plain Draws without WebGL.
- * @throws Error where there is no canvas at all.
- */
-export function makeRectSurface(plain: boolean): RectSurface {
+/** The renderer that is wanted; null takes the fastest. */
+export type RendererChoice = "webgl" | "2d" | null;
+
+/** @throws Error where there is no canvas at all. */
+export function makeRectSurface(choice: RendererChoice): RectSurface {
   const canvas = document.createElement("canvas");
-  const fast = plain ? null : webglRenderer(canvas);
+  const fast = choice === "2d" ? null : webglRenderer(canvas, choice === "webgl");
   if (fast !== null) return named(canvas, fast, "webgl");
   // A canvas that has once given a WebGL context gives no other.
   const other = document.createElement("canvas");

@@ -5,7 +5,7 @@
 import type { Query } from "../api/client";
 import type { Failure } from "../api/types";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
-import { makeRectSurface, pixelRatio, setSize } from "./canvases";
+import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { mix, readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
@@ -93,7 +93,6 @@ export class Stage {
   /**
    * @param host Gets the canvases; its size is theirs.
    * @param heads The headers at the left, moved along when scrolled.
-   * @param plain Draws without WebGL.
    */
   constructor(
     private readonly host: HTMLElement,
@@ -101,7 +100,7 @@ export class Stage {
     private readonly tracks: TimelineTracksAnswer,
     trace: Query,
     private readonly events: StageEvents,
-    plain: boolean,
+    choice: RendererChoice,
   ) {
     this.durationNs = tracks.end_ns;
     this.viewport = wholeTrace(this.durationNs);
@@ -114,7 +113,7 @@ export class Stage {
         events.onChange(this);
       },
     });
-    const surface = makeRectSurface(plain);
+    const surface = makeRectSurface(choice);
     this.rectCanvas = surface.canvas;
     this.renderer = surface.renderer;
     this.host.append(this.rectCanvas, this.overlay);
@@ -126,7 +125,7 @@ export class Stage {
     });
     this.rectCanvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     this.rectCanvas.addEventListener("webglcontextrestored", () => {
-      this.renderer = webglRenderer(this.rectCanvas) ?? this.renderer;
+      this.renderer = webglRenderer(this.rectCanvas, true) ?? this.renderer;
       this.invalidate();
     });
     this.resize();

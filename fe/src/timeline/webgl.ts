@@ -47,9 +47,14 @@ interface Held {
   version: number;
 }
 
-/** Null where there is no WebGL2, or where it fails to start. */
-export function webglRenderer(canvas: HTMLCanvasElement): RectRenderer | null {
-  const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false });
+/**
+ * Null where there is no WebGL2, or where it fails to start.
+ *
+ * @param evenSlow Also where the processor does the work of a GPU; a 2D canvas is four times faster there.
+ */
+export function webglRenderer(canvas: HTMLCanvasElement, evenSlow: boolean): RectRenderer | null {
+  const failIfMajorPerformanceCaveat = !evenSlow;
+  const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false, failIfMajorPerformanceCaveat });
   if (gl === null) return null;
   const program = link(gl);
   if (program === null) return null;

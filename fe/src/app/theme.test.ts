@@ -1,0 +1,53 @@
+/** Text must be readable in both themes: WCAG AA, a contrast of 4.5. */
+import { readFileSync } from "node:fs";
+
+import { describe, expect, it } from "vitest";
+
+const CSS = readFileSync(new URL("./theme.css", import.meta.url), "utf8");
+const AA = 4.5;
+/** Lines and bars need less: WCAG 1.4.11. */
+const AA_GRAPHICS = 3;
+
+function variables(block: string): Map<string, string> {
+  return new Map([...block.matchAll(/--([\w-]+):\s*(#[0-9a-f]{6})/g)].map(([, name = "", value = ""]) => [name, value]));
+}
+
+const [LIGHT_BLOCK = "", DARK_BLOCK = ""] = CSS.split(':root[data-theme="dark"]');
+const THEMES = { light: variables(LIGHT_BLOCK), dark: variables(DARK_BLOCK) };
+
+function luminance(color: string): number {
+  const channel = (at: number) => {
+    const value = parseInt(color.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+}
+
+function contrast(a: string, b: string): number {
+  const [dark = 0, light = 0] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
+  const of = (name: string) => colors.get(name) ?? "";
+
+  it.each(["text", "text-soft", "text-faint", "accent", "bad"])("%s can be read on every ground", (name) => {
+    for (const ground of ["bg", "surface", "raised", "hover"]) {
+      expect(contrast(of(name), of(ground)), `${name} on ${ground}`).toBeGreaterThanOrEqual(AA);
+    }
+  });
+
+  it("text can be read on what is chosen, and warnings on theirs", () => {
+    expect(contrast(of("text"), of("chosen"))).toBeGreaterThanOrEqual(AA);
+    expect(contrast(of("warn"), of("warn-bg"))).toBeGreaterThanOrEqual(AA);
+  });
+
+  it("categories have different colours that can be told from the ground", () => {
+    const categories = [...colors.keys()].filter((name) => name.startsWith("cat-"));
+    expect(categories).toHaveLength(8);
+    expect(new Set(categories.map(of)).size).toBe(8);
+    for (const name of ["cat-kernel", "cat-communication", "cat-dataloader", "cat-cpu-exec", "cat-memset"]) {
+      expect(contrast(of(name), of("surface")), name).toBeGreaterThanOrEqual(AA_GRAPHICS);
+    }
+  });
+});
