@@ -1,6 +1,6 @@
 """Cases: results and errors come back; a killed worker fails its own task only and is replaced;
-nothing is imported from the host's ``__main__``; what cannot be handed over is an error; cancelling;
-workers end with the process that started them, however it ends.
+nothing is imported from the host's ``__main__``; what cannot be handed over is an error;
+cancelling; workers end with the process that started them, however it ends.
 """
 
 from __future__ import annotations

@@ -54,12 +54,19 @@ POLL_S = 0.05
 
 
 class Parser:
-    """Parses files with up to ``workers`` processes; callable from many threads at once."""
+    """Parses files with up to ``workers`` cores; callable from many threads at once."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        """Start nothing yet; None takes the cores this process may use."""
+    def __init__(self, workers: int | None = None, *, takes_part: bool = True) -> None:
+        """Start nothing yet.
+
+        Args:
+            workers: Cores to use; None takes those this process may use.
+            takes_part: Whether this process parses one of several files itself. A server does
+                not: it has pages to answer meanwhile.
+        """
         self.workers = workers or min(usable_cores(), MOST_WORKERS)
-        self._processes = LocalExecutor(self.workers)
+        self._own_turn = threading.Semaphore(1 if takes_part else 0)
+        self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
         self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
         self._pieces = LocalExecutor(max(1, self._helpers), ahead=AHEAD)
         self._budget = MemoryBudget()
@@ -95,9 +102,10 @@ class Parser:
             size = text_bytes(location, state)
             others = max(0, self._waiting_bytes - state.size_bytes)
             others = others * size // max(1, state.size_bytes)
+            has_fellows = self.workers > 1 and others > max(size // 4, SMALL_BYTES - size)
             with self._budget.reading(size):
-                if self.workers > 1 and others > max(size // 4, SMALL_BYTES - size):
-                    return self._in_worker(location, state.size_bytes, cache, part, progress)
+                if has_fellows:
+                    return self._beside(location, state.size_bytes, cache, part, progress)
                 return self._here(location, cache, part, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
             raise OpenError(error.code, error.message, error.hint) from error
@@ -106,6 +114,22 @@ class Parser:
         """End the processes."""
         self._processes.shutdown(wait=False)
         self._pieces.shutdown(wait=False)
+
+    def _beside(
+        self,
+        location: Location,
+        size_bytes: int,
+        cache: CacheFolder | None,
+        part: Part,
+        progress: Progress | None,
+    ) -> Trace:
+        """Parse one of several files: here when it is our turn, else in a process of its own."""
+        if not self._own_turn.acquire(blocking=False):
+            return self._in_worker(location, size_bytes, cache, part, progress)
+        try:
+            return self._here(location, cache, part, progress)
+        finally:
+            self._own_turn.release()
 
     def _here(
         self,
