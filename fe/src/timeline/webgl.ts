@@ -55,10 +55,19 @@ interface Held {
 export function webglRenderer(canvas: HTMLCanvasElement, evenSlow: boolean): RectRenderer | null {
   const failIfMajorPerformanceCaveat = !evenSlow;
   const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, stencil: false, failIfMajorPerformanceCaveat });
-  if (gl === null) return null;
+  if (gl === null || (!evenSlow && isSoftware(gl))) return null;
   const program = link(gl);
   if (program === null) return null;
   return new WebglRects(gl, program);
+}
+
+/** Headless browsers and virtual machines draw WebGL on the processor without calling it a caveat. */
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
+
+function isSoftware(gl: WebGL2RenderingContext): boolean {
+  const told = gl.getExtension("WEBGL_debug_renderer_info");
+  const name: unknown = told === null ? null : gl.getParameter(told.UNMASKED_RENDERER_WEBGL);
+  return typeof name === "string" && SOFTWARE.test(name);
 }
 
 function link(gl: WebGL2RenderingContext): WebGLProgram | null {
