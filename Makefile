@@ -70,7 +70,7 @@ $(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,cloud-test]'
 	@touch $@ $(VENV)/.installed
 
 fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -37,7 +36,8 @@ from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server.payloads import view_payload
-from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
@@ -78,15 +78,16 @@ def open_trace(
         worker: Which worker of the run; None for the first.
         span: Which span of the worker; None for the first.
         cache: Whether a parsed trace is kept, so that the next opening need not parse.
-        cache_dir: Where; None for the user's cache folder.
+        cache_dir: Where, a folder or a URL; None for the user's cache folder.
 
     Raises:
         OpenError: it does not exist, cannot be read or holds no trace.
         UnknownError: there is no run, worker or span of that name.
     """
-    folder = None
-    if cache:
-        folder = CacheFolder(Path(cache_dir) if cache_dir is not None else default_cache_folder())
+    try:
+        folder = open_cache(cache_dir) if cache else None
+    except StorageError as error:
+        raise OpenError(error.code, error.message, error.hint) from error
     catalog = Catalog([Place(os.fspath(path))], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 

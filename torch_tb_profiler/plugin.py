@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,8 +13,12 @@ from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site
-from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.storage.cache_folder import CacheFolder, user_cache_folder
+from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import is_url
+from torch_tb_profiler.storage.shared_cache import open_cache
+
+_LOGGER = logging.getLogger(__name__)
 
 FIRST_SCAN_WAIT_S = 0.1
 """How long TensorBoard's first question may wait, so that a small logdir shows its tab at once."""
@@ -26,8 +31,7 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
 
     def __init__(self, context: base_plugin.TBContext) -> None:
         super().__init__(context)
-        folder = CacheFolder(default_cache_folder())
-        self._catalog = Catalog(_places(context), cache=folder)
+        self._catalog = Catalog(_places(context), cache=_cache())
         self._catalog.contents(0)  # the scan begins while TensorBoard is still starting
 
     def is_active(self) -> bool:
@@ -52,6 +56,15 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
         pages = ("index.js", "index.html", "assets/*")
         prefixes = (f"{name}/*" for name in PREFIX_ROUTES)
         return {f"/{route}": app for route in (*ROUTES, *prefixes, *pages)}
+
+
+def _cache() -> CacheFolder:
+    """The cache that the environment names; one that cannot be opened must not stop TensorBoard."""
+    try:
+        return open_cache()
+    except StorageError as error:
+        _LOGGER.warning("parsed traces are kept on this machine only: %s", error.message)
+        return CacheFolder(user_cache_folder())
 
 
 def _places(context: Any) -> list[Place]:

@@ -161,7 +161,7 @@ def _add_rows(parser: argparse.ArgumentParser) -> None:
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("cache")
-    group.add_argument("--cache-dir", metavar="DIR", help="folder of parsed traces")
+    group.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep any")
 
 

@@ -116,7 +116,7 @@ def _file_of(
     chosen = catalog.file(f"{place.label}/{run}" if run else own[0].run, worker, span)
     if len(own) > 1 and run is worker is span is None:
         tell_warning(
-            f"{place.url} holds {len(own)} traces; compared is {chosen.location.name}. "
+            f"{place.shown_url} holds {len(own)} traces; compared is {chosen.location.name}. "
             f"Choose with --{option}run, --{option}worker, --{option}span."
         )
     return chosen

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
@@ -15,8 +14,10 @@ from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestErr
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server import parameters
-from torch_tb_profiler.storage.cache_folder import CacheFolder, default_cache_folder
+from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -64,11 +65,17 @@ def chosen_views(names: str) -> list[ViewSpec]:
 
 
 def cache_of(arguments: Namespace) -> CacheFolder | None:
-    """The cache folder that the arguments choose."""
+    """The cache that the arguments choose.
+
+    Raises:
+        OpenError: it is a URL that cannot be opened.
+    """
     if arguments.no_cache:
         return None
-    chosen = arguments.cache_dir
-    return CacheFolder(Path(chosen).expanduser() if chosen else default_cache_folder())
+    try:
+        return open_cache(arguments.cache_dir)
+    except StorageError as error:
+        raise OpenError(error.code, error.message, error.hint) from error
 
 
 def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:

@@ -29,6 +29,7 @@ from torch_tb_profiler.storage.discovery import (
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import Location, open_location
+from torch_tb_profiler.storage.secrets import public_url
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -55,6 +56,11 @@ class Place:
 
     url: str
     label: str | None = None
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without secrets."""
+        return public_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)

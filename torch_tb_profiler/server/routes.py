@@ -40,7 +40,7 @@ CSV_TYPE = "text/csv; charset=utf-8"
 
 def about(site: Site, request: Request, _rest: str) -> Response:
     """Who answers, and what it looks at."""
-    logdir = ", ".join(place.url for place in site.catalog.places)
+    logdir = ", ".join(place.shown_url for place in site.catalog.places)
     body = AboutAnswer(
         schema_version=SCHEMA_VERSION, version=__version__, logdir=logdir, face=site.face
     )

@@ -25,11 +25,17 @@ STALE_TEMPORARY_S = 3600.0
 """A temporary folder older than this was left by a process that was killed."""
 
 
+CACHE_VARIABLE = "TORCH_TB_PROFILER_CACHE_DIR"
+
+
 def default_cache_folder() -> Path:
     """``$TORCH_TB_PROFILER_CACHE_DIR``, else this user's cache folder on this platform."""
-    chosen = os.environ.get("TORCH_TB_PROFILER_CACHE_DIR")
-    if chosen:
-        return Path(chosen).expanduser()
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen).expanduser() if chosen else user_cache_folder()
+
+
+def user_cache_folder() -> Path:
+    """This user's cache folder on this platform."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":

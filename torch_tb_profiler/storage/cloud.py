@@ -54,9 +54,9 @@ def connect(url: str) -> tuple[Any, str]:
         message = f"{shown} cannot be opened: {cause}."
         raise StorageError("unreadable", message, _form_of(protocol)) from error
     except Exception as error:  # each client has classes of its own, without a common base
-        cause = f"{type(error).__name__}: {without_secrets(str(error))}"[:MAX_CAUSE_CHARS]
-        hint = "Check the configuration of this store's client on this machine."
-        raise StorageError("unreachable", f"{shown} cannot be opened: {cause}", hint) from error
+        cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
+        message = f"{shown} cannot be opened: {cause[:MAX_CAUSE_CHARS]}"
+        raise StorageError("unreachable", message, _set_up_of(protocol)) from error
 
 
 def _connect(url: str, protocol: str) -> tuple[Any, str]:
@@ -76,6 +76,9 @@ def _connect(url: str, protocol: str) -> tuple[Any, str]:
         protocol = "az"
     if protocol in ("az", "abfs", "abfss"):
         options |= _azure_options(url, options)
+        filesystem, path = fsspec.core.url_to_fs(url, **options)
+        _hurry(filesystem)
+        return filesystem, path
     return fsspec.core.url_to_fs(url, **options)  # type: ignore[no-any-return]  # as above
 
 
@@ -142,6 +145,18 @@ def _azure_options(url: str, known: Options) -> Options:
     return {"anon": not _has_azure_credentials()}
 
 
+def _hurry(filesystem: Any) -> None:
+    """Let the Azure client try again after a second, not a quarter of a minute: people wait.
+
+    adlfs passes no options on to it, so its policy is set where it keeps it.
+    """
+    settings = getattr(filesystem.service_client, "_config", None)
+    policy = getattr(settings, "retry_policy", None)
+    for name, value in (("initial_backoff", 1), ("increment_base", 1), ("random_jitter_range", 1)):
+        if hasattr(policy, name):
+            setattr(policy, name, value)
+
+
 @cache
 def _has_azure_credentials() -> bool:
     """Whether the SDK's default chain gives a token; asked once, because it asks the network."""
@@ -153,6 +168,15 @@ def _has_azure_credentials() -> bool:
     except errors.ClientAuthenticationError:
         return False
     return True
+
+
+def _set_up_of(protocol: str) -> str:
+    if protocol == "hdfs":
+        return (
+            "hdfs:// needs a Hadoop client: JAVA_HOME, HADOOP_HOME and "
+            "CLASSPATH=$(hadoop classpath --glob)."
+        )
+    return "Check the configuration of this store's client on this machine."
 
 
 def _form_of(protocol: str) -> str:

@@ -210,7 +210,11 @@ def _remote_listing(place: Location) -> dict[str, dict[str, Any]]:
     filesystem = place.filesystem
     with remote_errors(place.url):
         filesystem.invalidate_cache(place.path)
-        listing = filesystem.find(place.path, detail=True)
+        try:
+            listing = filesystem.find(place.path, detail=True)
+        except FileNotFoundError:
+            _check_bucket(place)
+            raise
         if not listing:
             _check_bucket(place)
             if not filesystem.exists(place.path):
