@@ -110,6 +110,14 @@ def test_a_view_of_every_worker(catalog: Catalog) -> None:
     assert answered.view.notes == ()
 
 
+def test_a_worker_with_nothing_for_the_view_is_part_of_the_run(
+    catalog: Catalog, tmp_path: Path, write_trace: Writer
+) -> None:
+    write_trace(tmp_path / "one" / "w2.pt.trace.json", ("other",))
+    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert ("w2", "other") in rows(answered.view)
+
+
 def test_a_broken_worker_is_named_and_left_out(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "one" / "w2.pt.trace.json").write_text("no json at all")
     (tmp_path / "one" / "w3.pt.trace.json").touch()

@@ -35,7 +35,7 @@ def view(traces: dict[str, Trace], selection: Selection = EVERYTHING) -> View:
     for table in found.tables.values():
         assert dict(table.frame.schema) == table.spec.polars_schema()
         for key in table.frame.columns:
-            if table.frame[key].null_count() and table.spec.name != "unmatched":
+            if table.frame[key].null_count():
                 assert key in table.null_reasons, (table.spec.name, key)
     return found
 
@@ -443,6 +443,26 @@ def test_absent_ranks_of_a_group_are_said() -> None:
 def test_a_trace_without_communication_has_no_view() -> None:
     assert SPEC.missing(trace([op("aten::mm", 0, 10)])) is not None
     assert SPEC.missing(fx11_nccl("K")["worker0"]) is None
+
+
+def test_a_worker_that_never_communicates_is_part_of_the_run() -> None:
+    """It neither vanishes nor loosens how the others match."""
+    busy = trace([step(9, 0, 100), op("aten::mm", 10, 40)])
+    pair = {name: stepped(name, 0, 200) for name in ("a", "b")}
+    found = view({**pair, "idle": busy})
+    assert rows(found, "overlap", *OVERLAP, worker="idle", step="9") == [(40, 0, 0, 60)]
+    assert rows(found, "stragglers", "collectives", worker="idle") == [(0,)]
+    alone = view(pair)
+    for table in ("wait", "collectives", "unmatched"):
+        assert found.tables[table].frame.equals(alone.tables[table].frame)
+
+
+def test_the_only_group_of_those_who_call_counts() -> None:
+    info = {"pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2}]}
+    events = [collective("all_reduce", 0, 10)]
+    callers = {name: trace(events, distributedInfo=info) for name in ("a", "b")}
+    found = view({**callers, "idle": trace([op("aten::mm", 0, 10)])})
+    assert {group for (group,) in rows(found, "collectives", "group")} == {"0 (default_pg)"}
 
 
 # ---------------------------------------------------------------- selections

@@ -157,20 +157,19 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
 
 
 def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
-    """A ``run`` view of the workers that have something for it, with the advice that follows
-    from comparing them when it is the distributed view; ``traces`` is not empty.
+    """A ``run`` view of all workers, when at least one has something for it: one that never
+    communicates, say, is part of the run still. With the advice that follows from comparing them
+    when it is the distributed view; ``traces`` is not empty.
 
     Raises:
         RequestError: none has; the message says why.
         SelectionError: as the view.
     """
-    reasons = {worker: spec.missing(trace) for worker, trace in traces.items()}
-    _check_available(spec, list(reasons.values()))
-    usable = {worker: trace for worker, trace in traces.items() if reasons[worker] is None}
-    view = cast(RunView, spec.function)(usable, selection)
+    _check_available(spec, [spec.missing(trace) for trace in traces.values()])
+    view = cast(RunView, spec.function)(traces, selection)
     if spec.name != "distributed":
         return view
-    return replace(view, notes=view.notes + advice.run_advice(usable, selection))
+    return replace(view, notes=view.notes + advice.run_advice(traces, selection))
 
 
 def with_rows(view: View, rows: TableQuery) -> View:

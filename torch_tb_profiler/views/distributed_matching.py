@@ -77,8 +77,9 @@ def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matchin
             for number, (worker, part) in enumerate(parts.items())
         ]
     )
-    one_set_of_steps = len({tuple(trace.steps["name"]) for trace in traces.values()}) == 1
-    calls = _numbered(_keyed(_in_only_group(calls, traces), one_set_of_steps))
+    takers = [traces[worker] for worker, part in parts.items() if part.frame.height]
+    one_set_of_steps = len({tuple(trace.steps["name"]) for trace in takers}) == 1
+    calls = _numbered(_keyed(_in_only_group(calls, takers), one_set_of_steps))
     calls = _with_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
     ranges = _ranges(list(parts.values()))
     return Matching(list(parts), calls, _with_transfer(ranges, calls))
@@ -88,9 +89,10 @@ def _step_names(trace: Trace, rows: pl.Series) -> pl.Series:
     return trace.steps["name"].gather(rows)
 
 
-def _in_only_group(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
-    """Calls without a group are in the only one, when all workers declare just that one."""
-    groups = {only_group(trace) for trace in traces.values()}
+def _in_only_group(calls: pl.DataFrame, takers: list[Trace]) -> pl.DataFrame:
+    """Calls without a group are in the only one, when all workers that make calls declare just
+    that one."""
+    groups = {only_group(trace) for trace in takers}
     label, key, size = groups.pop() if len(groups) == 1 else (None, None, None)
     return calls.with_columns(
         group=pl.coalesce("group", pl.lit(label, pl.String)),

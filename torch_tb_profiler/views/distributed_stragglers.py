@@ -7,12 +7,25 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.distributed_collectives import worker_names
+from torch_tb_profiler.views.distributed_collectives import (
+    NO_GROUP,
+    NO_SIZE,
+    UNTIMED,
+    worker_names,
+)
 from torch_tb_profiler.views.distributed_columns import STRAGGLERS, UNMATCHED
 from torch_tb_profiler.views.distributed_matching import Matching
 from torch_tb_profiler.views.schema import Table
 
 NOT_COMPARED = "No collective could be matched with another worker's."
+
+_REASONS = {
+    "step": "It was called outside every step.",
+    "group": NO_GROUP,
+    "sequence": "The recording numbers no collectives (only torch of 2026 and later does).",
+    "input_bytes": NO_SIZE,
+    "duration_us": UNTIMED,
+}
 
 
 def stragglers_table(matching: Matching) -> Table:
@@ -83,4 +96,4 @@ def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
         )
         .select(list(UNMATCHED.polars_schema()))
     )
-    return Table(UNMATCHED, frame)
+    return Table(UNMATCHED, frame, {k: v for k, v in _REASONS.items() if frame[k].null_count()})
