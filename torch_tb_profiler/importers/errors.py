@@ -8,7 +8,8 @@ class TraceFormatError(Exception):
 
     Attributes:
         code: The reason as a word for programs: ``empty_file``, ``not_json``, ``lfs_pointer``,
-            ``html_page``, ``no_events``, ``not_a_trace``, ``gzip_unreadable``.
+            ``html_page``, ``no_events``, ``not_a_trace``, ``gzip_unreadable``,
+            ``unpacks_too_far``.
         message: What is wrong, naming the file.
         hint: What to do next.
     """

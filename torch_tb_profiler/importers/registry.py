@@ -10,7 +10,7 @@ from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.importers.sniff import refuse_unless_json
 from torch_tb_profiler.importers.text import utf8
-from torch_tb_profiler.storage.decompress import decompressed, in_background
+from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed, in_background
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -47,16 +47,19 @@ def import_trace(
             progress(taken)
 
     unpacking = QualityReport()
-    with closing(in_background(decompressed(counted(), unpacking.add))) as unpacked:
-        try:
+    try:
+        with closing(in_background(decompressed(counted(), unpacking.add))) as unpacked:
             text = refuse_unless_json(utf8(unpacked, quality), name)
-        except TraceFormatError as error:
-            if error.code == "empty_file" and unpacking.counts:
-                raise _unreadable(name) from None
-            raise
-        columns = kineto.read(
-            text, name=name, quality=quality, progress=report, read_pieces=read_pieces
-        )
+            columns = kineto.read(
+                text, name=name, quality=quality, progress=report, read_pieces=read_pieces
+            )
+    except UnpackLimitError as error:
+        message = f"{name} {error.reason}"
+        raise TraceFormatError("unpacks_too_far", message, error.hint) from None
+    except TraceFormatError as error:
+        if error.code == "empty_file" and unpacking.counts:
+            raise _unreadable(name) from None
+        raise
     columns.quality.merge(unpacking)
     return columns
 

@@ -1,13 +1,16 @@
 """Raw chunks of a file → decompressed chunks, whatever the file is called.
 
 Gzip is recognised by its bytes. A stream that ends early or is damaged gives what stands before
-the damage; the kind of damage is told, not raised.
+the damage; the kind of damage is told, not raised. What unpacks to far more than any trace does is
+refused (:class:`UnpackLimits`).
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
 from queue import Full, Queue
 from typing import Any, cast
 
@@ -18,15 +21,88 @@ GZIP_MAGIC = b"\x1f\x8b"
 OUTPUT_BYTES = 1 << 20
 """Most bytes given out at once, so that memory does not follow the compression ratio."""
 
+RATIO_VARIABLE = "TORCH_TB_PROFILER_MAX_GZIP_RATIO"
+SIZE_VARIABLE = "TORCH_TB_PROFILER_MAX_UNPACKED_GB"
+MAX_RATIO = 200.0
+"""Traces unpack to 10 to 40 times their size; a bomb to a thousand times."""
+MAX_UNPACKED_GB = 100.0
+RATIO_FROM_BYTES = 64 << 20
+"""Less than this harms nobody, whatever it was packed into."""
+
+
+class UnpackLimitError(Exception):
+    """A file unpacks to more than is allowed.
+
+    Attributes:
+        reason: Which limit it exceeds, to follow the file's name.
+        hint: How to allow more.
+    """
+
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackLimits:
+    """How far one file may unpack.
+
+    Attributes:
+        max_ratio: Unpacked bytes per packed byte, from ``RATIO_FROM_BYTES`` on.
+        max_bytes: Unpacked bytes altogether.
+    """
+
+    max_ratio: float = MAX_RATIO
+    max_bytes: float = MAX_UNPACKED_GB * 1e9
+
+    @classmethod
+    def from_environment(cls) -> UnpackLimits:
+        """The limits that the environment sets; what is no positive number sets none."""
+        return cls(
+            _positive(RATIO_VARIABLE, MAX_RATIO), _positive(SIZE_VARIABLE, MAX_UNPACKED_GB) * 1e9
+        )
+
+    def check(self, packed_bytes: int, unpacked_bytes: int) -> None:
+        """Refuse what goes beyond.
+
+        Raises:
+            UnpackLimitError: a limit is exceeded.
+        """
+        if unpacked_bytes > self.max_bytes:
+            raise UnpackLimitError(
+                f"unpacks to more than {self.max_bytes / 1e9:g} GB.",
+                f"If you trust the file, set {SIZE_VARIABLE} to a larger number.",
+            )
+        if unpacked_bytes > max(RATIO_FROM_BYTES, packed_bytes * self.max_ratio):
+            raise UnpackLimitError(
+                f"unpacks to more than {self.max_ratio:g} times its size, as no trace does.",
+                f"If you trust the file, set {RATIO_VARIABLE} to a larger number (at most 1100).",
+            )
+
+
+def _positive(variable: str, default: float) -> float:
+    try:
+        value = float(os.environ.get(variable, ""))
+    except ValueError:
+        return default
+    return value if value > 0 else default
+
 
 def decompressed(
-    chunks: Iterable[bytes], on_issue: Callable[[str], None] | None = None
+    chunks: Iterable[bytes],
+    on_issue: Callable[[str], None] | None = None,
+    limits: UnpackLimits | None = None,
 ) -> Iterator[bytes]:
     """Give the file's bytes decompressed, in bounded pieces.
 
     Args:
         chunks: The raw bytes of one file, in pieces of any size.
         on_issue: Told ``"gzip_truncated"`` or ``"gzip_corrupt"``, at most once.
+        limits: How far the file may unpack; None: as the environment says.
+
+    Raises:
+        UnpackLimitError: it unpacks further.
     """
     source = iter(chunks)
     head = b""
@@ -35,7 +111,8 @@ def decompressed(
         if len(head) >= len(GZIP_MAGIC):
             break
     if head.startswith(GZIP_MAGIC):
-        yield from _gunzipped(head, source, on_issue or (lambda _: None))
+        told = on_issue or (lambda _: None)
+        yield from _gunzipped(head, source, told, limits or UnpackLimits.from_environment())
         return
     if head:
         yield head
@@ -45,13 +122,16 @@ def decompressed(
 
 
 def _gunzipped(
-    head: bytes, source: Iterator[bytes], on_issue: Callable[[str], None]
+    head: bytes, source: Iterator[bytes], on_issue: Callable[[str], None], limits: UnpackLimits
 ) -> Iterator[bytes]:
     stream = isal_zlib.decompressobj(wbits=31)
     pending = head
+    packed_bytes = len(head)
+    unpacked_bytes = 0
     while True:
         if not pending:
             pending = next(source, b"")
+            packed_bytes += len(pending)
             if not pending:
                 break
         try:
@@ -60,10 +140,16 @@ def _gunzipped(
             on_issue("gzip_corrupt")
             return
         if piece:
+            unpacked_bytes += len(piece)
+            limits.check(packed_bytes, unpacked_bytes)
             yield piece
         pending = stream.unconsumed_tail
         if stream.eof:
-            pending = stream.unused_data.lstrip(b"\0") or next(source, b"").lstrip(b"\0")
+            pending = stream.unused_data.lstrip(b"\0")
+            if not pending:
+                pending = next(source, b"")
+                packed_bytes += len(pending)
+                pending = pending.lstrip(b"\0")
             if not pending:
                 return
             if not pending.startswith(GZIP_MAGIC[: len(pending)]):

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed
+from torch_tb_profiler.storage.decompress import GZIP_MAGIC, UnpackLimitError, decompressed
 
 SETTLED_S = 5.0
 """torch writes a trace in one go; pauses of a busy disk are shorter than this."""
@@ -84,8 +84,11 @@ class FinishedFiles:
 
     def _is_whole_gzip(self, chunks: Iterator[bytes]) -> bool:
         issues: list[str] = []
-        for piece in decompressed(chunks, issues.append):
-            self._left_bytes -= len(piece)
-            if self._left_bytes < 0:
-                return False
+        try:
+            for piece in decompressed(chunks, issues.append):
+                self._left_bytes -= len(piece)
+                if self._left_bytes < 0:
+                    return False
+        except UnpackLimitError:
+            return True  # whoever reads it tells why it is refused
         return not issues

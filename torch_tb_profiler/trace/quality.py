@@ -22,6 +22,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "ambiguous_name": "A quote in a name made valid JSON with a wrong name; the name was restored.",
     "backslash_repaired": "Lone backslashes were taken literally.",
     "empty_value": "Keys without a value were read as null.",
+    "text_cut": "Texts of more than 262144 characters were cut.",
     "not_a_number": "NaN, inf or N/A in place of a number was read as null.",
     "event_dropped": "Events that could not be repaired were left out.",
     "empty_event": "Empty events ({}) were skipped.",

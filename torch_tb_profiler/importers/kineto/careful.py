@@ -38,18 +38,23 @@ FAST_BYTES = 1 << 20
 """Up to here the text before the next cut is first tried as one whole event."""
 REPAIR_FACTOR = 4
 """So many times a piece's size is spent on repairs, then damaged events are dropped at once."""
+REPAIR_COST_BYTES = 512
+"""What a repair costs beside its bytes, so that masses of tiny fragments end soon, too."""
+MAX_REPAIR_BYTES = 8 << 20
+"""Longer damaged events are dropped: the rungs need many times their memory."""
 WINDOW_BYTES = 1 << 11
 MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
 
 SEPARATOR = re.compile(rb"[\s,]*")
+EMPTY_EVENTS = re.compile(rb"(?:\{\s*\}[\s,]*)+")
 STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])|[\]}](?=\s*[{,])')
 KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
 ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"
 CLOSING = re.compile(ARRAY_END)
 FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,]*(?:" + ARRAY_END + rb"|$)")
 """What may stand behind an event; anything else shows that it did not end there."""
-LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?,?\s*" + ARRAY_END + rb")")
+LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb")")
 
 
 @dataclass(slots=True)
@@ -112,7 +117,11 @@ class _Careful:
             if CLOSING.match(piece, position):
                 self.decoded.tail = piece[position + 1 :]
                 return len(piece)
-            if piece[position] != ord("{"):
+            empty = EMPTY_EVENTS.match(piece, position)
+            if empty is not None:
+                self.quality.add("empty_event", empty[0].count(b"{"))
+                position = empty.end()
+            elif piece[position] != ord("{"):
                 position = self._skip(position)
             else:
                 position = self._event(position)
@@ -140,13 +149,17 @@ class _Careful:
         return self._odd_event(position)
 
     def _odd_event(self, position: int) -> int:
-        end = self._valid(position, may_lack_time=False)
-        if end is not None:
-            return end
-        ends = self._possible_ends(position)
-        end = self._repaired(position, ends)
-        if end is None:
-            end = self._valid(position, may_lack_time=True)
+        if self.budget < 0:
+            end = None
+            ends = [self.next_cut]
+        else:
+            end = self._valid(position, may_lack_time=False)
+            if end is not None:
+                return end
+            ends = self._possible_ends(position)
+            end = self._repaired(position, ends)
+            if end is None:
+                end = self._valid(position, may_lack_time=True)
         if end is None and ends:
             end = ends[0]
             self.quality.add("event_dropped", 1, _shown(self.piece[position:end]))
@@ -180,8 +193,8 @@ class _Careful:
         """Repair the event at ``position``; the surest rungs are tried with every possible end."""
         for rungs in (RUNGS[:-1], RUNGS[-1:]):
             for end in ends:
-                self.budget -= end - position
-                if self.budget < 0:
+                self.budget -= end - position + REPAIR_COST_BYTES
+                if self.budget < 0 or end - position > MAX_REPAIR_BYTES:
                     return None
                 if self._append(self.piece[position:end], rungs):
                     return end

@@ -35,7 +35,7 @@ class Cuts:
         """Learn the keys that events begin with from ``head``, the start of the event array."""
         found = FIRST_KEY.match(head)
         first = found[1] if found else COMMON_KEYS[0]
-        seen = {match[2] for match in _between(COMMON_KEYS).finditer(head)}
+        seen = {match["key"] for match in _between(COMMON_KEYS).finditer(head)}
         self.learned = _between(sorted({first} | seen))
         self.common = _between([first, *COMMON_KEYS])
 
@@ -56,4 +56,4 @@ class Cuts:
 
 
 def _between(keys: Sequence[bytes]) -> re.Pattern[bytes]:
-    return re.compile(rb'\}[\s,]*(\{)\s*"(' + b"|".join(map(re.escape, keys)) + rb')"\s*:')
+    return re.compile(rb'\}[\s,]*(\{)\s*"(?P<key>' + b"|".join(map(re.escape, keys)) + rb')"\s*:')

@@ -15,9 +15,30 @@ from torch_tb_profiler.importers.kineto.repair import (
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
-EVENTS = "traceEvents"
+KEPT_KEYS = (
+    "schemaVersion",
+    "baseTimeNanoseconds",
+    "deviceProperties",
+    "computeProperties",
+    "distributedInfo",
+    "Framework",
+    "host_name",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "hip_runtime_version",
+    "record_shapes",
+    "with_stack",
+    "profile_memory",
+    "displayTimeUnit",
+)
+"""What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets
+into no trace, no cache and no answer."""
 BLANK = " \t\r\n\0"
-QUOTED_LINE = re.compile(r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("[ \t]*,?[ \t\r]*)$', re.MULTILINE)
+QUOTED_LINE = re.compile(
+    r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("(?:[ \t]*,)?[ \t\r]*)$', re.MULTILINE
+)
+MAX_REPAIR_CHARS = 4 << 20
+"""Longer headers are read as they are or key by key: the repairs need many times their memory."""
 MAX_FAILURES = 100
 """So many unreadable values are passed over; each may cost a look at the whole rest."""
 KEY = re.compile(r'"([^"\\\n]+)"\s*:\s*')
@@ -42,7 +63,7 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
         quality.add("truncated")
         found = _read(before, "}", quality)
         found = (_salvaged(before) if found is None else found) | _salvaged(after)
-    return {key: value for key, value in found.items() if key != EVENTS}
+    return {key: found[key] for key in KEPT_KEYS if key in found}
 
 
 def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
@@ -61,6 +82,8 @@ def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | N
 def _readings(text: str) -> Iterator[tuple[str, list[str]]]:
     """The texts to try, best first, each with the issues it repairs."""
     yield text, []
+    if len(text) > MAX_REPAIR_CHARS:
+        return
     escaped, escapes = fix_escapes(text)
     if escapes:
         yield escaped, escapes

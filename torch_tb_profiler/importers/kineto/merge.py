@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.batch import Batch, Declaration
-from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, Int32, Table, empty_table
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -30,7 +30,8 @@ class Merger:
 
     def add(self, batch: Batch) -> None:
         """Take the next batch of the file."""
-        strings = np.array([self.strings[text] for text in batch.strings] + [-1], np.int32)
+        texts = self._shortened(batch.strings)
+        strings = np.array([self.strings[text] for text in texts] + [-1], np.int32)
         tracks = np.array([self.tracks[key] for key in batch.tracks], np.int32)
         for name, tables in batch.tables.items():
             for table in tables:
@@ -44,6 +45,11 @@ class Merger:
         self.declared.update(batch.declared)
         self.quality.merge(batch.quality)
         self.has_fraction |= batch.has_fraction
+
+    def _shortened(self, texts: list[str]) -> list[str]:
+        too_long = sum(len(text) > MAX_TEXT_CHARS for text in texts)
+        self.quality.add("text_cut", too_long)
+        return [text[:MAX_TEXT_CHARS] for text in texts] if too_long else texts
 
     @property
     def is_empty(self) -> bool:

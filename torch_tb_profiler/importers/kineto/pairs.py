@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
-from torch_tb_profiler.trace.columns import ABSENT, Table
+from torch_tb_profiler.trace.columns import ABSENT, Int64, Table
 from torch_tb_profiler.trace.quality import QualityReport
 
 BEGIN, END = 1, 2
@@ -25,48 +25,64 @@ def pair_begin_end(tables: dict[str, Table], unnamed_code: int, quality: Quality
     """
     slices = tables["slices"]
     phase, start, track = slices[PHASE_COLUMN], slices["start_ns"], slices["track"]
+    end = np.full(int(track.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(end, track, start + np.maximum(slices["dur_ns"], 0))
     marks = np.flatnonzero(phase != 0)
     order = marks[np.lexsort((marks, start[marks], track[marks]))]
-    open_rows: list[int] = []
+    is_open = _OpenRows()
     current = -1
-    for row in order.tolist():
+    for row, name_code in zip(order.tolist(), slices["name_code"][order].tolist(), strict=True):
         if track[row] != current:
-            _close_open(open_rows, slices, quality)
+            _close(is_open.pop_all(), end, slices, quality)
             current = int(track[row])
         if phase[row] == BEGIN:
-            open_rows.append(row)
+            is_open.push(row, name_code)
             continue
-        name_code = int(slices["name_code"][row])
-        if name_code == unnamed_code and open_rows:
-            begin: int | None = open_rows.pop()
-        else:
-            begin = _match(open_rows, name_code, slices)
+        begin = is_open.pop(None if name_code == unnamed_code else name_code)
         if begin is None:
             quality.add("unmatched_end")
         else:
             slices["dur_ns"][begin] = start[row] - start[begin]
-    _close_open(open_rows, slices, quality)
+    _close(is_open.pop_all(), end, slices, quality)
     _drop_rows(tables, phase == END)
 
 
-def _match(open_rows: list[int], name_code: int, slices: Table) -> int | None:
-    for depth in range(len(open_rows) - 1, -1, -1):
-        if slices["name_code"][open_rows[depth]] == name_code:
-            return open_rows.pop(depth)
-    return None
+class _OpenRows:
+    """The Bs of a track that have no E yet; the innermost of any name is found at once."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, int] = {}  # row → name code, outermost first
+        self._by_name: dict[int, list[int]] = {}
+
+    def push(self, row: int, name_code: int) -> None:
+        self._rows[row] = name_code
+        self._by_name.setdefault(name_code, []).append(row)
+
+    def pop(self, name_code: int | None) -> int | None:
+        """The innermost row of a name, or of all for None; None when there is none."""
+        if name_code is None:
+            if not self._rows:
+                return None
+            name_code = next(reversed(self._rows.values()))
+        rows = self._by_name.get(name_code)
+        if not rows:
+            return None
+        row = rows.pop()
+        del self._rows[row]
+        return row
+
+    def pop_all(self) -> list[int]:
+        rows = list(self._rows)
+        self._rows.clear()
+        self._by_name.clear()
+        return rows
 
 
-def _close_open(open_rows: list[int], slices: Table, quality: QualityReport) -> None:
+def _close(rows: list[int], end: Int64, slices: Table, quality: QualityReport) -> None:
     """Let the Bs without E end with the last thing on their track."""
-    if not open_rows:
-        return
-    on_track = slices["track"] == slices["track"][open_rows[0]]
-    dur = np.maximum(slices["dur_ns"][on_track], 0)
-    end = int((slices["start_ns"][on_track] + dur).max())
-    for row in open_rows:
-        slices["dur_ns"][row] = end - slices["start_ns"][row]
-    quality.add("unmatched_begin", len(open_rows))
-    open_rows.clear()
+    if rows:
+        slices["dur_ns"][rows] = end[slices["track"][rows]] - slices["start_ns"][rows]
+        quality.add("unmatched_begin", len(rows))
 
 
 def _drop_rows(tables: dict[str, Table], gone: npt.NDArray[np.bool_]) -> None:

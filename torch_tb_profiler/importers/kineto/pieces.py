@@ -10,7 +10,7 @@ from torch_tb_profiler.importers.kineto.cuts import Cuts
 
 PIECE_BYTES = 4 << 20
 """Measured best: events of a piece stay in the processor's cache; smaller ones cost calls."""
-MAX_HEADER_BYTES = 64 << 20
+MAX_HEADER_BYTES = 32 << 20
 MAX_TAIL_BYTES = 16 << 20
 
 EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -18,7 +18,7 @@ START_BYTES = 1 << 16
 SEARCH_BYTES = 1 << 18
 LONG_FACTOR = 4
 """Without a cut at the learned key, one at any common key will do after this many pieces."""
-MAX_PIECE_BYTES = 1 << 29
+MAX_PIECE_BYTES = 1 << 28
 """An event longer than this is given up, so that memory stays bounded."""
 
 KEY_OVERLAP = 64

@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger
 from torch_tb_profiler.importers.kineto.pieces import (
+    MAX_HEADER_BYTES,
     MAX_TAIL_BYTES,
     PIECE_BYTES,
     Piece,
@@ -100,6 +101,12 @@ def read(
 
 def no_events(header: bytes, name: str) -> TraceFormatError:
     """The reason why a JSON text without event array is no trace."""
+    if len(header) > MAX_HEADER_BYTES:
+        return TraceFormatError(
+            "no_events",
+            f"{name} holds no event in its first {MAX_HEADER_BYTES >> 20} MiB.",
+            "Take out what stands before 'traceEvents', or move it behind the events.",
+        )
     if parse_lenient(header.decode("utf-8", "replace")) is None:
         return TraceFormatError(
             "no_events",

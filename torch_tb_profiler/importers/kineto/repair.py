@@ -32,7 +32,7 @@ TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\Z))'
     r"|(?P<empty>:\s*(?=[,}\]]))"
     r"|(?P<comma>,\s*(?=[}\]]))"
-    r"|(?P<number>(?<=[:,\[\s])[-+]?(?:nan|inf(?:inity)?|n/?a)(?:\([^)\"]*\))?(?=\s*[,}\]]))",
+    r"|(?P<number>(?<=[:,\[\s])[-+]?(?:nan|inf(?:inity)?|n/?a)(?:\([^)\"]{0,80}\))?(?=\s*[,}\]]))",
     re.IGNORECASE | re.DOTALL,
 )
 NAME_START = re.compile(r'"name"\s*:\s*"')

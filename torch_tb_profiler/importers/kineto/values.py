@@ -17,6 +17,9 @@ from torch_tb_profiler.importers.kineto.structs import NOTHING
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
+MAX_TEXT_CHARS = 1 << 18
+"""Longer texts are cut: a call stack of two thousand frames is shorter."""
+
 INT64_MAX = 2**63 - 1
 NO_NUMBER_WORDS = ("", "nan", "-nan", "inf", "-inf", "infinity", "-infinity", "n/a", "na", "none")
 
@@ -123,9 +126,14 @@ def _final_codes(
 
 
 def list_text(raw: bytes) -> str | None:
-    """The one text form of a list, ``[[2, 8, 5], [], []]``; None for null or nothing."""
+    """The one text form of a list, ``[[2, 8, 5], [], []]``; None for null or nothing.
+
+    What is longer than any list of shapes stays as it is written.
+    """
     if not raw:
         return None
+    if len(raw) > MAX_TEXT_CHARS:
+        return raw.decode("utf-8", "replace")
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
