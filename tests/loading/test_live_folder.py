@@ -1,0 +1,65 @@
+"""Cases: a trace that is being written stays out of sight until it is done, then opens whole;
+one that is replaced is parsed anew; a writer that died does not hide what it wrote.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.loading.answering import open_traces
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.storage import finished
+
+Writer = Callable[..., Path]
+
+
+def events(catalog: Catalog, run: str) -> int:
+    file = catalog.file(run, None, None)
+    (trace,) = when_ready(lambda wait_s: open_traces(catalog, [file], wait_s), lambda _: None)
+    return trace.slices.height
+
+
+def test_a_trace_appears_when_it_is_done(tmp_path: Path, write_trace: Writer) -> None:
+    content = write_trace(tmp_path / "w.json", ("a",) * 100).read_bytes()
+    logdir = tmp_path / "logs"
+    write_trace(logdir / "old" / "w.pt.trace.json")
+    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog.contents()
+    live = logdir / "live" / "w.pt.trace.json"
+    live.parent.mkdir()
+    for end in (0, 10, len(content) // 2, len(content) - 1):
+        live.write_bytes(content[:end].rstrip(b"}]"))
+        contents = catalog.refresh()
+        assert list(contents.runs) == ["old"]
+        assert any("live/w.pt.trace.json" in note for note in contents.notes)
+    live.write_bytes(content)
+    assert list(catalog.refresh().runs) == ["live", "old"]
+    assert catalog.contents().notes == ()
+    assert events(catalog, "live") == 100
+    write_trace(live, ("a",) * 7)
+    catalog.refresh()
+    assert events(catalog, "live") == 7
+    live.unlink()
+    assert list(catalog.refresh().runs) == ["old"]
+
+
+def test_a_writer_that_died_does_not_hide_what_it_wrote(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finished, "SETTLED_S", 0.3)
+    write_trace(tmp_path / "r1" / "w.pt.trace.json")
+    catalog = Catalog([Place(str(tmp_path))], cache=None)
+    catalog.contents()
+    content = write_trace(tmp_path / "w.json", ("a",) * 100).read_bytes()
+    dead = tmp_path / "r2" / "w.pt.trace.json"
+    dead.parent.mkdir()
+    dead.write_bytes(content[: len(content) // 2])
+    assert list(catalog.refresh().runs) == ["r1"]
+    time.sleep(0.35)
+    assert list(catalog.refresh().runs) == ["r1", "r2"]
+    assert 40 < events(catalog, "r2") < 60
