@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.traces import Event, kernel, op, step, trace
+from tests.helpers.traces import Event, columns, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 from torch_tb_profiler.views.timeline.screen import Screen, View, screen
@@ -69,12 +70,16 @@ def check_nothing_lost(made: Timeline, view: View, shown: Screen) -> None:
         busy = int(inside.sum() + shown.busy_ns[merged].sum())
         bucket_ns = 1 << int(shown.shift[at])
         assert abs(busy - busy_moments(slices, view.start_ns, view.end_ns)) <= bucket_ns
+        wide = [times for times in slices if times[1] - times[0] >= bucket_ns]
+        drawn_whole = zip(start.tolist(), made.lanes.end_ns(whole).tolist(), strict=True)
+        assert set(drawn_whole) >= {times for times in wide if in_view([times], view)}
 
 
 @st.composite
 def views(draw: st.DrawFn) -> View:
     start = draw(st.integers(-200, 2000))
-    return View(start, start + draw(st.integers(1, 3000)), draw(st.integers(1, 4000)))
+    width_px = draw(st.integers(1, 60) | st.integers(1, 4000))
+    return View(start, start + draw(st.integers(1, 3000)), width_px)
 
 
 def slowed(event: Event) -> Event:
@@ -104,6 +109,25 @@ def test_nothing_is_lost_of_overlapping_kernels(kernels: list[tuple[int, int]], 
     most = max(sum(low <= now < low + dur for low, dur in kernels) for now in range(200))
     assert stream.lanes >= most
     assert (stream.overlap_from is None) == (stream.lanes == 1)
+
+
+RUNS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 8) | st.integers(20, 200)), min_size=1, max_size=80
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(RUNS, st.integers(-50, 400), st.integers(50, 3000), st.integers(1, 60))
+def test_nothing_is_lost_where_wide_and_narrow_slices_alternate(
+    runs: list[tuple[int, int]], start: int, length: int, width_px: int
+) -> None:
+    events, now = [], 0
+    for gap, dur in runs:
+        events.append(kernel("k", (now + gap) / 1000, dur / 1000))
+        now += gap + dur
+    view = View(start, start + length, width_px)
+    made = timeline(trace(events))
+    check_nothing_lost(made, view, drawn(made, view))
 
 
 def many(count: int, dur: float, every: float, tid: int = 1) -> list[Event]:
@@ -153,6 +177,23 @@ def test_crowded_lanes_share_what_is_allowed_and_sparse_ones_stay_sharp() -> Non
     assert len(shown.count) * 9 <= 2000
     check = shown.count.sum() + len(shown.whole)
     assert check == 4005
+
+
+def test_overlaps_within_the_clock_make_no_lane_and_count_once() -> None:
+    times = [(0, 10), (9.2, 0.6), (9.85, 10.15), (40, 5)]
+    events = [kernel("k", start, dur) for start, dur in times]
+    made = timeline(build_trace(columns(events, time_unit_ns=1000)))
+    (stream,) = (track for track in made.tracks if track.kind == "device_stream")
+    assert (stream.lanes, stream.overlap_from) == (1, None)
+    at = made.tracks.index(stream)
+    for width_px in (10, 50_000):
+        shown = drawn(made, View(0, 50_000, width_px))
+        lane = made.lanes.track[shown.lane].tolist().index(at)
+        whole = shown.whole[slice(*shown.whole_first[lane : lane + 2])]
+        merged = slice(*shown.merged_first[lane : lane + 2])
+        assert len(whole) + shown.count[merged].sum() == 4
+        added = made.lanes.end_ns(whole) - made.lanes.start_ns[whole]
+        assert added.sum() + shown.busy_ns[merged].sum() == 25_000
 
 
 def test_lanes_without_room_are_counted() -> None:
