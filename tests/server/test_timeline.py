@@ -265,6 +265,10 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
         catalog.store.request(file)
         catalog.store.wait([file], None)
     headers = {"Host": "localhost"}
+    clocks = client.get(f"/api/timeline/clocks?worker={workers[0]}", headers=headers).get_json()
+    offsets = {clock["worker"]: clock["offset_ns"] for clock in clocks["workers"]}
+    assert list(offsets) == workers
+    assert offsets[workers[0]] == 0
     found = client.get(
         f"/api/timeline/search?worker={workers[0]}&q=gloo:all_reduce", headers=headers
     )
@@ -277,6 +281,25 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
         assert flow["target"]["name"] == "gloo:all_reduce"
         ends = [flow[end]["start_ns"] + flow[end]["dur_ns"] for end in ("source", "target")]
         assert ends[0] == ends[1]
+
+
+def test_clocks_are_aligned_on_the_ends_of_collectives(tmp_path: Path) -> None:
+    # w1's clock is 5 s ahead, its recording begins 30 µs earlier, and it saw one end 7 µs late.
+    for worker, shift, first, late in (("w0", 0, 100, 0), ("w1", 5_000_000, 70, 7)):
+        events = [{"cat": "cpu_op", "name": "op", "ts": shift + first, "dur": 5}]
+        for i in range(5):
+            end = 1000 * (i + 1) + shift + (late if i == 3 else 0)
+            begin = end - 40 - 10 * i
+            call = {"cat": "user_annotation", "name": "gloo:all_reduce", "ts": begin}
+            events.append({**call, "dur": end - begin})
+        write(tmp_path / f"{worker}.1.pt.trace.json", events)
+    ask = serve(tmp_path, ["w0", "w1"])
+    clocks = ask("timeline/clocks?worker=w0").get_json()["workers"]
+    # 1000 µs is 900 µs after w0's first event and 930 µs after w1's.
+    assert clocks == [
+        {"worker": "w0", "offset_ns": 0, "collectives": 5},
+        {"worker": "w1", "offset_ns": -30_000, "collectives": 5},
+    ]
 
 
 def test_every_part_is_documented() -> None:

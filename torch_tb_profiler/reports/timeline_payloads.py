@@ -213,3 +213,19 @@ class TimelineFlowsAnswer(TypedDict):
     flows: list[TimelineFlowPayload]
     next: TimelineSlicePayload | None
     previous: TimelineSlicePayload | None
+
+
+class TimelineClockPayload(TypedDict):
+    """What to add to the times of a worker's timeline; null when nothing tells it."""
+
+    worker: str
+    offset_ns: int | None
+    collectives: int
+
+
+class TimelineClocksAnswer(TypedDict):
+    """``/timeline/clocks``: the workers of a run on the clock of one of them."""
+
+    schema_version: int
+    trace: TraceRef
+    workers: list[TimelineClockPayload]

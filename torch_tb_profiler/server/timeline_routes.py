@@ -14,6 +14,8 @@ from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import TraceRef
 from torch_tb_profiler.reports.timeline_binary import timeline_bytes
 from torch_tb_profiler.reports.timeline_payloads import (
+    TimelineClockPayload,
+    TimelineClocksAnswer,
     TimelineFlowPayload,
     TimelineFlowsAnswer,
     TimelineNamesAnswer,
@@ -31,6 +33,7 @@ from torch_tb_profiler.server.timeline_payloads import (
 )
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
+from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of, peers_of
 from torch_tb_profiler.views.timeline.index import Timeline
 from torch_tb_profiler.views.timeline.index import timeline as timeline_of
@@ -140,6 +143,22 @@ def _flows(site: Site, request: Request) -> Response:
     return json_response(request, body)
 
 
+def _clocks(site: Site, request: Request) -> Response:
+    file, _ = opened_trace(site, request)
+    clocks = worker_clocks(opened_workers(site, file), file.worker)
+    body = TimelineClocksAnswer(
+        schema_version=SCHEMA_VERSION,
+        trace=TraceRef(run=file.run, worker=file.worker, span=file.span),
+        workers=[
+            TimelineClockPayload(
+                worker=clock.worker, offset_ns=clock.offset_ns, collectives=clock.collectives
+            )
+            for clock in clocks
+        ],
+    )
+    return json_response(request, body)
+
+
 def _same_name(made: Timeline, slice_id: int) -> Found:
     code = made.trace.slices["name_code"][slice_id]
     return find(made.trace, np.array([code], np.int64), from_slice=slice_id)
@@ -208,5 +227,6 @@ PARTS: dict[str, TimelinePart] = {
     "range": _range_summary,
     "search": _search,
     "flows": _flows,
+    "clocks": _clocks,
 }
 """Last part of the path → what answers it."""

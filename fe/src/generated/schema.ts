@@ -385,6 +385,20 @@ export interface TimelineFlowsAnswer {
   previous: TimelineSlicePayload | null;
 }
 
+/** What to add to the times of a worker's timeline; null when nothing tells it. */
+export interface TimelineClockPayload {
+  worker: string;
+  offset_ns: number | null;
+  collectives: number;
+}
+
+/** `/timeline/clocks`: the workers of a run on the clock of one of them. */
+export interface TimelineClocksAnswer {
+  schema_version: number;
+  trace: TraceRef;
+  workers: TimelineClockPayload[];
+}
+
 /** Every view, with its ways of grouping (the default first) and its tables. */
 export const VIEWS = {
   "overview": {
