@@ -10,6 +10,8 @@ from typing import Any
 from tensorboard.plugins import base_plugin
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site
@@ -31,7 +33,9 @@ class TorchProfilerPlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # Tensor
 
     def __init__(self, context: base_plugin.TBContext) -> None:
         super().__init__(context)
-        self._catalog = Catalog(_places(context), cache=_cache())
+        cache = _cache()
+        store = TraceStore(cache=cache, parser=Parser(takes_part=False))
+        self._catalog = Catalog(_places(context), cache=cache, store=store)
         self._catalog.contents(0)  # the scan begins while TensorBoard is still starting
 
     def is_active(self) -> bool:

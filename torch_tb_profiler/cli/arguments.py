@@ -10,6 +10,7 @@ FORMATS = ("table", "json", "csv", "md")
 DEFAULT_PORT = 6007
 LOOPBACK = "127.0.0.1"
 ALL_ROWS = "all"
+MOST_WORKERS = 1024
 
 _EPILOG = """\
 exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read
@@ -19,6 +20,7 @@ examples:
   torch-tb-profiler report logs --view operators --sort -device_self_us --limit 10
   torch-tb-profiler report logs --view overview,kernels --format json > report.json
   torch-tb-profiler serve logs
+  torch-tb-profiler ingest s3://bucket/run --scheduler tcp://10.0.0.1:8786
 """
 
 
@@ -35,6 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_compare(commands)
     _add_serve(commands)
+    _add_ingest(commands)
     _add_views(commands)
     return parser
 
@@ -56,6 +59,7 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_subject(report, "")
     _add_rows(report)
     _add_cache(report)
+    _add_workers(report)
 
 
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -106,6 +110,26 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help=f"address to listen on (default: {LOOPBACK}, this machine only)",
     )
     _add_cache(serve)
+    _add_workers(serve)
+
+
+def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    ingest = commands.add_parser(
+        "ingest",
+        help="parse traces into the cache, on this machine or a Dask cluster",
+        description="Parse every trace found into the cache, with a summary of each rank beside "
+        "it, so that viewers have nothing left to parse.",
+    )
+    ingest.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
+    ingest.add_argument("--run", metavar="NAME", help="only this run (default: every one found)")
+    ingest.add_argument(
+        "--scheduler",
+        metavar="URL",
+        help="a Dask scheduler, tcp://HOST:PORT, whose workers parse; they must see the files "
+        "and the cache",
+    )
+    ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
+    _add_workers(ingest)
 
 
 def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -163,6 +187,21 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("cache")
     group.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep any")
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        metavar="N",
+        help="cores that parse (default: all this process may use, at most 16)",
+    )
+
+
+def _workers(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_WORKERS}")
+    return int(text)
 
 
 def _port(text: str) -> int:

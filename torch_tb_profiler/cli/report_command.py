@@ -13,6 +13,7 @@ from torch_tb_profiler.cli.exits import (
 from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink, writing_errors
 from torch_tb_profiler.cli.tasks import (
     Task,
+    begin,
     chosen_views,
     exit_code_of,
     perform,
@@ -57,7 +58,8 @@ def give(tasks: Sequence[Task], sink: Sink) -> int:
     """
     code = DONE
     told_notes: set[str] = set()
-    for task in tasks:
+    for number, task in enumerate(tasks):
+        begin(tasks[number:])
         for note in task.catalog.contents().notes if task.catalog else ():
             if note not in told_notes:
                 told_notes.add(note)

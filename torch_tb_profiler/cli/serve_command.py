@@ -22,6 +22,7 @@ def run(arguments: Namespace) -> int:
             port=arguments.port,
             host=arguments.host,
             cache=cache_of(arguments),
+            workers=arguments.workers,
             announce=_announce,
         )
     except LoadingError as error:

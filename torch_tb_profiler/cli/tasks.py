@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
@@ -11,6 +12,8 @@ from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
 from torch_tb_profiler.loading.answering import Answer, ViewRequest, answer, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError
+from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server import parameters
@@ -102,8 +105,10 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parameters.view_request("", typed)
     skips_missing = arguments.view.strip() == ALL_VIEWS
     tasks: list[Task] = []
+    parser = Parser(arguments.workers)
     for path in arguments.paths:
-        catalog = Catalog([Place(path)], cache=cache)
+        store = TraceStore(cache=cache, parser=parser)
+        catalog = Catalog([Place(path)], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)
         except LoadingError as error:
@@ -114,6 +119,23 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
             request = parameters.view_request(spec.name, {**_for_view(spec, typed), **subject})
             tasks.append(Task(spec, request, catalog, skips_missing))
     return tasks
+
+
+def begin(tasks: Sequence[Task]) -> None:
+    """Let the traces of the next of ``tasks`` be parsed, as many as can be at once."""
+    begun: set[str] = set()
+    for task in tasks:
+        if task.catalog is None or task.request is None or task.spec is None:
+            continue
+        store, about = task.catalog.store, task.request.subject
+        if task.spec.scope == "run":
+            return  # it asks for all its workers itself
+        with suppress(LoadingError):
+            file = task.catalog.file(about.run, about.worker, about.span)
+            store.request(file)
+            begun.add(file.location.url)
+        if len(begun) > store.files_at_once:
+            return
 
 
 def _for_view(spec: ViewSpec, typed: dict[str, str]) -> dict[str, str]:

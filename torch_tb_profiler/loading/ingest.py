@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.measure import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening import (
@@ -73,7 +74,7 @@ class Ingested:
     problem: Problem | None = None
 
 
-def ingest_file(job: Job) -> Ingested:
+def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> Ingested:
     """Parse one file unless the cache has it, and keep trace and summary."""
     started_s = time.monotonic()
     peak_before = peak_memory_bytes()
@@ -83,7 +84,7 @@ def ingest_file(job: Job) -> Ingested:
         was_cached = cached_summary(job.location, job.cache) is not None
         is_kept = was_cached and cached_trace(job.location, job.cache) is not None
         if not is_kept:
-            is_kept = _parse(job)
+            is_kept = _parse(job, read_pieces)
     except StorageError as error:
         return Ingested(problem=Problem(error.code, error.message, error.hint))
     except OpenError as error:
@@ -98,10 +99,10 @@ def ingest_file(job: Job) -> Ingested:
     )
 
 
-def _parse(job: Job) -> bool:
+def _parse(job: Job, read_pieces: PieceReader) -> bool:
     """Parse and keep; True when the cache has everything."""
     report = job.signals.report if job.signals is not None else None
-    trace = open_file(job.location, cache=job.cache, progress=report)
+    trace = open_file(job.location, cache=job.cache, progress=report, read_pieces=read_pieces)
     keep_summary(trace, job.location, job.cache)
     wait_until_cached()
     if job.scratch is not None:

@@ -14,7 +14,7 @@ from concurrent.futures import TimeoutError as StillRunningError
 from functools import lru_cache
 from pathlib import Path
 
-from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.ingest import (
     SUMMARY_FOLDER,
@@ -100,15 +100,37 @@ class Parser:
             if cached_trace(location, cache) is not None:
                 return self._here(location, cache, part, progress)
             size = text_bytes(location, state)
-            others = max(0, self._waiting_bytes - state.size_bytes)
-            others = others * size // max(1, state.size_bytes)
-            has_fellows = self.workers > 1 and others > max(size // 4, SMALL_BYTES - size)
             with self._budget.reading(size):
-                if has_fellows:
+                if self.workers > 1 and self._has_fellows(size, state.size_bytes):
                     return self._beside(location, state.size_bytes, cache, part, progress)
                 return self._here(location, cache, part, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
             raise OpenError(error.code, error.message, error.hint) from error
+
+    def ingest(self, location: Location, cache: CacheFolder) -> Ingested:
+        """Put the trace of one file and its summary into the cache; nothing stays open."""
+        try:
+            size_bytes = file_state(location).size_bytes
+            size = text_bytes(location, file_state(location))
+        except StorageError as error:
+            return Ingested(problem=Problem(error.code, error.message, error.hint))
+        job = Job(location, cache)
+        with self._budget.reading(size):
+            if self.workers > 1 and self._has_fellows(size, size_bytes):
+                try:
+                    done = self._processes.submit(ingest_file, job).result()
+                except WorkerDiedError as error:
+                    return Ingested(problem=_died(location, error).problem)
+                self._budget.learn(done.text_bytes, done.peak_bytes)
+                return done
+            if size >= LARGE_BYTES and self._helpers:
+                return ingest_file(job, read_with(self._pieces, self._helpers))
+            return ingest_file(job)
+
+    def _has_fellows(self, text: int, size_bytes: int) -> bool:
+        """Whether so much else waits to be parsed that a process for this file alone pays."""
+        others = max(0, self._waiting_bytes - size_bytes) * text // max(1, size_bytes)
+        return others > max(text // 4, SMALL_BYTES - text)
 
     def close(self) -> None:
         """End the processes."""

@@ -91,6 +91,11 @@ class TraceStore:
         self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._started = 0
 
+    @property
+    def files_at_once(self) -> int:
+        """How many files are opened at once."""
+        return self._threads
+
     def request(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
         """Start to open ``file`` unless that was done; a changed file is opened anew.
 

@@ -11,6 +11,8 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS, standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -32,7 +34,9 @@ class _QuietHandler(WSGIRequestHandler):
         """No line per request."""
 
 
-def make_app_server(url: str, *, port: int, host: str, cache: CacheFolder | None) -> BaseWSGIServer:
+def make_app_server(
+    url: str, *, port: int, host: str, cache: CacheFolder | None, workers: int | None = None
+) -> BaseWSGIServer:
     """A server of the place ``url``, bound but not serving yet; ``port`` 0 takes a free one.
 
     Raises:
@@ -45,7 +49,8 @@ def make_app_server(url: str, *, port: int, host: str, cache: CacheFolder | None
             file_state(location)
     except StorageError as error:
         raise OpenError(error.code, error.message, error.hint) from error
-    catalog = Catalog([Place(url)], cache=cache)
+    store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
+    catalog = Catalog([Place(url)], cache=cache, store=store)
     app = standalone_app(Site(catalog, "standalone"), allowed_hosts=allowed_hosts(host))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Bound here, because werkzeug ends the process when it cannot bind.
@@ -61,6 +66,7 @@ def serve(
     port: int = DEFAULT_PORT,
     host: str = "127.0.0.1",
     cache: CacheFolder | None = None,
+    workers: int | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages of the place ``url`` until Ctrl-C.
@@ -70,6 +76,7 @@ def serve(
         port: TCP port; 0 takes a free one.
         host: Address to listen on; anything but loopback opens the traces to the network.
         cache: Where parsed traces are kept, or None.
+        workers: Cores that parse; None for all this process may use.
         announce: Gets the URL when the server listens.
 
     Raises:
@@ -77,7 +84,7 @@ def serve(
         OSError: the address cannot be bound (in use, not of this machine).
     """
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = make_app_server(url, port=port, host=host, cache=cache)
+    server = make_app_server(url, port=port, host=host, cache=cache, workers=workers)
     announce(server_url(server, host))
     server.serve_forever()  # returns on Ctrl-C, with the socket closed
     announce("Stopped.")

@@ -1,0 +1,192 @@
+"""``torch-tb-profiler ingest``: parse every trace into the cache, here or on a Dask cluster."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from torch_tb_profiler.cli.exits import (
+    DONE,
+    INPUT_UNREADABLE,
+    tell,
+    tell_error,
+    tell_warning,
+)
+from torch_tb_profiler.cli.tasks import exit_code_of
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.errors import LoadingError, OpenError, Problem, unknown
+from torch_tb_profiler.loading.ingest import Ingested
+from torch_tb_profiler.loading.ingest_dask import dask_executor
+from torch_tb_profiler.loading.ingest_run import (
+    Submit,
+    ingest_all,
+    is_visible,
+    on_executor,
+    on_this_machine,
+)
+from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.shared_cache import open_cache
+
+LINES = 10
+"""Lines of progress where stderr is no terminal: one for each tenth."""
+
+
+@dataclass
+class _Tally:
+    """How far it is, as :class:`reports.progress.Progress` shows it, and what came out."""
+
+    files: int
+    total_bytes: int
+    started_s: float = field(default_factory=time.monotonic)
+    done: int = 0
+    done_bytes: int = 0
+    parsed_bytes: int = 0
+    text_bytes: int = 0
+    cached: int = 0
+    failed: int = 0
+    unkept: int = 0
+
+    def add(self, file: SpanFile, result: Ingested) -> None:
+        """Count one file that is done."""
+        self.done += 1
+        self.done_bytes += file.state.size_bytes
+        self.text_bytes += result.text_bytes
+        self.cached += result.was_cached
+        self.failed += result.problem is not None
+        self.unkept += result.problem is None and not result.is_kept
+        if result.problem is None and not result.was_cached:
+            self.parsed_bytes += result.text_bytes
+
+    @property
+    def seconds(self) -> float:
+        """Time since the beginning."""
+        return time.monotonic() - self.started_s
+
+    @property
+    def file(self) -> str:
+        """What is done."""
+        return f"{self.done} of {self.files} traces"
+
+    @property
+    def progress(self) -> float:
+        """Done part of the bytes."""
+        return self.done_bytes / self.total_bytes if self.total_bytes else 1.0
+
+    @property
+    def mb_per_s(self) -> float | None:
+        """Speed, of the text after decompression."""
+        return self.text_bytes / 1e6 / self.seconds if self.seconds > 0 else None
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds left."""
+        return self.seconds * (1 / self.progress - 1) if self.progress > 0 else None
+
+    @property
+    def summary(self) -> str:
+        """What came out, in one sentence."""
+        ready = self.done - self.failed
+        parts = [f"{ready} of {self.files} traces are ready"]
+        if self.cached:
+            parts.append(f"{self.cached} of them were before")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        parsed = f"{self.parsed_bytes / 1e6:,.0f} MB parsed in {self.seconds:,.1f} s"
+        return f"{', '.join(parts)}; {parsed}."
+
+
+def run(arguments: Namespace) -> int:
+    """Parse every trace found into the cache.
+
+    Returns:
+        0 when all are there, 2 for bad usage (no such run, no scheduler), 3 when a place or a
+        trace cannot be read; the others are parsed all the same.
+    """
+    code = DONE
+    try:
+        cache = open_cache(arguments.cache_dir)
+        files, problems = _found(arguments)
+        for problem in problems:
+            tell_error(problem.message, problem.hint)
+            code = INPUT_UNREADABLE
+        if not files:
+            return code
+        with ExitStack() as stack:
+            if arguments.scheduler:
+                executor = stack.enter_context(dask_executor(arguments.scheduler))
+                submit = on_executor(executor, cache)
+            else:
+                submit = stack.enter_context(on_this_machine(files, cache, arguments.workers))
+            tally = _ingest(files, submit)
+    except StorageError as error:
+        tell_error(error.message, error.hint)
+        return INPUT_UNREADABLE
+    except LoadingError as error:
+        tell_error(error.problem.message, error.problem.hint)
+        return exit_code_of(error)
+    return max(code, _conclude(tally, files, cache))
+
+
+def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
+    """Every file of the places, and what is wrong with places that hold none.
+
+    Raises:
+        UnknownError: no place has the run asked for.
+    """
+    files: list[SpanFile] = []
+    problems: list[Problem] = []
+    runs: set[str] = set()
+    for path in arguments.paths:
+        contents = Catalog([Place(path)], cache=None).contents()
+        for note in contents.notes if contents.runs else ():
+            tell_warning(note)
+        if contents.problem is not None:
+            error = contents.problem
+            problems.append(OpenError(error.code, error.message, error.hint).problem)
+        runs |= set(contents.runs)
+        files += [file for file in contents.files() if arguments.run in (None, file.run)]
+    if runs and not files:
+        raise unknown("run", arguments.run, sorted(runs))
+    return files, problems
+
+
+def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
+    tally = _Tally(len(files), sum(file.state.size_bytes for file in files))
+    bar, shows_bar = Progress(), sys.stderr.isatty()
+    told = 0
+    for file, result in ingest_all(files, submit):
+        tally.add(file, result)
+        if result.problem is not None:
+            bar.wipe()
+            tell_error(result.problem.message, result.problem.hint)
+        if shows_bar:
+            bar.show(tally)
+        elif tally.done * LINES // tally.files > told and tally.done < tally.files:
+            told = tally.done * LINES // tally.files
+            tell(f"{tally.file}, {tally.progress:.0%}")
+    bar.wipe()
+    return tally
+
+
+def _conclude(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
+    print(tally.summary)
+    if tally.unkept:
+        tell_error(
+            f"{tally.unkept} traces could not be kept in the cache: no room, or no permission.",
+            "Choose another folder with --cache-dir.",
+        )
+        return INPUT_UNREADABLE
+    if tally.failed < tally.files and not any(is_visible(file, cache) for file in files):
+        tell_error(
+            "The workers keep what they parsed where this machine does not see it.",
+            "Name a folder or a bucket that all of them share with --cache-dir.",
+        )
+        return INPUT_UNREADABLE
+    return INPUT_UNREADABLE if tally.failed else DONE
