@@ -19,6 +19,7 @@ from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.opening import open_file, wait_until_cached
 from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location, read_chunks
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
 
@@ -135,12 +136,12 @@ def test_an_object_replaced_while_it_is_read_is_read_again(
     assert open_file(location, cache=None, progress=swap).slices.height == 3
 
 
-def test_an_object_that_shrinks_while_it_is_read_is_told(store: Emulator) -> None:
-    store.put({"shrinks": b"x" * 10_000})
-    chunks = read_chunks(open_location(store.url("shrinks")), chunk_bytes=100)
+def test_an_object_that_shrinks_while_it_is_read_is_told(s3: Emulator) -> None:
+    s3.put({"shrinks": b"x" * 10_000})
+    chunks = read_chunks(open_location(s3.url("shrinks")), chunk_bytes=100)
     next(chunks)
-    store.put({"shrinks": b"x" * 2000})
-    with pytest.raises(Exception, match=r"shrinks (changed while it was read|cannot be read)"):
+    s3.put({"shrinks": b"x" * 2000})
+    with pytest.raises(StorageError, match=r"shrinks (changed while it was read|cannot be read)"):
         list(chunks)
 
 
