@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.loading import opening
-from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
+from torch_tb_profiler.loading.opening import trace_key
+from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import save_trace
@@ -131,7 +131,7 @@ def prepare(folder: Path, slices: int) -> Path:
         file.write_text(json.dumps({"schemaVersion": 1, "traceEvents": []}))
     location = open_location(str(file))
     state = file_state(location)
-    key = cache_key(location.url, state.version, str(state.size_bytes), opening._maker())
+    key = trace_key(location, state)
     if cache.find(key) is None:
         cache.store(key, lambda entry: save_trace(build_trace(make_events(slices)), entry))
     return logdir
