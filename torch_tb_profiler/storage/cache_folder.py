@@ -27,6 +27,13 @@ STALE_TEMPORARY_S = 3600.0
 
 CACHE_VARIABLE = "TORCH_TB_PROFILER_CACHE_DIR"
 
+EVICT_AFTER = 0.1
+"""Part of the size that a process stores between two looks at all entries: a thousand ranks would
+else be looked at a thousand times."""
+
+_stored_bytes: dict[Path, int] = {}
+"""Bytes this process stored in a cache since it last looked at all of its entries."""
+
 
 def default_cache_folder() -> Path:
     """``$TORCH_TB_PROFILER_CACHE_DIR``, else this user's cache folder on this platform."""
@@ -92,8 +99,17 @@ class CacheFolder:
             return False
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        self.evict()
+        self._evict_if_due(key)
         return True
+
+    def _evict_if_due(self, key: str) -> None:
+        """Look at all entries for the first and after every tenth of the size stored here."""
+        usage = _usage(self._entry(key))
+        stored = _stored_bytes.get(self.root, self.max_bytes) + (usage[1] if usage else 0)
+        if stored > self.max_bytes * EVICT_AFTER:
+            self.evict()
+            stored = 0
+        _stored_bytes[self.root] = stored
 
     def discard(self, key: str) -> None:
         """Remove a broken entry. It goes out of sight at once, before its files are deleted."""
