@@ -34,10 +34,11 @@ class CanvasRects implements RectRenderer {
     const bottomPx = Math.min(clip.bottomPx, this.height);
     for (let index = 0; index < batch.count; index++) {
       const at = index * 4;
-      const left = (places[at] ?? 0) * scalePx + offsetPx;
-      let width = Math.max((places[at + 1] ?? 0) * scalePx + offsetPx - left, MIN_WIDTH_PX);
+      // On whole pixels: neighbours that share one would leave a seam in it.
+      const left = Math.round((places[at] ?? 0) * scalePx + offsetPx);
+      let width = Math.max(Math.round((places[at + 1] ?? 0) * scalePx + offsetPx) - left, MIN_WIDTH_PX);
       if (left > clip.rightPx || left + width < clip.leftPx) continue;
-      if (width > GAP_FROM_PX) width -= 1;
+      if (width > GAP_FROM_PX && paints[at + 3] === 255) width -= 1;
       const top = topPx + (places[at + 2] ?? 0);
       const height = (places[at + 3] ?? 0) - (places[at + 2] ?? 0);
       if (top + height > bottomPx + 1 || top + height < clip.topPx) continue;

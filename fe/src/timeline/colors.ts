@@ -30,7 +30,8 @@ export function luminance([red, green, blue]: Rgb): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-const DARK_TEXT = "#10151b";
+/** Black and white: one of them always has a contrast of 4.5 or more. */
+const DARK_TEXT = "#000000";
 const LIGHT_TEXT = "#ffffff";
 
 /** Whichever of dark and light text has more contrast on `color`. */

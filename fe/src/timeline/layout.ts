@@ -99,8 +99,28 @@ export function fold(folding: Folding, key: string, open: boolean): Folding {
 }
 
 /** The tracks between two heights, with `marginPx` of neighbours. */
-export function visibleTracks(layout: Layout, topPx: number, bottomPx: number, marginPx = 0): TrackRow[] {
-  return layout.tracks.filter((row) => row.topPx < bottomPx + marginPx && row.topPx + row.heightPx > topPx - marginPx);
+export function visibleTracks(layout: Layout, topPx: number, bottomPx: number): TrackRow[] {
+  return layout.tracks.filter((row) => row.topPx < bottomPx && row.topPx + row.heightPx > topPx);
+}
+
+/** A track and the lanes of it that are asked for. */
+export interface LaneRange {
+  readonly row: TrackRow;
+  readonly firstLane: number;
+  readonly lastLane: number;
+}
+
+/** Lanes are asked for in blocks, so that scrolling a little asks for nothing. */
+const LANE_BLOCK = 8;
+
+/** The lanes between two heights, rounded up to blocks. */
+export function visibleLanes(layout: Layout, topPx: number, bottomPx: number): LaneRange[] {
+  return visibleTracks(layout, topPx, bottomPx).map((row) => {
+    const first = laneAt(row, topPx - row.topPx);
+    const last = laneAt(row, bottomPx - row.topPx);
+    const blockEnd = Math.ceil((last + 1) / LANE_BLOCK) * LANE_BLOCK - 1;
+    return { row, firstLane: Math.floor(first / LANE_BLOCK) * LANE_BLOCK, lastLane: Math.min(blockEnd, Math.max(0, row.lanes - 1)) };
+  });
 }
 
 export function rowAt(layout: Layout, yPx: number): Row | null {

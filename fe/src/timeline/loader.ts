@@ -6,14 +6,17 @@ import { ApiError, apiUrl, type Query } from "../api/client";
 import type { Failure } from "../api/types";
 import type { ErrorAnswer, TimelineNamesAnswer } from "../generated/schema";
 import { decodeScreen, emptyBoxes, type Screen } from "./decode";
-import type { TrackRow } from "./layout";
+import type { LaneRange } from "./layout";
 import { makeBatch } from "./paint";
 import type { RectBatch } from "./rects";
 import type { TrackTile } from "./tile";
 import { spanNs, type Viewport } from "./viewport";
-import { covers, windowFor, type Window } from "./window";
+import { covers, exactWindow, windowFor, type Window } from "./window";
 
 export interface TrackTiles {
+  /** Exactly the screen, where `fine` had to be coarse. */
+  readonly sharp: TrackTile | null;
+  /** The screen and its surroundings. */
   readonly fine: TrackTile | null;
   /** One that shows the whole trace: the backdrop when a pan outruns the answers. */
   readonly whole: TrackTile | null;
@@ -21,7 +24,8 @@ export interface TrackTiles {
 
 interface Asked {
   readonly window: Window;
-  readonly rows: readonly TrackRow[];
+  readonly lanes: readonly LaneRange[];
+  readonly sharp: boolean;
   readonly abort: AbortController;
 }
 
@@ -31,7 +35,7 @@ export interface LoaderEvents {
   readonly onChange: () => void;
 }
 
-const NO_TILES: TrackTiles = { fine: null, whole: null };
+const NO_TILES: TrackTiles = { sharp: null, fine: null, whole: null };
 /** After an error, and while the trace is still being read. */
 const RETRY_MS = 800;
 /** Names asked for at once. */
@@ -60,32 +64,41 @@ export class TileLoader {
   }
 
   all(): TrackTile[] {
-    return [...this.tiles.values()].flatMap(({ fine, whole }) => [fine, whole].filter((tile) => tile !== null));
+    return [...this.tiles.values()].flatMap(({ sharp, fine, whole }) => [sharp, fine, whole].filter((tile) => tile !== null));
   }
 
   get busy(): boolean {
     return this.asked !== null;
   }
 
-  /** Whether what is on screen is there in the resolution of the screen. */
-  isComplete(viewport: Viewport, widthPx: number, rows: readonly TrackRow[]): boolean {
-    const window = windowFor(viewport, widthPx);
-    return this.asked === null && rows.every((row) => this.has(row, window));
-  }
-
-  /** Asks for what these rows miss in this viewport, unless that is under way. */
-  want(viewport: Viewport, widthPx: number, rows: readonly TrackRow[]): void {
+  /**
+   * Asks for what these lanes miss in this viewport, unless that is under way.
+   *
+   * @param resting Nothing moves: what is too coarse is asked for once more, without surroundings.
+   */
+  want(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): void {
     if (this.closed || performance.now() < this.retryAt) return;
-    const window = windowFor(viewport, widthPx);
-    const missing = rows.filter((row) => !this.has(row, window));
-    if (missing.length === 0) return;
+    const asked = this.missing(viewport, widthPx, lanes, resting);
+    if (asked === null) return;
     if (this.asked !== null) {
       if (!isStale(this.asked.window, viewport, widthPx, this.durationNs)) return;
       this.asked.abort.abort();
     }
-    const asked: Asked = { window, rows: missing, abort: new AbortController() };
     this.asked = asked;
     void this.fetch(asked);
+  }
+
+  private missing(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): Asked | null {
+    const window = windowFor(viewport, widthPx);
+    const missing = lanes.filter((range) => !holds(this.of(range.row.number).fine, range, window));
+    if (missing.length > 0) return { window, lanes: missing, sharp: false, abort: new AbortController() };
+    if (!resting) return null;
+    const exact = exactWindow(viewport, widthPx);
+    const coarse = lanes.filter((range) => {
+      const { fine, sharp } = this.of(range.row.number);
+      return fine?.coarse === true && !holds(sharp, range, exact);
+    });
+    return coarse.length === 0 ? null : { window: exact, lanes: coarse, sharp: true, abort: new AbortController() };
   }
 
   close(): void {
@@ -94,20 +107,14 @@ export class TileLoader {
     clearTimeout(this.timer);
   }
 
-  private has(row: TrackRow, window: Window): boolean {
-    const tile = this.of(row.number).fine;
-    if (tile === null || tile.lanes < row.lanes) return false;
-    return tile.startNs === window.startNs && tile.endNs === window.endNs;
-  }
-
   private async fetch(asked: Asked): Promise<void> {
-    const { window, rows, abort } = asked;
+    const { window, lanes, abort } = asked;
     const url = apiUrl("timeline", {
       ...this.trace,
       start_ns: window.startNs,
       end_ns: window.endNs,
       width_px: window.widthPx,
-      tracks: rows.map(({ track, lanes }) => (lanes > 1 ? `${track.key}:0-${lanes - 1}` : `${track.key}:0`)).join(","),
+      tracks: lanes.map(({ row, firstLane, lastLane }) => `${row.track.key}:${firstLane}-${lastLane}`).join(","),
     });
     try {
       const body = await fetchBinary(url, abort.signal);
@@ -132,12 +139,12 @@ export class TileLoader {
     this.timer = setTimeout(this.events.onChange, RETRY_MS);
   }
 
-  private take({ head, nameCodes, parts }: Screen, { window, rows }: Asked): void {
+  private take({ head, nameCodes, parts }: Screen, { window, lanes, sharp }: Asked): void {
     head.names.forEach((name, row) => {
       const code = nameCodes[row] ?? 0;
       if (name === null) head.names[row] = this.names.get(code) ?? null;
     });
-    for (const row of rows) {
+    for (const { row, firstLane, lastLane } of lanes) {
       const part = parts.get(row.number);
       const boxes = part?.boxes ?? emptyBoxes();
       const { startNs, endNs } = window;
@@ -149,22 +156,25 @@ export class TileLoader {
         stairs: part?.stairs ?? null,
         names: head.names,
         nameCodes,
-        lanes: row.lanes,
+        firstLane,
+        lastLane,
+        coarse: head.coarse,
         batch: makeBatch(boxes, startNs, endNs),
       };
       this.events.onTile(tile);
-      this.put(row.number, tile);
+      this.put(row.number, tile, sharp);
     }
     void this.fetchNames(head.names, nameCodes);
   }
 
-  private put(track: number, tile: TrackTile): void {
+  private put(track: number, tile: TrackTile, sharp: boolean): void {
     const before = this.of(track);
-    const whole = covers(tile, { startNs: 0, endNs: this.durationNs }, this.durationNs) ? tile : before.whole;
-    const after: TrackTiles = { fine: tile, whole };
+    const isWhole = !sharp && covers(tile, { startNs: 0, endNs: this.durationNs }, this.durationNs);
+    const after: TrackTiles = sharp ? { ...before, sharp: tile } : { sharp: null, fine: tile, whole: isWhole ? tile : before.whole };
     this.tiles.set(track, after);
-    for (const old of new Set([before.fine, before.whole])) {
-      if (old !== null && old !== after.fine && old !== after.whole) this.events.onRelease(old.batch);
+    const kept = new Set(Object.values(after));
+    for (const old of new Set([before.sharp, before.fine, before.whole])) {
+      if (old !== null && !kept.has(old)) this.events.onRelease(old.batch);
     }
   }
 
@@ -189,6 +199,11 @@ export class TileLoader {
     for (const tile of this.all()) if (tile.names === names) this.events.onTile(tile);
     this.events.onChange();
   }
+}
+
+function holds(tile: TrackTile | null, { firstLane, lastLane }: LaneRange, window: Window): boolean {
+  if (tile === null || tile.firstLane > firstLane || tile.lastLane < lastLane) return false;
+  return tile.startNs === window.startNs && tile.endNs === window.endNs;
 }
 
 /** Whether the answer would be of no use when it comes: it lies elsewhere, or is far too coarse. */

@@ -72,11 +72,17 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
     const name = row === NO_NAME ? null : (tile.names[row] ?? null);
     const color = boxColor(category, name, base[category] ?? [128, 128, 128], palette, mode, byName);
     batch.paints.set(color, box * 4);
-    // At least a line of colour: something ran there.
-    batch.paints[box * 4 + 3] = Math.max(20, Math.round((boxes.busy[box] ?? 1) * 255));
+    batch.paints[box * 4 + 3] = busyByte(boxes, box);
   }
   batch.marks = search === null ? null : marksOf(tile, search);
   batch.version++;
+}
+
+/** 255 is a slice, which leaves a gap to its neighbour; a merged block leaves none, however busy. */
+function busyByte({ slices, busy }: Boxes, box: number): number {
+  if (slices[box] === 1) return 255;
+  // At least a line of colour: something ran there.
+  return Math.min(254, Math.max(20, Math.round((busy[box] ?? 1) * 255)));
 }
 
 function boxColor(category: number, name: string | null, base: Rgb, palette: Palette, mode: ColorMode, known: Map<string, Rgb>): Rgb {

@@ -8,7 +8,7 @@ export interface RectBatch {
   readonly count: number;
   /** Per rectangle x0, x1, y0, y1. */
   readonly places: Float32Array;
-  /** Per rectangle red, green, blue, busy share (0–255). Replaced as a whole when colours change. */
+  /** Per rectangle red, green, blue, busy share: below 255 for merged blocks. */
   paints: Uint8Array;
   /** Per rectangle 1 where it stands out while others are dimmed; null when nothing is searched for. */
   marks: Uint8Array | null;
@@ -48,7 +48,7 @@ export interface RectRenderer {
 
 /** Narrower than this nothing would be seen. */
 export const MIN_WIDTH_PX = 1;
-/** Neighbours that are wider than this are told apart by a gap of one pixel. */
+/** Neighbouring slices that are wider than this are told apart by a gap of one pixel. */
 export const GAP_FROM_PX = 4;
 /** How much of its colour the idle part of a merged block keeps. */
 export const IDLE_TINT = 0.3;

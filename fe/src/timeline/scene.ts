@@ -56,16 +56,20 @@ export interface Piece {
   readonly rightPx: number;
 }
 
-/** The finest tile where it reaches, the backdrop left and right of it. */
-export function piecesOf({ fine, whole }: TrackTiles, viewport: Viewport, widthPx: number): Piece[] {
-  if (fine === null) return whole === null ? [] : [{ tile: whole, leftPx: 0, rightPx: widthPx }];
-  const leftPx = Math.min(Math.max(0, pxOf(viewport, fine.startNs, widthPx)), widthPx);
-  const rightPx = Math.min(Math.max(0, pxOf(viewport, fine.endNs, widthPx)), widthPx);
-  const pieces: Piece[] = [{ tile: fine, leftPx, rightPx }];
-  if (whole !== null && whole !== fine) {
-    pieces.push({ tile: whole, leftPx: 0, rightPx: leftPx }, { tile: whole, leftPx: rightPx, rightPx: widthPx });
-  }
-  return pieces.filter((piece) => piece.rightPx > piece.leftPx);
+/** The finest tile as far as it reaches, left and right of it the next one, and so on. */
+export function piecesOf({ sharp, fine, whole }: TrackTiles, viewport: Viewport, widthPx: number): Piece[] {
+  const pieces: Piece[] = [];
+  const fill = (leftPx: number, rightPx: number, tiles: readonly TrackTile[]) => {
+    const [tile, ...rest] = tiles;
+    if (tile === undefined || rightPx <= leftPx) return;
+    const from = Math.min(Math.max(leftPx, pxOf(viewport, tile.startNs, widthPx)), rightPx);
+    const to = Math.min(Math.max(from, pxOf(viewport, tile.endNs, widthPx)), rightPx);
+    if (to > from) pieces.push({ tile, leftPx: from, rightPx: to });
+    fill(leftPx, from, rest);
+    fill(to, rightPx, rest);
+  };
+  fill(0, widthPx, [...new Set([sharp, fine, whole])].filter((tile) => tile !== null));
+  return pieces;
 }
 
 /** Top of a row on the screen, below the ruler's upper edge. */

@@ -3,13 +3,12 @@
  * It stands outside React, so that a frame of a pan costs drawing and nothing else.
  */
 import type { Query } from "../api/client";
-import type { Failure } from "../api/types";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
 import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { mix, readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
-import { AS_PROPOSED, laneAt, layOut, rowAt, visibleTracks, type Folding, type Layout, type TrackRow } from "./layout";
+import { AS_PROPOSED, laneAt, layOut, rowAt, visibleLanes, visibleTracks, type Folding, type LaneRange, type Layout, type TrackRow } from "./layout";
 import { TileLoader } from "./loader";
 import type { Motion } from "./keys";
 import { drawOverlay } from "./overlay";
@@ -56,8 +55,10 @@ const ZOOM_PER_S = 5;
 const PAN_PER_S = 1.1;
 /** What one press of a key moves where there is no motion. */
 const STEP_S = 0.12;
-/** Neighbours above and below the screen that are asked for too. */
-const PREFETCH_PX = 200;
+/** Above and below the screen this much is asked for too. */
+const PREFETCH_PX = 90;
+/** Without movement for so long, the reader looks. */
+const REST_MS = 160;
 /** Longer pauses between frames would make held keys jump. */
 const LONGEST_FRAME_MS = 50;
 
@@ -86,6 +87,8 @@ export class Stage {
   private frame = 0;
   private lastFrameMs = 0;
   private transition: Transition | null = null;
+  private resting = false;
+  private rest: ReturnType<typeof setTimeout> | undefined;
   private readonly motions = new Set<Motion>();
   private motionAt = 0.5;
   private readonly reducedMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -133,6 +136,7 @@ export class Stage {
 
   dispose(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
     this.loader.close();
     this.renderer.dispose();
     this.rectCanvas.remove();
@@ -154,10 +158,6 @@ export class Stage {
   /** Room for tracks, without the ruler. */
   get viewHeightPx(): number {
     return Math.max(0, this.heightPx - HEAD_PX);
-  }
-
-  get isSettled(): boolean {
-    return this.transition === null && this.motions.size === 0 && this.loader.isComplete(this.viewport, this.widthPx, this.visibleRows());
   }
 
   update(inputs: StageInputs): void {
@@ -305,27 +305,33 @@ export class Stage {
   }
 
   private moved(): void {
+    clearTimeout(this.rest);
+    this.resting = false;
+    this.rest = setTimeout(() => {
+      this.resting = true;
+      this.invalidate();
+    }, REST_MS);
     this.invalidate();
     this.events.onChange(this);
   }
 
-  private visibleRows(marginPx = 0): TrackRow[] {
-    return visibleTracks(this.layout, this.scrollPx, this.scrollPx + this.viewHeightPx, marginPx);
+  private visibleRows(): TrackRow[] {
+    return visibleTracks(this.layout, this.scrollPx, this.scrollPx + this.viewHeightPx);
   }
 
   private onFrame(nowMs: number): void {
     this.frame = 0;
     this.advance(nowMs);
     this.draw();
-    this.loader.want(this.viewport, this.widthPx, this.wanted());
+    this.loader.want(this.viewport, this.widthPx, this.wanted(), this.resting);
     if (this.transition !== null || this.motions.size > 0) this.invalidate();
   }
 
   /** What is on screen and near it, and always the steps: hovering tells shares of them. */
-  private wanted(): TrackRow[] {
-    const rows = this.visibleRows(PREFETCH_PX);
+  private wanted(): LaneRange[] {
+    const lanes = visibleLanes(this.layout, this.scrollPx - PREFETCH_PX, this.scrollPx + this.viewHeightPx + PREFETCH_PX);
     const steps = this.layout.tracks.find(({ track }) => track.kind === "steps");
-    return steps === undefined || rows.includes(steps) ? rows : [steps, ...rows];
+    return steps === undefined || lanes.some(({ row }) => row === steps) ? lanes : [{ row: steps, firstLane: 0, lastLane: 0 }, ...lanes];
   }
 
   private advance(nowMs: number): void {
@@ -390,9 +396,5 @@ export class Stage {
       const clip = { leftPx, rightPx, topPx, bottomPx: topPx + row.heightPx - 1 };
       this.renderer.draw({ batch: tile.batch, scalePx, offsetPx, topPx, clip });
     }
-  }
-
-  get failure(): Failure | null {
-    return this.loader.failure;
   }
 }

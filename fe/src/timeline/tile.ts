@@ -36,8 +36,11 @@ export interface TrackTile {
   /** Shared by all tracks of the answer; null where the server had no room. */
   readonly names: (string | null)[];
   readonly nameCodes: Uint32Array;
-  /** The lanes that were asked for. */
-  readonly lanes: number;
+  /** The lanes that were asked for, the last one included. */
+  readonly firstLane: number;
+  readonly lastLane: number;
+  /** Whether the server merged more than pixels ask for, for want of room. */
+  readonly coarse: boolean;
   readonly batch: RectBatch;
 }
 

@@ -19,7 +19,7 @@ void main() {
   float left = place.x * time.x + time.y;
   float right = place.y * time.x + time.y;
   float width = max(right - left, ${MIN_WIDTH_PX.toFixed(1)});
-  if (width > ${GAP_FROM_PX.toFixed(1)}) width -= 1.0;
+  if (width > ${GAP_FROM_PX.toFixed(1)} && paint.a > 0.999) width -= 1.0;
   vec2 px = vec2(left + corner.x * width, top + mix(place.z, place.w, corner.y));
   gl_Position = vec4(px.x / screen.x * 2.0 - 1.0, 1.0 - px.y / screen.y * 2.0, 0.0, 1.0);
   full = mix(background, paint.rgb, mark > 0.5 ? 1.0 : 1.0 - dimming);

@@ -11,6 +11,11 @@ export interface Window {
   readonly widthPx: number;
 }
 
+/** Exactly what is on screen: the last word where a window was too much for one answer. */
+export function exactWindow({ startNs, endNs }: Viewport, widthPx: number): Window {
+  return { startNs: Math.floor(startNs), endNs: Math.ceil(endNs), widthPx: Math.min(MAX_WIDTH_PX, widthPx) };
+}
+
 /** Widths of windows grow by this factor from level to level. */
 const LEVEL = Math.SQRT2;
 /** Parts of a level by which windows start. */

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+
+import { asSelection, foldingPatch, formatRange, parseFolding, parseRange, parseSlice, selectionRange } from "./link";
+
+it.each([
+  ["1-2", { startNs: 1, endNs: 2 }],
+  ["-50-100", { startNs: -50, endNs: 100 }],
+  ["-50--20", { startNs: -50, endNs: -20 }],
+  ["2-1", null],
+  ["5-5", null],
+  ["1-2-3", null],
+  ["<img>", null],
+  [undefined, null],
+])("the range %s", (text, range) => {
+  expect(parseRange(text)).toEqual(range);
+});
+
+it("ranges and foldings come back as they were written", () => {
+  expect(parseRange(formatRange({ startNs: -12.4, endNs: 99.6 }))).toEqual({ startNs: -12, endNs: 100 });
+  expect(parseRange(formatRange({ startNs: 5.1, endNs: 5.2 })), "never empty").not.toBeNull();
+  const folding = { opened: new Set(["a", "g.b"]), closed: new Set(["c"]) };
+  expect(parseFolding(foldingPatch(folding))).toEqual(folding);
+  expect(parseFolding({})).toEqual({ opened: new Set(), closed: new Set() });
+});
+
+it("slices are whole numbers", () => {
+  expect(parseSlice("17")).toBe(17);
+  for (const text of [undefined, "", "-1", "1e3", "../17"]) expect(parseSlice(text)).toBeNull();
+});
+
+it("a range as selection comes back as the same range", () => {
+  const range = { startNs: 1_234_567, endNs: 2_000_001 };
+  const params = asSelection(range, 987_654.321);
+  expect(params["start_us"]).toBe("988888.888");
+  const back = selectionRange(params, 987_654.321, 5e9);
+  expect(back?.startNs).toBeCloseTo(range.startNs, 0);
+  expect(back?.endNs).toBeCloseTo(range.endNs, 0);
+  expect(selectionRange({}, 0, 10)).toBeNull();
+  expect(selectionRange({ start_us: "0.002" }, 0, 10)).toEqual({ startNs: 2, endNs: 10 });
+});
