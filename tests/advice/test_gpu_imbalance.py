@@ -39,3 +39,9 @@ def test_workers_of_a_run_are_compared() -> None:
     advice = found(detect_in_run(contexts))
     assert advice.measured == pytest.approx(50.0)
     assert advice.rows[0] == {"gpu": "b GPU 0", "compute_us_per_step": 300.0}
+
+
+def test_absurd_device_numbers_cost_nothing() -> None:
+    numbers = (-1, 0, 2**53)
+    events = [kernel("k", 0, 100 + number % 7, device=number) for number in numbers]
+    assert detect(context(one_step(events))) is None

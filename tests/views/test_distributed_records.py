@@ -177,3 +177,23 @@ def test_ranges_are_ordered_longer_first() -> None:
     found = records(trace([annotation("gloo:barrier", 5, 1), annotation("gloo:reduce", 5, 9)]))
     assert found.frame["name"].to_list() == ["gloo:reduce", "gloo:barrier"]
     assert np.all(np.diff(found.record) >= 0)
+
+
+def test_absurd_sizes_are_unknown() -> None:
+    events = [
+        annotation("nccl:all_reduce", 0, 5, **{"Input Dims": [[2**40] * 3], "Input type": ["int"]}),
+        op(
+            "record_param_comms",
+            10,
+            5,
+            **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 2**62},
+        ),
+        op(
+            "record_param_comms",
+            20,
+            5,
+            **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": -4},
+        ),
+        annotation("nccl:all_reduce", 30, 5, **{"Input Dims": [[2]], "Input type": ["int"]}),
+    ]
+    assert records(trace(events)).frame["input_bytes"].to_list() == [None, None, None, 8]

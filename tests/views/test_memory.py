@@ -225,6 +225,18 @@ def test_an_allocator_that_reserves_nothing_has_no_reserved_memory() -> None:
     assert "CPU reserved" not in lines
 
 
+def test_absurd_sizes_are_no_sizes() -> None:
+    events = [
+        t.memory(10, 2**62, address=1, allocated=2**62, reserved=-1),
+        t.memory(11, 2**62, address=2, allocated=-1, reserved=2**62),
+        t.memory(12, 64, address=3, allocated=64, reserved=128),
+    ]
+    view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection())
+    assert statistics(view, "GPU 0") == {"aten::a": [64, 64, 1, 64, 64, 1, 1]}
+    peaks = view.tables["memory_peaks"].frame.row(0, named=True)
+    assert (peaks["peak_allocated_bytes"], peaks["peak_reserved_bytes"]) == (64, 128)
+
+
 def test_a_selection_without_memory_events_says_so() -> None:
     events = [t.memory(10, 8, address=1, allocated=8, reserved=8)]
     view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection(start_ns=20_000))

@@ -80,3 +80,15 @@ def test_communication_kernels_keep_a_gpu_busy_and_copies_do_not() -> None:
     windows = step_windows(recorded, Selection())
     use = gpu_use(gpu_profiles(recorded)[0], windows.start_ns, windows.end_ns)
     assert use.utilization_pct == pytest.approx(30)
+
+
+def test_absurd_estimates_leave_nothing_behind() -> None:
+    events = [
+        step(1, 0, 100),
+        kernel("a", 0, 10, blocks=1e308, occupancy=50),
+        kernel("b", 5, 10, blocks=1e300, occupancy=1e9),
+        kernel("c", 50, 10, blocks=0.5, occupancy=100, stream=8),
+    ]
+    row = gpu_rows(overview(trace(events), Selection()))[0]
+    assert row["est_sm_efficiency_pct"] == pytest.approx(15 + 5)
+    assert row["est_achieved_occupancy_pct"] == pytest.approx(75)

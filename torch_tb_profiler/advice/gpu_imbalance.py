@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
@@ -32,15 +34,16 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
 
 def compute_ns(context: Context) -> dict[int, float]:
     """Per GPU the time per step in which kernels other than communication ran."""
-    kernels = context.kernels.filter(context.kernels["device"].is_not_null())
-    device = kernels["device"].to_numpy()
+    kernels = context.kernels.filter(context.kernels["device"] >= 0)
+    device, place = np.unique(kernels["device"].to_numpy(), return_inverse=True)
     start = kernels["start_ns"].to_numpy()
     if not len(device):
         return {}
-    lengths = covered_lengths(
-        device, start, start + kernels["dur_ns"].to_numpy(), int(device.max()) + 1
-    )
-    return {int(gpu): context.per_step(float(lengths[gpu])) for gpu in sorted(set(device.tolist()))}
+    lengths = covered_lengths(place, start, start + kernels["dur_ns"].to_numpy(), len(device))
+    return {
+        gpu: context.per_step(length)
+        for gpu, length in zip(device.tolist(), lengths.astype(float).tolist(), strict=True)
+    }
 
 
 def imbalance(

@@ -23,6 +23,9 @@ _CALLER = re.compile(r"c10d::(send|recv)_?$")
 _PEER_INPUT = 2
 """Position of the peer's rank among the inputs of ``c10d::send`` and ``c10d::recv_``."""
 
+_MAX_BYTES = 2**53
+"""Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
+
 METADATA = {
     "slice": pl.Int64,
     "described": pl.String,  # as the trace spells the collective
@@ -43,6 +46,11 @@ def collective_metadata(trace: Trace) -> pl.DataFrame:
     dtype = codes.texts(trace, table["dtype_code"])
     sizes = {text: dtypes.size_bytes(text) for text in dtype.drop_nulls().unique()}
     size = dtype.replace_strict(sizes, default=None, return_dtype=pl.Int64)
+    nelems = (
+        table[key].set(~table[key].is_between(0, _MAX_BYTES // 16), None)
+        for key in ("in_nelems", "out_nelems")
+    )
+    in_nelems, out_nelems = nelems
     return (
         table.with_columns(
             described=codes.texts(trace, table["collective_code"]),
@@ -50,8 +58,8 @@ def collective_metadata(trace: Trace) -> pl.DataFrame:
             text=codes.texts(trace, table["group_description_code"]),
             ranks=codes.texts(trace, table["group_ranks_code"]),
             dtype=dtype,
-            in_bytes=table["in_nelems"] * size,
-            out_bytes=table["out_nelems"] * size,
+            in_bytes=in_nelems * size,
+            out_bytes=out_nelems * size,
         )
         .select(
             "slice",
@@ -128,7 +136,7 @@ def _bytes_of(shapes: str | None, types: str | None) -> int | None:
             return None
         total += math.prod(shape) * size
         tensors += 1
-    return total if tensors else None
+    return total if tensors and total <= _MAX_BYTES else None
 
 
 def _parsed(text: str | None) -> list[Any]:

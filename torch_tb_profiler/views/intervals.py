@@ -143,7 +143,7 @@ class WeightProfile:
         active = np.cumsum(np.bincount(where, np.concatenate((ones, -ones)), len(edges)))
         summed = np.cumsum(np.bincount(where, np.concatenate((weights, -weights)), len(edges)))
         self._edges_ns = edges
-        self._level = np.where(active > 0.5, np.minimum(summed, cap), 0.0)
+        self._level = np.where(active > 0.5, np.clip(summed, 0.0, cap), 0.0)
         self._integral = np.concatenate(([0.0], np.cumsum(self._level[:-1] * np.diff(edges))))
 
     def integral_within(self, start_ns: Int64, end_ns: Int64) -> float:

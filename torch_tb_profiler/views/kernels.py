@@ -27,6 +27,8 @@ NO_OPERATOR = (
 NO_OPERATOR_RULE = "It has no operator, or no rule knows whether that could use Tensor Cores."
 NOT_RECORDED = "The profiler did not record this for these kernels."
 
+_CREDIBLE = {"blocks_per_sm": 1e12, "est_achieved_occupancy_pct": 100}
+"""Measure → the largest value it can have; what lies beyond is no measurement."""
 _LAUNCH = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 
 KERNELS = TableSpec(
@@ -135,7 +137,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts; made once.
 
     Columns: name_code, operator_code (name of the owner), eligible (of the owner, null without
-    one), tensor_core, dur_ns, blocks_per_sm and occupancy (null when absent or negative), and
+    one), tensor_core, dur_ns, blocks_per_sm and occupancy (null when absent or incredible), and
     the launch configuration.
     """
     return trace.derived("kernel_calls", lambda: _kernel_calls(trace))
@@ -153,8 +155,10 @@ def _kernel_calls(trace: Trace) -> pl.DataFrame:
         "dur_ns",
         *_LAUNCH,
         *(
-            pl.when(pl.col(key).is_finite() & (pl.col(key) >= 0)).then(pl.col(key)).alias(key)
-            for key in ("blocks_per_sm", "est_achieved_occupancy_pct")
+            pl.when(pl.col(key).is_finite() & pl.col(key).is_between(0, most))
+            .then(pl.col(key))
+            .alias(key)
+            for key, most in _CREDIBLE.items()
         ),
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         operator_code=pl.when(owned).then(pl.Series(names[owner])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
 from torch_tb_profiler.trace.categories import Category
@@ -15,6 +16,9 @@ from torch_tb_profiler.views.memory_owners import Labels, module_labels, operato
 from torch_tb_profiler.views.memory_pairs import Pairs, pair
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.selection import Selection, selected_steps
+
+MAX_BYTES = 2**53
+"""Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def _make(trace: Trace) -> MemoryRecords:
         memory["device_type"].fill_null(ABSENT).to_numpy(),
         memory["device"].fill_null(-1).to_numpy(),
     )
-    size = memory["bytes"].fill_null(0).to_numpy()
+    size = _credible(memory["bytes"], 0, -MAX_BYTES)
     address = memory["address"].fill_null(ABSENT).to_numpy()
     usable = memory["address"].is_not_null().to_numpy()
     owner, frame = indices(memory["owner"]), indices(memory["frame"])
@@ -106,9 +110,9 @@ def _make(trace: Trace) -> MemoryRecords:
         device=device,
         time_ns=memory["time_ns"].to_numpy(),
         size_bytes=size,
-        allocated_bytes=memory["total_allocated_bytes"].fill_null(ABSENT).to_numpy(),
+        allocated_bytes=_credible(memory["total_allocated_bytes"], ABSENT, 0),
         reserved_bytes=_reserved(
-            device, memory["total_reserved_bytes"].fill_null(ABSENT).to_numpy(), len(devices)
+            device, _credible(memory["total_reserved_bytes"], ABSENT, 0), len(devices)
         ),
         operator=operator,
         pairs=pair(device, address, size, usable),
@@ -116,6 +120,13 @@ def _make(trace: Trace) -> MemoryRecords:
         modules=module_labels(trace, owner, frame),
         has_addresses=bool(usable.any()),
     )
+
+
+def _credible(values: pl.Series, otherwise: int, least: int) -> Int64:
+    """``values`` with ``otherwise`` for those that are absent or cannot be a size in memory."""
+    given = values.fill_null(ABSENT).to_numpy()
+    credible: Int64 = np.where((given >= least) & (given <= MAX_BYTES), given, otherwise)
+    return credible
 
 
 def _reserved(device: Int64, reserved: Int64, devices: int) -> Int64:

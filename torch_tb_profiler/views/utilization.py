@@ -17,6 +17,10 @@ from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.intervals import Intervals, WeightProfile, total_within, union
 from torch_tb_profiler.views.kernel_kinds import Bools, kernel_kinds
 
+FULL_BLOCKS = 1e6
+"""More blocks per multiprocessor say no more: the sum is capped at 1, and absurd values would
+leave residues of rounding in it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GpuProfile:
@@ -46,9 +50,10 @@ def _gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     is_kernel = kernel_kinds(trace).is_kernel
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
-    blocks = _measured(work["blocks_per_sm"])
+    blocks = np.minimum(_measured(work["blocks_per_sm"]), FULL_BLOCKS)
     blocks[blocks == 0] = np.nan
     occupancy = _measured(work["est_achieved_occupancy_pct"])
+    occupancy[occupancy > 100] = np.nan
     profiles = {}
     for gpu in np.unique(device[device >= 0]).tolist():
         rows = np.flatnonzero(is_kernel & (device == gpu))

@@ -153,3 +153,13 @@ def test_begin_and_end_without_their_partner() -> None:
         ("outer", 1000, 1000),
     ]
     assert columns.quality.counts == {"unmatched_end": 1, "unmatched_begin": 1}
+
+
+def test_an_empty_name_is_no_name() -> None:
+    """Also beside events that have none at all."""
+    alone = read_events({"cat": "cpu_op", "name": ""})
+    beside = read_events({"cat": "cpu_op", "name": ""}, {"cat": "cpu_op", "name": None})
+    for columns, count in ((alone, 1), (beside, 2)):
+        codes = columns.tables["slices"]["name_code"].tolist()
+        assert [columns.strings[code] for code in codes] == ["(unnamed)"] * count
+        assert columns.quality.counts["missing_name"] == count

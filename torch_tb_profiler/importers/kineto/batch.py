@@ -164,10 +164,11 @@ class _Maker:
         strings = self.strings
         names = [event.name for event in events]
         if set(map(type, names)) <= {str}:
-            return np.array([strings[name] for name in names], np.int32)
-        unnamed = sum(event.name is None and event.ph != "E" for event in events)
+            self.batch.quality.add("missing_name", names.count(""))
+            return np.array([strings[name or UNNAMED] for name in names], np.int32)
+        unnamed = sum(event.name in (None, "") and event.ph != "E" for event in events)
         self.batch.quality.add("missing_name", unnamed)
-        return text_codes([UNNAMED if name is None else name for name in names], strings)
+        return text_codes([UNNAMED if name in (None, "") else name for name in names], strings)
 
     def _slices(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         rows, codes, start = self._timed(events, codes, kind >= FIRST_SLICE_KIND)
