@@ -1,0 +1,114 @@
+"""``ingest``: what comes out and which exit code; a second time parses nothing; a broken file is
+told and the others are there; afterwards nothing is parsed; interrupted it ends with its workers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done
+from torch_tb_profiler.loading import opening, parsing
+
+Run = Callable[..., Done]
+RANKS = 8
+
+
+@pytest.fixture(name="logs")
+def a_run(samples: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    shutil.copytree(samples / "dlrm_8_ranks", folder / "dlrm")
+    return folder
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_every_rank_is_kept_and_not_parsed_again(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    monkeypatch.setattr(parsing, "SMALL_BYTES", 0)
+    cache = f"--cache-dir={tmp_path / 'cache'}"
+    done = run("ingest", logs, cache, "--workers", workers)
+    assert done.code == 0
+    assert done.out.startswith(f"{RANKS} of {RANKS} traces are ready; ")
+    assert "of 8 traces" in done.err
+    again = run("ingest", logs, cache)
+    assert again.code == 0
+    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
+    parsed = run("report", logs, "--view=distributed", "--format=json", "--no-cache").json
+    monkeypatch.setattr(opening, "import_trace", None)  # whoever parses now fails
+    asked = ("--view=distributed", "--format=json", cache)
+    assert run("report", logs, *asked).json == parsed
+    assert run("report", logs, "--view=overview", "--format=json", cache).code == 0
+
+
+def test_a_broken_rank_is_3_and_the_others_are_there(run: Run, logs: Path) -> None:
+    (logs / "dlrm" / "bad.1.pt.trace.json").write_text("<html>")
+    done = run("ingest", logs)
+    assert done.code == 3
+    assert f"{RANKS} of {RANKS + 1} traces are ready, 1 failed" in done.out
+    assert "bad.1.pt.trace.json is a web page" in done.err
+
+
+def test_only_one_run(run: Run, logs: Path, samples: Path) -> None:
+    shutil.copytree(samples / "cpu_ddp4_gloo", logs / "gloo")
+    assert run("ingest", logs, "--run", "gloo").out.startswith("4 of 4 traces are ready")
+    done = run("ingest", logs, "--run", "glo")
+    assert done.code == 2
+    assert "Did you mean gloo?" in done.err
+
+
+def test_places_and_numbers_that_make_no_sense(run: Run, logs: Path, tmp_path: Path) -> None:
+    done = run("ingest", tmp_path / "missing", logs)
+    assert done.code == 3
+    assert "missing does not exist" in done.err
+    assert f"{RANKS} of {RANKS} traces are ready" in done.out
+    for workers in ("0", "-1", "x", "1025"):
+        assert run("ingest", logs, "--workers", workers).code == 2
+
+
+def test_a_cache_that_cannot_be_written_is_told(run: Run, logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run("ingest", logs, f"--cache-dir={tmp_path / 'file' / 'x'}")
+    assert done.code == 3
+    assert "could not be kept" in done.err
+    assert "--cache-dir" in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_an_interrupt_ends_it_with_its_workers(logs: Path, tmp_path: Path) -> None:
+    for number in range(60):
+        for file in list((logs / "dlrm").glob("worker*")):
+            (logs / str(number)).mkdir(exist_ok=True)
+            os.link(file, logs / str(number) / file.name)
+    command = [sys.executable, "-m", "torch_tb_profiler", "ingest", str(logs), "--workers=2"]
+    cache = tmp_path / "cache"
+    with subprocess.Popen(
+        [*command, f"--cache-dir={cache}"], stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        deadline_s = time.monotonic() + 20
+        while not list(cache.glob("entries/*/*")) and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    deadline_s = time.monotonic() + 5
+    while _is_group_alive(process.pid) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    assert not _is_group_alive(process.pid)
+
+
+def _is_group_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
