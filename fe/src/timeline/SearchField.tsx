@@ -39,7 +39,11 @@ export function SearchField({ field, text, answer, onText, onStep }: Props) {
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape") event.currentTarget.blur();
+          if (event.key === "Escape") {
+            // Back to the timeline with the hits as they are; the browser would empty the field.
+            event.preventDefault();
+            event.currentTarget.blur();
+          }
           if (event.key !== "Enter") return;
           if (typed === text) onStep(event.shiftKey ? -1 : 1);
           else onText(typed);

@@ -14,7 +14,8 @@ const TIMELINE: ViewInfo = {
 /** The views with the timeline after those of one trace; as they are where the server knows it. */
 export function withTimeline(views: readonly ViewInfo[], ready: boolean): readonly ViewInfo[] {
   if (views.length === 0 || views.some(({ name }) => name === TIMELINE.name)) return views;
-  const info = ready ? TIMELINE : { ...TIMELINE, available: false, reason: "The trace is still being read." };
+  const reason = views.find(({ available }) => !available)?.reason ?? null;
+  const info = ready ? TIMELINE : { ...TIMELINE, available: false, reason };
   const at = views.findIndex(({ scope }) => scope !== "trace");
   return at < 0 ? [...views, info] : [...views.slice(0, at), info, ...views.slice(at)];
 }

@@ -29,9 +29,10 @@ export function useFollowedSlice(stage: Stage | null, trace: Query, id: number |
 
   const inSight = useRef(placed ? id : null);
   useEffect(() => {
-    if (stage === null || slice === null || slice.id === inSight.current) return;
+    if (stage === null || slice === null) return;
+    if (slice.id !== inSight.current) bringIntoSight(stage, slice);
+    else stage.scrollIntoSight(slice.track, slice.lane);
     inSight.current = slice.id;
-    bringIntoSight(stage, slice);
   }, [stage, slice]);
 
   const pick = useCallback((next: TimelineSlicePayload) => {

@@ -1,0 +1,263 @@
+/** The timeline on real traces: what is drawn lies where the trace says, and every way to move and ask works. */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import type { TimelineSearchAnswer, TimelineSlicePayload, TimelineTracksAnswer } from "../src/generated/schema";
+import { expect, test } from "./fixtures";
+import { serve } from "./servers";
+
+const OVERLAPPING = join(resolve(import.meta.dirname, "../.."), "tests/data/malformed_derived/overlap_kernels.json");
+const LANE_PX = 18;
+const PADDING_PX = 3;
+
+/** One name per sample that stands in its raw JSON. */
+const SAMPLES = [
+  { run: "kineto_resnet50_nw0", name: "volta_sgemm_64x64_nt", kind: "kernel" },
+  { run: "cpu_resnet_full", name: "aten::mkldnn_convolution", kind: "operator" },
+  { run: "dlrm_8_ranks", name: "ncclKernel_SendRecv", kind: "kernel" },
+  { run: "mi300_bert_small", name: "hipLaunchKernel", kind: "runtime" },
+];
+
+async function ask<T>(page: Page, url: string): Promise<T> {
+  await expect.poll(async () => (await page.request.get(url)).status()).toBe(200);
+  return (await (await page.request.get(url)).json()) as T;
+}
+
+async function longestHit(page: Page, base: string, run: string, name: string): Promise<TimelineSlicePayload> {
+  const answer = await ask<TimelineSearchAnswer>(page, `${base}api/timeline/search?run=${run}&q=${encodeURIComponent(name)}`);
+  const [hit] = answer.hits.toSorted((one, other) => other.dur_ns - one.dur_ns);
+  if (hit === undefined) throw new Error(`${run} has no ${name}`);
+  return hit;
+}
+
+/** Where a slice is on the page when `at` fills the screen. */
+async function placeOf(page: Page, slice: TimelineSlicePayload, at: readonly [number, number]) {
+  const stage = await page.locator(".tl-stage").boundingBox();
+  const head = await page.locator(`[data-track="${slice.track}"]`).boundingBox();
+  if (stage === null || head === null) throw new Error("not on the page");
+  const middle = slice.start_ns + slice.dur_ns / 2;
+  const folded = head.height < LANE_PX * 2;
+  return {
+    x: stage.x + ((middle - at[0]) / (at[1] - at[0])) * stage.width,
+    y: head.y + PADDING_PX + (folded ? 0 : slice.lane * LANE_PX) + LANE_PX / 2,
+  };
+}
+
+/** A range in which the slice is a fifth of the screen. */
+function around(slice: TimelineSlicePayload): readonly [number, number] {
+  return [Math.round(slice.start_ns - 2 * slice.dur_ns), Math.round(slice.start_ns + 3 * slice.dur_ns)];
+}
+
+async function settled(page: Page): Promise<void> {
+  await expect(page.locator(".tl-rects")).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(300);
+}
+
+for (const { run, name } of SAMPLES) {
+  test(`${run}: a slice is drawn where the trace says, and tells what it is`, async ({ guarded: page, standalone }) => {
+    const slice = await longestHit(page, standalone.url, run, name);
+    const at = around(slice);
+    await page.goto(`${standalone.url}#run=${run}&view=timeline&at=${at[0]}-${at[1]}&slice=${slice.id}`);
+    const panel = page.locator(".tl-panel");
+    await expect(panel.getByRole("heading", { level: 2 })).toHaveAttribute("title", slice.name);
+    await settled(page);
+    const place = await placeOf(page, slice, at);
+    const color = await page.evaluate(({ x, y }) => {
+      const canvas = document.querySelector<HTMLCanvasElement>(".tl-rects");
+      const box = canvas?.getBoundingClientRect();
+      return Array.from(canvas?.getContext("2d")?.getImageData(x - (box?.x ?? 0), y - (box?.y ?? 0) + 6, 1, 1).data ?? []);
+    }, place);
+    expect(color.slice(0, 3), "the colour of the surface").not.toEqual([255, 255, 255]);
+    await page.mouse.move(place.x, place.y);
+    await expect(page.locator(".tl-card")).toContainText(slice.name.slice(0, 60));
+  });
+}
+
+test("a click selects, arrows and brackets walk, links lead to the rows", async ({ guarded: page, standalone }) => {
+  const slice = await longestHit(page, standalone.url, "kineto_resnet50_nw0", "volta_sgemm_64x64_nt");
+  const at = around(slice);
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline&at=${at[0]}-${at[1]}`);
+  await settled(page);
+  const place = await placeOf(page, slice, at);
+  await page.mouse.click(place.x, place.y);
+  await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
+  const panel = page.locator(".tl-panel");
+  await expect(panel).toContainText("Launch delay");
+  await expect(panel).toContainText("cudaLaunchKernel");
+  await page.keyboard.press("]");
+  await expect(page).not.toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
+  await expect(panel.getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
+  await page.keyboard.press("[");
+  await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
+  await page.keyboard.press("ArrowRight");
+  await expect(page).not.toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
+  await page.goBack();
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline&at=${at[0]}-${at[1]}&slice=${slice.id}`);
+  await panel.getByRole("link", { name: "Show in kernels" }).click();
+  await expect(page.getByText("showing 1 of")).toBeVisible();
+});
+
+test("keys move: w zooms under the pointer, 0 shows everything, f fits the selected slice", async ({ guarded: page, standalone }) => {
+  const run = "kineto_resnet50_nw0";
+  const { end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  await page.goto(`${standalone.url}#run=${run}&view=timeline`);
+  await settled(page);
+  const stage = await page.locator(".tl-stage").boundingBox();
+  if (stage === null) throw new Error("no stage");
+  const share = 0.7;
+  await page.mouse.move(stage.x + stage.width * share, stage.y + 100);
+  await page.keyboard.down("w");
+  await page.waitForTimeout(1000);
+  await page.keyboard.up("w");
+  const shown = async () => {
+    await page.waitForTimeout(500);
+    const [, start = 0, end = 0] = (/at=(-?\d+)-(\d+)/.exec(page.url()) ?? []).map(Number);
+    return { start, end };
+  };
+  const zoomed = await shown();
+  expect(zoomed.end - zoomed.start).toBeLessThan(endNs * 0.5);
+  const room = endNs * 0.01;
+  const before = -room + share * (endNs + 2 * room);
+  const after = zoomed.start + share * (zoomed.end - zoomed.start);
+  expect(Math.abs(after - before) / endNs).toBeLessThan(0.002);
+  await page.keyboard.press("0");
+  const whole = await shown();
+  expect(whole.start).toBeLessThan(0);
+  expect(whole.end).toBeGreaterThan(endNs);
+  const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");
+  await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${slice.id}`);
+  await expect(page.locator(".tl-panel")).toBeVisible();
+  await page.waitForTimeout(600);
+  await page.keyboard.press("f");
+  const fitted = await shown();
+  expect(fitted.start).toBeLessThan(slice.start_ns);
+  expect(fitted.end).toBeGreaterThan(slice.start_ns + slice.dur_ns);
+  expect(fitted.end - fitted.start).toBeLessThan(slice.dur_ns * 1.5);
+});
+
+test("a dragged range is summed up and becomes the selection of every view", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline`);
+  await settled(page);
+  const stage = await page.locator(".tl-stage").boundingBox();
+  if (stage === null) throw new Error("no stage");
+  await page.mouse.move(stage.x + 300, stage.y + 25);
+  await page.mouse.down();
+  await page.mouse.move(stage.x + 500, stage.y + 28, { steps: 6 });
+  await page.mouse.up();
+  const panel = page.locator(".tl-panel");
+  await expect(panel).toContainText("Time by category");
+  await expect(panel).toContainText("Kernels, largest first");
+  await expect(panel).toContainText("Idle gaps");
+  await panel.getByRole("button", { name: "Use as selection" }).click();
+  await expect(page).toHaveURL(/start_us=[\d.]+&end_us=[\d.]+/);
+  await page.getByRole("link", { name: "Kernels" }).click();
+  await expect(page).toHaveURL(/start_us=/);
+  await expect(page.locator(".chip")).toContainText("of time");
+});
+
+test("search counts, jumps and comes back by its address", async ({ guarded: page, standalone }) => {
+  const answer = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=dlrm_8_ranks&q=gemm`);
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline`);
+  await settled(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("gemm");
+  const count = page.locator(".tl-count");
+  await expect(count).toContainText(`of ${answer.count}`);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/slice=\d+/);
+  await expect(count).toHaveText(`1 of ${answer.count}`);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("n");
+  await expect(count).toHaveText(`2 of ${answer.count}`);
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await expect(count).toHaveText(`2 of ${answer.count}`);
+  await expect(page.locator(".tl-panel")).toBeVisible();
+});
+
+test("kernels that overlap on one stream are all there, and it is said", async ({ guarded: page }) => {
+  const server = await serve(OVERLAPPING);
+  try {
+    const tracks = await ask<TimelineTracksAnswer>(page, `${server.url}api/timeline/tracks`);
+    const raw = JSON.parse(readFileSync(OVERLAPPING, "utf8")) as { traceEvents: { cat?: string; ph?: string }[] };
+    const kernels = raw.traceEvents.filter(({ cat, ph }) => ph === "X" && cat !== undefined && ["kernel", "gpu_memcpy", "gpu_memset"].includes(cat)).length;
+    const streams = tracks.tracks.filter(({ kind }) => kind === "device_stream");
+    expect(streams.reduce((sum, { slices }) => sum + slices, 0)).toBe(kernels);
+    const stream = streams.find(({ overlap_from: from }) => from !== null);
+    if (stream === undefined) throw new Error("no stream says that it overlaps");
+    await page.goto(`${server.url}#view=timeline`);
+    await settled(page);
+    await expect(page.locator(".tl-tools .tl-overlap")).toContainText("overlapping");
+    await expect(page.locator(`[data-track="${stream.key}"] .tl-overlap`)).toBeVisible();
+  } finally {
+    await server.stop();
+  }
+});
+
+test("tracks fold, and stay so after a reload", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline`);
+  await settled(page);
+  const fold = page.locator(".tl-head").getByRole("button", { name: /thread 59811/ });
+  const height = async () => (await page.locator(".tl-head", { hasText: "thread 59811" }).boundingBox())?.height ?? 0;
+  expect(await height()).toBeGreaterThan(100);
+  await fold.click();
+  await expect(fold).toHaveAttribute("aria-expanded", "false");
+  await expect.poll(height).toBeLessThan(30);
+  await page.reload();
+  await settled(page);
+  await expect.poll(height).toBeLessThan(30);
+});
+
+test("WebGL and the 2D canvas draw the same picture", async ({ guarded: page, standalone }) => {
+  const pictures: string[] = [];
+  for (const canvas of ["webgl", "2d"]) {
+    await page.goto(`${standalone.url}?canvas=${canvas}#run=dlrm_8_ranks&view=timeline&at=2000000-9000000`);
+    await settled(page);
+    await expect(page.locator(".tl-rects")).toHaveAttribute("data-renderer", canvas);
+    await page.getByRole("button", { name: /Save/ }).click();
+    const waiting = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Picture (PNG)" }).click();
+    pictures.push(readFileSync(await (await waiting).path()).toString("base64"));
+    await page.goto("about:blank");
+  }
+  const [differing, coloured] = await page.evaluate(async (sources) => {
+    const layers = await Promise.all(
+      sources.map(async (source) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${source}`;
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [image.width, image.height];
+        const context = canvas.getContext("2d");
+        context?.drawImage(image, 0, 0);
+        return context?.getImageData(0, 0, image.width, image.height).data ?? new Uint8ClampedArray();
+      }),
+    );
+    const [one = new Uint8ClampedArray(), other = new Uint8ClampedArray()] = layers;
+    let different = 0;
+    let painted = 0;
+    for (let at = 0; at < one.length; at += 4) {
+      if (Math.abs((one[at] ?? 0) - (other[at] ?? 0)) > 40 || Math.abs((one[at + 1] ?? 0) - (other[at + 1] ?? 0)) > 40) different++;
+      if ((one[at] ?? 0) + 60 < (one[at + 1] ?? 0) || (one[at] ?? 0) + 60 < (one[at + 2] ?? 0)) painted++;
+    }
+    return [(4 * different) / one.length, (4 * painted) / one.length];
+  }, pictures);
+  expect(coloured, "share of coloured pixels").toBeGreaterThan(0.03);
+  expect(differing, "share of pixels that differ").toBeLessThan(0.03);
+});
+
+test("works inside TensorBoard, and its address does", async ({ guarded: page, board }) => {
+  await page.goto(`${board.url}#pytorch_profiler&p.pytorch_profiler.run=mi300_bert_small&p.pytorch_profiler.view=timeline`);
+  const frame = page.frameLocator("iframe");
+  await expect(frame.locator(".tl-rects")).toBeVisible({ timeout: 30_000 });
+  await frame.locator(".tl-stage").hover();
+  await page.mouse.wheel(0, 10);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  await expect.poll(() => page.evaluate(() => window.location.hash)).toMatch(/p\.pytorch_profiler\.at=/);
+});
