@@ -19,6 +19,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 ABSENT = np.iinfo(np.int64).min
 """Marks an integer the file does not give (0 and -1 are values)."""
 
+MAX_DEVICES = 1024
+"""No process sees as many devices: larger numbers are damage, and views look at each device."""
+
 Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

@@ -10,7 +10,15 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int32, Int64, Table, Track
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    MAX_DEVICES,
+    EventColumns,
+    Int32,
+    Int64,
+    Table,
+    Track,
+)
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
 from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
@@ -93,7 +101,8 @@ def _given_or(value: np.int64, other: int | None) -> int | None:
 
 def _device_of(track: Track) -> int | None:
     label = _LABEL.search(track.process_label or "")
-    return int(label[1]) if label else _integer(track.pid)
+    device = _integer(label[1] if label else track.pid)
+    return device if device is not None and abs(device) < MAX_DEVICES else None
 
 
 def _integer(value: object) -> int | None:

@@ -45,6 +45,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "external_id_untrusted": "External ids repeat correlation ids; launches were linked by time.",
     "duplicate_correlation": "Host calls share a correlation id; the first that can launch counts.",
     "device_without_properties": "Devices that ran work but are missing from deviceProperties.",
+    "device_out_of_range": "Device numbers of 1024 and more, which no process has, were ignored.",
     "step_duplicate": "Several ProfilerStep ranges carry the same number.",
     "step_left_out": "Last steps left out of averages because their device work is incomplete.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",

@@ -12,6 +12,9 @@ from torch_tb_profiler.views.selection import Selection, selected_steps
 from torch_tb_profiler.views.step_windows import step_windows
 from torch_tb_profiler.views.student import Samples, moments
 
+MAX_CELLS = 1 << 23
+"""Keys × steps up to which a table of them is made (64 MB)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepBasis:
@@ -70,9 +73,23 @@ def step_samples(
     position[basis.rows] = np.arange(size)
     at = position[step]
     inside = at >= 0
-    cells = np.bincount(key[inside] * size + at[inside], value[inside], keys * size)
+    cell = key[inside] * size + at[inside]
+    if keys * size > MAX_CELLS:
+        return _sparse_moments(cell, value[inside], keys, size)
+    cells = np.bincount(cell, value[inside], keys * size)
     sums: Float64 = cells.astype(np.float64).reshape(keys, size)
     return moments(sums)
+
+
+def _sparse_moments(cell: Int64, value: Float64, keys: int, size: int) -> Samples:
+    """The moments without a cell for every step of every key; most keys are in few steps."""
+    cells, place = np.unique(cell, return_inverse=True)
+    sums = np.bincount(place, value, len(cells))
+    key = cells // size
+    mean = np.bincount(key, sums, keys) / size
+    deviations = np.bincount(key, (sums - mean[key]) ** 2, keys)
+    absent = size - np.bincount(key, minlength=keys)
+    return Samples(size, mean, (deviations + absent * mean**2) / (size - 1))
 
 
 def unknown_samples(keys: int) -> Samples:

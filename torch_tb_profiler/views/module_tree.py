@@ -21,6 +21,10 @@ from torch_tb_profiler.views.forests import Bools, gather, indices, levels, near
 NAME_PREFIX = "nn.Module: "
 LIGHTNING_MODULE = "[pl][module]"
 LIGHTNING_PROFILE = "[pl][profile]"
+MAX_PATH_CHARS = 2000
+"""Longer paths start with ``…`` and the number of a node: thousands of levels deep, whole paths
+would take memory by the square of the depth."""
+
 _BACKWARD_ROOT = "autograd::engine::evaluate_function: "
 _ACCUMULATE_GRAD = "AccumulateGrad"
 
@@ -215,7 +219,10 @@ def _paths(parents: list[int], names: list[str], ids: list[int]) -> list[str]:
     paths: list[str] = []
     for above, name, module_id in zip(parents, names, ids, strict=True):
         label = f"{name}#{module_id}" if twins[above, name] > 1 else name
-        paths.append(f"{paths[above]}/{label}" if above >= 0 else label)
+        start = paths[above] if above >= 0 else ""
+        if len(start) > MAX_PATH_CHARS:
+            start = f"…{above}"
+        paths.append(f"{start}/{label}" if above >= 0 else label)
     return paths
 
 

@@ -47,7 +47,7 @@ MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
 
 SEPARATOR = re.compile(rb"[\s,]*")
-EMPTY_EVENTS = re.compile(rb"(?:\{\s*\}[\s,]*)+")
+EMPTY_EVENTS = re.compile(rb"(?:\{\s*\}[\s,]*){1,1000}")
 STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])|[\]}](?=\s*[{,])')
 KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
 ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"

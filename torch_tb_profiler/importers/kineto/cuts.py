@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 COMMON_KEYS = (b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"id", b"args")
 FIRST_KEY = re.compile(rb'[\s,]*\{\s*"([^"\\]{1,64})"\s*:')
+EMPTY_EVENT = rb"|\}"
 BACK_STEP_BYTES = 1 << 16
 OVERLAP_BYTES = 1024
 
@@ -28,7 +29,7 @@ class Cuts:
 
     Attributes:
         learned: Matches between two events that begin with a key seen at the start of the file.
-        common: The same for any usual key; may match elsewhere.
+        common: The same for any usual key or an empty event; may match elsewhere.
     """
 
     def __init__(self, head: bytes) -> None:
@@ -37,7 +38,7 @@ class Cuts:
         first = found[1] if found else COMMON_KEYS[0]
         seen = {match["key"] for match in _between(COMMON_KEYS).finditer(head)}
         self.learned = _between(sorted({first} | seen))
-        self.common = _between([first, *COMMON_KEYS])
+        self.common = _between([first, *COMMON_KEYS], EMPTY_EVENT)
 
     def first_after(self, piece: bytes, position: int) -> int:
         """Start of the first event that begins after ``position``; the length if none does."""
@@ -55,5 +56,6 @@ class Cuts:
         return None
 
 
-def _between(keys: Sequence[bytes]) -> re.Pattern[bytes]:
-    return re.compile(rb'\}[\s,]*(\{)\s*"(?P<key>' + b"|".join(map(re.escape, keys)) + rb')"\s*:')
+def _between(keys: Sequence[bytes], or_else: bytes = b"") -> re.Pattern[bytes]:
+    names = b"|".join(map(re.escape, keys))
+    return re.compile(rb'\}[\s,]*(\{)\s*(?:"(?P<key>' + names + rb')"\s*:' + or_else + rb")")

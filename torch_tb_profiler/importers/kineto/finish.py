@@ -20,6 +20,7 @@ from torch_tb_profiler.importers.kineto.tracks import make_tracks
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
+    MAX_DEVICES,
     TABLE_COLUMNS,
     EventColumns,
     Int64,
@@ -50,6 +51,7 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     tables["slices"] = slices = _complete(tables["slices"])
     _settle_categories(tables, strings, tracks, quality)
     _fill_devices(tables, tracks)
+    _settle_devices(tables, quality)
     base_ns = _rebase(tables, header)
     _settle_durations(tables, quality)
     assert set(slices) == set(TABLE_COLUMNS["slices"])
@@ -126,6 +128,15 @@ def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
         numbers = np.array([_number(text) for text in texts], np.int64)
         gap = is_work & (device[column] == ABSENT)
         device[column][gap] = numbers[track[gap]]
+
+
+def _settle_devices(tables: dict[str, Table], quality: QualityReport) -> None:
+    """No number of a device, or of a type of device, is absurd."""
+    for table, column in (("device", "device"), ("memory", "device"), ("memory", "device_type")):
+        values = tables[table][column]
+        absurd = (np.abs(values) >= MAX_DEVICES) & (values != ABSENT)
+        quality.add("device_out_of_range", int(absurd.sum()))
+        values[absurd] = ABSENT
 
 
 def _number(text: str) -> int:

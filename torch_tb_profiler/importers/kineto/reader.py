@@ -105,7 +105,7 @@ def no_events(header: bytes, name: str) -> TraceFormatError:
         return TraceFormatError(
             "no_events",
             f"{name} holds no event in its first {MAX_HEADER_BYTES >> 20} MiB.",
-            "Take out what stands before 'traceEvents', or move it behind the events.",
+            "If it is a trace, move what stands before 'traceEvents' behind the events.",
         )
     if parse_lenient(header.decode("utf-8", "replace")) is None:
         return TraceFormatError(
