@@ -1,5 +1,6 @@
 /** The timeline on real traces: what is drawn lies where the trace says, and every way to move and ask works. */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import type { Page } from "@playwright/test";
@@ -248,6 +249,38 @@ test("WebGL and the 2D canvas draw the same picture", async ({ guarded: page, st
   }, pictures);
   expect(coloured, "share of coloured pixels").toBeGreaterThan(0.03);
   expect(differing, "share of pixels that differ").toBeLessThan(0.03);
+});
+
+test("a kernel's row leads to its slices", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=kernels&kernels.filter=name=volta_sgemm_64x64_nt`);
+  await expect(page.getByText("showing 1 of")).toBeVisible();
+  await page.getByRole("button", { name: "Open row" }).first().click();
+  await page.getByRole("link", { name: "Show on timeline" }).click();
+  await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
+  await expect(page.locator(".tl-count")).toContainText(/^1 of \d+/);
+});
+
+const EVIL = '<img src=x onerror="document.title=1">';
+
+test("hostile text stays text, and a trace of one instant is shown", async ({ guarded: page }) => {
+  const folder = mkdtempSync(join(tmpdir(), "profiler-timeline-"));
+  const file = join(folder, "w.pt.trace.json");
+  const event = { ph: "X", pid: 1, tid: 1, cat: "cpu_op", name: EVIL, ts: 5, dur: 0, args: { "Call stack": `${EVIL}.py(3): ${EVIL}`, "Input Dims": [[EVIL]] } };
+  const label = { ph: "M", name: "process_name", pid: 1, tid: 0, ts: 0, args: { name: EVIL } };
+  writeFileSync(file, JSON.stringify({ traceEvents: [label, event] }));
+  const server = await serve(file);
+  try {
+    await page.goto(`${server.url}#view=timeline&slice=0&find=onerror`);
+    await settled(page);
+    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveText(EVIL);
+    await expect(page.locator(".tl-group")).toContainText("<img src=x");
+    await expect(page.locator(".tl-count")).toHaveText("1 of 1");
+    expect(await page.locator(".timeline img").count()).toBe(0);
+    expect(await page.title()).not.toBe("1");
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("works inside TensorBoard, and its address does", async ({ guarded: page, board }) => {

@@ -1,12 +1,13 @@
 /** Parts of an open row. */
 import { CopyButton } from "../app/CopyButton";
 import { StackView } from "../source/StackView";
+import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 
 export function FullName({ name }: { readonly name: string }) {
   return (
     <p className="full-name">
       {name}{" "}
-      <CopyButton text={name} />
+      <CopyButton text={name} /> <ShowOnTimeline name={name} />
     </p>
   );
 }
