@@ -10,6 +10,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.forests import covered_lengths
+from torch_tb_profiler.views.kernel_kinds import kernel_kinds
 
 CODE = "gpu_imbalance"
 
@@ -34,16 +35,15 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
 
 def compute_ns(context: Context) -> dict[int, float]:
     """Per GPU the time per step in which kernels other than communication ran."""
-    kernels = context.kernels.filter(context.kernels["device"] >= 0)
-    device, place = np.unique(kernels["device"].to_numpy(), return_inverse=True)
-    start = kernels["start_ns"].to_numpy()
+    work, kinds = context.trace.device_work, kernel_kinds(context.trace)
+    device, start = work["device"].fill_null(-1).to_numpy(), work["start_ns"].to_numpy()
+    chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & context.inside(start)
+    device, start = device[chosen], start[chosen]
     if not len(device):
         return {}
-    lengths = covered_lengths(place, start, start + kernels["dur_ns"].to_numpy(), len(device))
-    return {
-        gpu: context.per_step(length)
-        for gpu, length in zip(device.tolist(), lengths.astype(float).tolist(), strict=True)
-    }
+    gpus, row = np.unique(device, return_inverse=True)
+    lengths = covered_lengths(row, start, start + work["dur_ns"].to_numpy()[chosen], len(gpus))
+    return {int(gpu): context.per_step(float(ns)) for gpu, ns in zip(gpus, lengths, strict=True)}
 
 
 def imbalance(

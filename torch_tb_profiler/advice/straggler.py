@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed import distributed
+from torch_tb_profiler.views.distributed import stragglers
 
 CODE = "straggler"
 
@@ -16,7 +16,7 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
     """The worst straggler delays the others by more than the threshold of the mean step."""
     traces = {worker: context.trace for worker, context in contexts.items()}
     first = next(iter(contexts.values()))
-    frame = distributed(traces, first.selection).tables["stragglers"].frame
+    frame = stragglers(traces, first.selection).frame
     worst = frame.filter(frame["delay_us"] > 0).head(1)
     if worst.is_empty():
         return None

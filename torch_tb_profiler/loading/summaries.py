@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.cache import BrokenCacheError
-from torch_tb_profiler.trace.columns import empty_table
-from torch_tb_profiler.trace.model import DEVICE_WORK, TABLES, Trace, TraceMeta
+from torch_tb_profiler.trace.columns import Int64, empty_table
+from torch_tb_profiler.trace.model import TABLES, Trace, TraceMeta
 from torch_tb_profiler.trace.nulls import table_to_frame
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.views import codes
@@ -30,7 +30,7 @@ from torch_tb_profiler.views.intervals import Intervals, empty, union
 from torch_tb_profiler.views.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.views.roles import TIMED_ROLES, Role
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
@@ -38,7 +38,9 @@ SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
 
 _FILE = "summary.msgpack"
 _HEADER_KEYS = ("distributedInfo",)
-_FRAMES = ("steps", "devices", "device_work")
+_FRAMES = ("steps", "devices", "records")
+_WORK = ("device", "start_ns", "dur_ns")
+"""The columns of ``device_work`` that a summary has."""
 _EMPTY_BUILT = ("slices", "operators", "tracks")
 _EMPTY_RAW = {name: name for name in ("python", "memory", "flows", "counters", "instants")} | {
     "collectives": "collective"
@@ -52,22 +54,23 @@ def save_summary(trace: Trace, folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    found = records(trace)
-    ranges = {"record": found.record, "start_ns": found.start_ns, "end_ns": found.end_ns}
-    frames = {
-        "steps": trace.steps,
-        "devices": trace.devices,
-        "device_work": _compute_work(trace),
-        "records": found.frame,
-        "ranges": pl.DataFrame(ranges),
-        "busy": pl.DataFrame(computation(trace)._asdict()),
+    found, busy, work = records(trace), computation(trace), _compute_work(trace)
+    frames = {"steps": trace.steps, "devices": trace.devices, "records": found.frame}
+    arrays = {
+        "record": found.record,
+        "range_start_ns": found.start_ns,
+        "range_end_ns": found.end_ns,
+        "busy_start_ns": busy.start_ns,
+        "busy_end_ns": busy.end_ns,
+        **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
     }
     header = {key: trace.meta.header[key] for key in _HEADER_KEYS if key in trace.meta.header}
     summary = {
         "version": SUMMARY_VERSION,
         "meta": asdict(replace(trace.meta, header=header)),
         "quality": trace.quality.counts,
-        "frames": {name: _packed(frame) for name, frame in frames.items()},
+        "frames": {name: _packed(frames[name]) for name in _FRAMES},
+        "arrays": {name: np.asarray(values, "<i8").tobytes() for name, values in arrays.items()},
     }
     (folder / _FILE).write_bytes(msgspec.msgpack.encode(summary))
 
@@ -83,32 +86,33 @@ def load_summary(folder: Path) -> Trace:
         if summary["version"] != SUMMARY_VERSION:
             raise BrokenCacheError(f"{folder} has summary version {summary['version']}")
         frames = {name: _unpacked(data) for name, data in summary["frames"].items()}
-        return _small_trace(summary, frames)
+        arrays = {name: np.frombuffer(data, "<i8") for name, data in summary["arrays"].items()}
+        return _small_trace(summary, frames, arrays)
     except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
         raise BrokenCacheError(f"{folder} holds no whole summary: {error}") from error
 
 
-def _small_trace(summary: dict[str, Any], frames: dict[str, pl.DataFrame]) -> Trace:
-    ranges, busy = frames["ranges"], frames["busy"]
-    tables: dict[str, Any] = {name: frames[name] for name in _FRAMES}
+def _small_trace(
+    summary: dict[str, Any], frames: dict[str, pl.DataFrame], arrays: dict[str, Int64]
+) -> Trace:
+    work = pl.DataFrame({name: arrays[f"work_{name}"] for name in _WORK})
     trace = Trace(
         meta=TraceMeta(**summary["meta"]),
         strings=np.empty(0, np.object_),
         quality=QualityReport(counts=summary["quality"]),
+        steps=frames["steps"],
+        devices=frames["devices"],
+        device_work=work,
         **_empty_tables(),
-        **tables,
     )
-    kernels = trace.device_work.height
-    kinds = KernelKinds(
-        np.ones(kernels, np.bool_), np.zeros(kernels, np.bool_), np.full(kernels, codes.NO, np.int8)
-    )
+    yes, no = np.ones(work.height, np.bool_), np.zeros(work.height, np.bool_)
+    kinds = KernelKinds(yes, no, np.full(work.height, codes.NO, np.int8))
     found = Records(
-        frames["records"],
-        *(ranges[name].to_numpy() for name in ("record", "start_ns", "end_ns")),
+        frames["records"], arrays["record"], arrays["range_start_ns"], arrays["range_end_ns"]
     )
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or without any the host's work: a summary need not tell which.
-    intervals[Role.KERNEL] = Intervals(busy["start_ns"].to_numpy(), busy["end_ns"].to_numpy())
+    intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     trace.derived("kernel_kinds", lambda: kinds)
     trace.derived("distributed_records", lambda: found)
     trace.derived("role_intervals", lambda: tuple(intervals[role] for role in TIMED_ROLES))
@@ -123,8 +127,9 @@ def _empty_tables() -> dict[str, Any]:
     return {**built, **raw}
 
 
-def _compute_work(trace: Trace) -> pl.DataFrame:
-    """``device_work`` of the kernels that compute, those of one device and step merged."""
+def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
+    """Device, start and duration of the kernels that compute, merged where those of one device
+    and step touch; ordered by start."""
     kinds, work = kernel_kinds(trace), trace.device_work
     device = work["device"].fill_null(-1).to_numpy()
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & (device >= 0))
@@ -136,21 +141,18 @@ def _compute_work(trace: Trace) -> pl.DataFrame:
     groups, place = np.unique(
         np.stack((device[rows], np.where(inside, step, -1))), axis=1, return_inverse=True
     )
-    parts = [pl.DataFrame(schema={"device": pl.Int64, "start_ns": pl.Int64, "dur_ns": pl.Int64})]
-    for number, (gpu, _) in enumerate(groups.T):
-        chosen = place.ravel() == number
-        merged = union(start[chosen], end[chosen])
-        columns = {"start_ns": merged.start_ns, "dur_ns": merged.end_ns - merged.start_ns}
-        parts.append(
-            pl.DataFrame(columns).select(
-                pl.lit(gpu, pl.Int64).alias("device"), "start_ns", "dur_ns"
-            )
-        )
-    merged_work = pl.concat(parts).sort("start_ns")
-    missing = [name for name in DEVICE_WORK if name not in merged_work.columns]
-    return merged_work.with_columns(
-        pl.lit(None, DEVICE_WORK[name]).alias(name) for name in missing
-    ).select(pl.col(name).cast(dtype) for name, dtype in DEVICE_WORK.items())
+    merged = [union(start[chosen], end[chosen]) for chosen in _members(place.ravel())]
+    gpu = np.repeat(groups[0], [len(part.start_ns) for part in merged])
+    starts = np.concatenate([empty().start_ns, *(part.start_ns for part in merged)])
+    ends = np.concatenate([empty().end_ns, *(part.end_ns for part in merged)])
+    order = np.argsort(starts, kind="stable")
+    return gpu[order], starts[order], (ends - starts)[order]
+
+
+def _members(group: Int64) -> list[Int64]:
+    """Rows of each group, in order."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(group) else []
 
 
 def _packed(frame: pl.DataFrame) -> bytes:

@@ -65,6 +65,16 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     )
 
 
+def stragglers(traces: Mapping[str, Trace], selection: Selection) -> Table:
+    """The ``stragglers`` table of the view alone.
+
+    Raises:
+        SelectionError: as :func:`distributed`.
+    """
+    having = set(_windows(traces, selection))
+    return stragglers_table(_selected(match(traces), traces, selection, having))
+
+
 def _windows(traces: Mapping[str, Trace], selection: Selection) -> dict[str, StepWindows]:
     """The selected steps of each worker that has any of them."""
     windows: dict[str, StepWindows] = {}

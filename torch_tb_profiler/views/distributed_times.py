@@ -51,12 +51,23 @@ def computation(trace: Trace) -> Intervals:
 
 def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
     """The ``overlap`` table."""
+    chosen = [worker for worker in traces if worker in steps.windows]
+    windows = [steps.windows[worker] for worker in chosen]
     parts = [
-        _overlap_rows(worker, trace, steps.windows[worker])
-        for worker, trace in traces.items()
-        if worker in steps.windows
+        _overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
     ]
-    rows = pl.concat(parts)
+    compute, both, communicate, total = np.concatenate(parts, axis=1)
+    rows = pl.DataFrame(
+        {
+            "step": [name for window in windows for name in window.names],
+            "worker": np.repeat(np.array(chosen, object), [len(w.names) for w in windows]),
+            "computation_us": (compute - both) / 1000,
+            "overlap_us": both / 1000,
+            "communication_us": (communicate - both) / 1000,
+            "other_us": (total + both - compute - communicate) / 1000,
+        },
+        schema=OVERLAP.polars_schema(),
+    )
     measures = list(OVERLAP.polars_schema())[2:]
     mean = rows.group_by("worker", maintain_order=True).agg(
         pl.lit(ALL_STEPS).alias("step"), *(pl.col(key).mean() for key in measures)
@@ -64,23 +75,12 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
     return Table(OVERLAP, _in_step_order(pl.concat([mean.select(rows.columns), rows]), steps))
 
 
-def _overlap_rows(worker: str, trace: Trace, windows: StepWindows) -> pl.DataFrame:
+def _overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
+    """Per step (column) in ns: computation, both, communication, and the whole step."""
     busy, talking = computation(trace), records(trace).intervals()
     start, end = windows.start_ns, windows.end_ns
-    compute = total_within(busy, start, end)
-    communicate = total_within(talking, start, end)
-    both = total_within(intersect(busy, talking), start, end)
-    return pl.DataFrame(
-        {
-            "step": windows.names,
-            "worker": [worker] * len(windows.names),
-            "computation_us": (compute - both) / 1000,
-            "overlap_us": both / 1000,
-            "communication_us": (communicate - both) / 1000,
-            "other_us": (end - start + both - compute - communicate) / 1000,
-        },
-        schema=OVERLAP.polars_schema(),
-    )
+    of = (busy, intersect(busy, talking), talking)
+    return np.stack([*(total_within(part, start, end) for part in of), end - start])
 
 
 def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
