@@ -9,7 +9,8 @@ import { shortenMiddle } from "../lib/shorten";
 import { StackView } from "../source/StackView";
 import type { Params } from "../state/address";
 import { goToView, useParams, viewHref } from "../state/urlStore";
-import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import { Peers } from "./Peers";
 import type { Linked, SliceAnswer, SliceDetail } from "./sliceAnswer";
 
 interface Props {
@@ -50,7 +51,8 @@ export function SlicePanel({ trace, id, flows, share, onGo, onClose }: Props) {
         <Times detail={detail} share={share} delayNs={launchDelay(detail)} />
         <Arguments args={detail.args} />
         <Stack detail={detail} />
-        <Links detail={detail} flows={siblings?.flows ?? []} flowCount={siblings?.flow_count ?? 0} onGo={onGo} />
+        <Links detail={detail} onGo={onGo} />
+        {siblings !== null && <Peers answer={siblings} worker={String(trace["worker"] ?? "")} />}
       </div>
     </PanelFrame>
   );
@@ -213,13 +215,12 @@ const RELATIONS: readonly (readonly [string, string])[] = [
 ];
 const SHOWN = 8;
 
-function Links({ detail, flows, flowCount, onGo }: { readonly detail: SliceDetail; readonly flows: readonly TimelineFlowPayload[]; readonly flowCount: number; readonly onGo: Props["onGo"] }) {
+function Links({ detail, onGo }: { readonly detail: SliceDetail; readonly onGo: Props["onGo"] }) {
   const related = RELATIONS.flatMap(([key, title]) => {
     const linked = detail.links[key];
     return linked === undefined || linked.count === 0 ? [] : [{ title, linked }];
   });
-  const peers = flows.filter(({ worker }) => worker !== null);
-  if (related.length === 0 && peers.length === 0) return null;
+  if (related.length === 0) return null;
   return (
     <dl className="facts">
       {related.map(({ title, linked }) => (
@@ -227,16 +228,6 @@ function Links({ detail, flows, flowCount, onGo }: { readonly detail: SliceDetai
           <SliceList linked={linked} onGo={onGo} />
         </Fact>
       ))}
-      {peers.length > 0 && (
-        <Fact title="Same collective">
-          {peers.map(({ worker, target }) => (
-            <div key={`${worker ?? ""} ${target.id}`}>
-              {worker}: {formatValue(target.dur_ns / 1000, "us")}
-            </div>
-          ))}
-          {flowCount > flows.length && <div className="soft">and {formatNumber(flowCount - flows.length)} more</div>}
-        </Fact>
-      )}
     </dl>
   );
 }

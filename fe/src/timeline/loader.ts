@@ -36,8 +36,9 @@ export interface LoaderEvents {
 }
 
 const NO_TILES: TrackTiles = { sharp: null, fine: null, whole: null };
-/** After an error, and while the trace is still being read. */
+/** While the trace is still being read; after errors twice as long each time. */
 const RETRY_MS = 800;
+const LONGEST_RETRY_MS = 15_000;
 /** Names asked for at once. */
 const NAMES_AT_ONCE = 500;
 /** A tile is replaced in the middle of a movement when it is this much coarser than the screen. */
@@ -48,6 +49,7 @@ export class TileLoader {
   private readonly names = new Map<number, string>();
   private asked: Asked | null = null;
   private retryAt = 0;
+  private retryMs = RETRY_MS;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private closed = false;
   /** Why the last request failed; null when it did not. */
@@ -119,6 +121,7 @@ export class TileLoader {
     try {
       const body = await fetchBinary(url, abort.signal);
       this.failure = null;
+      this.retryMs = RETRY_MS;
       if (body === null) this.pause();
       else this.take(decodeScreen(body), asked);
     } catch (error) {
@@ -126,6 +129,7 @@ export class TileLoader {
       if (!(error instanceof ApiError)) throw error;
       this.failure = error.failure;
       this.pause();
+      this.retryMs = Math.min(LONGEST_RETRY_MS, 2 * this.retryMs);
     } finally {
       if (this.asked === asked) {
         this.asked = null;
@@ -135,8 +139,9 @@ export class TileLoader {
   }
 
   private pause(): void {
-    this.retryAt = performance.now() + RETRY_MS;
-    this.timer = setTimeout(this.events.onChange, RETRY_MS);
+    this.retryAt = performance.now() + this.retryMs;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.events.onChange, this.retryMs);
   }
 
   private take({ head, nameCodes, parts }: Screen, { window, lanes, sharp }: Asked): void {

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+
+import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import { peerBars } from "./Peers";
+
+const slice = (id: number, startNs: number, durNs: number): TimelineSlicePayload => ({ id, name: "ncclAllReduce", category: 18, track: "t", lane: 0, start_ns: startNs, dur_ns: durNs });
+
+it("bars of all ranks lie on one clock; arrows to other slices are no ranks", () => {
+  const own = slice(1, 1000, 100);
+  const answer: TimelineFlowsAnswer = {
+    schema_version: 1,
+    slice: own,
+    flow_count: 3,
+    next: null,
+    previous: null,
+    flows: [
+      { kind: "launch", source: slice(9, 500, 10), target: own, worker: null },
+      { kind: "collective", source: own, target: slice(7, 900, 200), worker: "rank1" },
+      { kind: "collective", source: own, target: slice(8, 1080, 20), worker: "rank2" },
+    ],
+  };
+  expect(peerBars(answer, "rank0").map(({ worker, id, leftPct, widthPct }) => [worker, id, leftPct, widthPct])).toEqual([
+    ["rank0", 1, 50, 50],
+    ["rank1", 7, 0, 100],
+    ["rank2", 8, 90, 10],
+  ]);
+});
