@@ -36,3 +36,8 @@ def test_large_kernels_and_full_queues_are_not() -> None:
 def test_waiting_for_the_device_is_no_launching() -> None:
     waits = [call("cudaDeviceSynchronize", 300 + 100 * i, 90) for i in range(5)]
     assert detect(context(one_step([*scene(4, 20, 2), *waits]))) is None
+
+
+def test_kernels_whose_launches_were_not_recorded_say_nothing_of_the_host() -> None:
+    events = [event for event in scene(4, 20, 10) if event.get("cat") != "cuda_runtime"]
+    assert detect(context(one_step(events))) is None

@@ -9,20 +9,10 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from torch_tb_profiler.reports.payloads import TraceRef
+from torch_tb_profiler.views.timeline.tracks import GroupKind as TimelineGroupKind
+from torch_tb_profiler.views.timeline.tracks import TrackKind as TimelineTrackKind
+from torch_tb_profiler.views.timeline.tracks import Unit as TimelineUnit
 
-TimelineTrackKind = Literal[
-    "steps",
-    "merged",
-    "counter",
-    "annotations",
-    "device_stream",
-    "operators",
-    "python",
-    "runtime",
-    "other",
-]
-TimelineGroupKind = Literal["trace", "process", "device"]
-TimelineUnit = Literal["pct", "bytes", "count"]
 TimelineArrayType = Literal["uint8", "uint16", "uint32", "int32", "float32", "float64"]
 TimelineFlowKind = Literal["launch", "forward_backward", "collective"]
 

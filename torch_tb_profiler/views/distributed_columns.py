@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.views.overview_gpus import COMPUTE_CAPABILITY, DEVICE_MEMORY
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 ALL_STEPS = "all"
@@ -169,14 +170,8 @@ DEVICES = TableSpec(
         Column("process", "Process", "string", None, "Process, from the worker's name."),
         Column("gpu", "GPU", "integer", None, "Number of the device in its process."),
         Column("name", "Name", "string", None, "Model."),
-        Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device."),
-        Column(
-            "compute_capability",
-            "Compute Capability",
-            "string",
-            None,
-            "Generation of the device, major.minor.",
-        ),
+        DEVICE_MEMORY,
+        COMPUTE_CAPABILITY,
         Column("worker", "Worker", "string", None, "The worker that used it."),
     ),
 )

@@ -46,6 +46,14 @@ TENSOR_CORE_TIME = Column(
     "Share of the selection's kernel time in kernels that use Tensor Cores. Kernels no rule knows "
     "count as not using them, so it is a lower bound.",
 )
+DEVICE_MEMORY = Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device.")
+COMPUTE_CAPABILITY = Column(
+    "compute_capability",
+    "Compute Capability",
+    "string",
+    None,
+    "Generation of the device, major.minor.",
+)
 
 GPUS = TableSpec(
     "gpus",
@@ -54,14 +62,8 @@ GPUS = TableSpec(
     (
         Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
         Column("name", "Name", "string", None, "Name of the device."),
-        Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device."),
-        Column(
-            "compute_capability",
-            "Compute Capability",
-            "string",
-            None,
-            "Generation of the device, major.minor.",
-        ),
+        DEVICE_MEMORY,
+        COMPUTE_CAPABILITY,
         UTILIZATION,
         SM_EFFICIENCY,
         OCCUPANCY,
@@ -142,7 +144,11 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     text=f"GPU {gpu}: no rule knows whether kernels with {time.unknown_pct:.1f} % "
                     "of the kernel time use Tensor Cores; the true share lies between "
                     f"{least:.1f} % and {most:.1f} %.",
-                    evidence={"gpu": gpu, "unknown_us": time.unknown_ns / 1000},
+                    evidence={
+                        "gpu": gpu,
+                        "unknown_us": time.unknown_ns / 1000,
+                        "columns": ["tensor_core_time_pct"],
+                    },
                 )
             )
     return tuple(notes)
