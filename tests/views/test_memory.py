@@ -319,6 +319,16 @@ def test_the_composition_of_the_peak_adds_up() -> None:
     assert frame["share_pct"].to_list()[1] == pytest.approx(100 * 500 / 1800)
 
 
+def test_blocks_whose_release_is_missing_are_said_where_the_peak_is_exceeded() -> None:
+    events = [
+        t.op("aten::mm", 0, 100),
+        t.memory(10, 300, address=1, allocated=300, reserved=512),
+        t.memory(50, 400, address=2, allocated=400, reserved=512),
+    ]
+    notes = {note.code: note for note in memory(t.trace(events), Selection()).notes}
+    assert notes["peak_composition_excess"].evidence == {"device": "GPU 0", "excess_bytes": 300}
+
+
 def test_memory_of_a_collapsed_double_counts_once() -> None:
     events = [
         t.op("aten::to", 0, 100),

@@ -13,7 +13,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.forests import Bools
 from torch_tb_profiler.views.memory_curve import PEAKS, Curve, curve, curve_series, peaks_frame
 from torch_tb_profiler.views.memory_events import EVENTS, events_frame
-from torch_tb_profiler.views.memory_peak import COMPOSITION, composition_frame
+from torch_tb_profiler.views.memory_peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory_records import MemoryRecords, memory_records, selected_records
 from torch_tb_profiler.views.memory_statistics import STATISTICS, statistics_frame
 from torch_tb_profiler.views.querying import in_default_order
@@ -42,6 +42,7 @@ def memory(trace: Trace, selection: Selection) -> View:
     origin_ns = trace.meta.start_ns
     curves = [curve(records, index, chosen) for index in range(len(records.devices))]
     series = curve_series(records.devices, curves, origin_ns)
+    composition = composition_frame(records, curves)
     tables = (
         Table(STATISTICS, statistics_frame(trace, records, chosen, selection)),
         _with_reasons(
@@ -52,15 +53,18 @@ def memory(trace: Trace, selection: Selection) -> View:
         _with_reasons(
             PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _peak_reasons(records)
         ),
-        _with_reasons(
-            COMPOSITION, composition_frame(records, curves), {"allocation_count": EARLIER_COUNT}
-        ),
+        _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
     )
     return View(
         tables={table.spec.name: in_default_order(table) for table in tables},
         series={} if series is None else {"memory_curve": series},
         facts=(_origin_fact(origin_ns), *_peak_facts(records, curves)),
-        notes=(*_address_notes(records, chosen), *_total_notes(records, chosen), *_oom(trace)),
+        notes=(
+            *_address_notes(records, chosen),
+            *_total_notes(records, chosen),
+            *_composition_notes(records, curves, composition),
+            *_oom(trace),
+        ),
     )
 
 
@@ -136,6 +140,17 @@ def _total_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
         return []
     text = f"{without} memory events tell no totals; the curve leaves them out."
     return [Note("quality", "no_totals", "info", text, {"count": without})]
+
+
+def _composition_notes(
+    records: MemoryRecords, curves: list[Curve], composition: pl.DataFrame
+) -> list[Note]:
+    peaks = [
+        (device.label, int(points.allocated_bytes[peak]))
+        for device, points in zip(records.devices, curves, strict=True)
+        if (peak := points.peak()) is not None
+    ]
+    return composition_notes(composition, [name for name, _ in peaks], [top for _, top in peaks])
 
 
 def _oom(trace: Trace) -> list[Note]:

@@ -9,7 +9,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.forests import Bools
 from torch_tb_profiler.views.memory_curve import Curve
 from torch_tb_profiler.views.memory_records import MemoryRecords
-from torch_tb_profiler.views.schema import Column, TableSpec
+from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
 EARLIER = "<allocated before the recording>"
 
@@ -91,3 +91,24 @@ def _grouped(
     if rest > 0:
         rows.append((None, rest, None, share(rest)))
     return rows
+
+
+def composition_notes(
+    composition: pl.DataFrame, devices: list[str], totals: list[int]
+) -> list[Note]:
+    """One note per device whose pieces add up to more than ``totals``, its peak in bytes: blocks
+    whose release was not recorded count as alive.
+    """
+    sizes = composition.filter(pl.col("grouping") == "operator").group_by("device")
+    alive = dict(sizes.agg(pl.col("size_bytes").sum()).rows())
+    notes: list[Note] = []
+    for device, total in zip(devices, totals, strict=True):
+        excess = int(alive.get(device, 0)) - total
+        if excess > 0:
+            text = (
+                f"{device}: what is alive at the peak adds up to {excess} bytes more than the "
+                "allocator's total, because releases are missing in the recording."
+            )
+            evidence: dict[str, object] = {"device": device, "excess_bytes": excess}
+            notes.append(Note("quality", "peak_composition_excess", "info", text, evidence))
+    return notes
