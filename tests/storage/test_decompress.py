@@ -5,12 +5,22 @@ from __future__ import annotations
 import gzip
 import threading
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.storage.decompress import OUTPUT_BYTES, decompressed, in_background
+from torch_tb_profiler.storage.decompress import (
+    OUTPUT_BYTES,
+    RATIO_FROM_BYTES,
+    RATIO_VARIABLE,
+    SIZE_VARIABLE,
+    UnpackLimitError,
+    UnpackLimits,
+    decompressed,
+    in_background,
+)
 
 TEXT = b"".join(b"%d," % number for number in range(50_000))
 
@@ -94,3 +104,34 @@ def test_a_reader_that_stops_early_ends_the_thread() -> None:
     reader.close()
 
     assert threading.active_count() == before
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory() -> None:
+    bomb = gzip.compress(b'{"traceEvents":[' + b" " * (RATIO_FROM_BYTES + (8 << 20)), 9)
+    pieces = decompressed([bomb], limits=UnpackLimits())
+    allowed = RATIO_FROM_BYTES // OUTPUT_BYTES
+    assert sum(map(len, islice(pieces, allowed))) == RATIO_FROM_BYTES
+
+    with pytest.raises(UnpackLimitError, match="200 times its size") as error:
+        next(pieces)
+
+    assert RATIO_VARIABLE in error.value.hint
+
+
+def test_the_whole_size_is_limited_too() -> None:
+    limits = UnpackLimits(max_bytes=100_000)
+
+    with pytest.raises(UnpackLimitError, match=r"more than 0\.0001 GB"):
+        list(decompressed([gzip.compress(TEXT)], limits=limits))
+    assert b"".join(decompressed([TEXT], limits=limits)) == TEXT, "what is not packed is no bomb"
+
+
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RATIO_VARIABLE, "1100")
+    monkeypatch.setenv(SIZE_VARIABLE, "0.5")
+    assert UnpackLimits.from_environment() == UnpackLimits(1100, 5e8)
+
+    for odd in ("", "none", "-1", "nan"):
+        monkeypatch.setenv(RATIO_VARIABLE, odd)
+        monkeypatch.setenv(SIZE_VARIABLE, odd)
+        assert UnpackLimits.from_environment() == UnpackLimits()

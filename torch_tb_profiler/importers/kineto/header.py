@@ -33,6 +33,38 @@ KEPT_KEYS = (
 )
 """What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets
 into no trace, no cache and no answer."""
+KEPT_PARTS = {
+    "deviceProperties": (
+        "id",
+        "name",
+        "totalGlobalMem",
+        "computeMajor",
+        "computeMinor",
+        "maxThreadsPerBlock",
+        "maxThreadsPerMultiprocessor",
+        "regsPerBlock",
+        "regsPerMultiprocessor",
+        "warpSize",
+        "sharedMemPerBlock",
+        "sharedMemPerMultiprocessor",
+        "sharedMemPerBlockOptin",
+        "maxSharedMemoryPerMultiProcessor",
+        "numSms",
+        "smCount",
+    ),
+    "distributedInfo": (
+        "backend",
+        "rank",
+        "world_size",
+        "pg_count",
+        "pg_config",
+        "nccl_version",
+    ),
+    "pg_config": ("pg_name", "pg_desc", "uid", "backend_config", "pg_size", "ranks"),
+}
+"""Of objects below these keys, alone or in a list, the same."""
+LISTS_KEPT = ("ranks", "nccl_version")
+"""The only keys whose values may be lists."""
 BLANK = " \t\r\n\0"
 QUOTED_LINE = re.compile(
     r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("(?:[ \t]*,)?[ \t\r]*)$', re.MULTILINE
@@ -63,7 +95,19 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
         quality.add("truncated")
         found = _read(before, "}", quality)
         found = (_salvaged(before) if found is None else found) | _salvaged(after)
-    return {key: found[key] for key in KEPT_KEYS if key in found}
+    return {key: _kept(key, found[key]) for key in KEPT_KEYS if key in found}
+
+
+def _kept(key: str, value: Any) -> Any:
+    """What is kept of the value of a key: known parts of the objects that we know."""
+    parts = KEPT_PARTS.get("deviceProperties" if key == "computeProperties" else key)
+    if parts is None:
+        return value if isinstance(value, (str, int, float)) or key in LISTS_KEPT else None
+    if isinstance(value, list):
+        return [_kept(key, item) for item in value if isinstance(item, dict)]
+    if isinstance(value, dict):
+        return {part: _kept(part, value[part]) for part in parts if part in value}
+    return None
 
 
 def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
