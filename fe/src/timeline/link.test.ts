@@ -32,9 +32,9 @@ it("a range as selection comes back as the same range", () => {
   const range = { startNs: 1_234_567, endNs: 2_000_001 };
   const params = asSelection(range, 987_654.321);
   expect(params["start_us"]).toBe("988888.888");
-  const back = selectionRange(params, 987_654.321, 5e9);
+  const back = selectionRange(params["start_us"], params["end_us"], 987_654.321, 5e9);
   expect(back?.startNs).toBeCloseTo(range.startNs, 0);
   expect(back?.endNs).toBeCloseTo(range.endNs, 0);
-  expect(selectionRange({}, 0, 10)).toBeNull();
-  expect(selectionRange({ start_us: "0.002" }, 0, 10)).toEqual({ startNs: 2, endNs: 10 });
+  expect(selectionRange(undefined, undefined, 0, 10)).toBeNull();
+  expect(selectionRange("0.002", undefined, 0, 10)).toEqual({ startNs: 2, endNs: 10 });
 });

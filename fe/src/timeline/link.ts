@@ -52,8 +52,7 @@ export function findOnTimeline(name: string): Params {
 }
 
 /** The frame's time range on this page's clock; null when there is none. */
-export function selectionRange(params: Params, originUs: number, durationNs: number): TimeRange | null {
-  const [start, end] = [params["start_us"], params["end_us"]];
+export function selectionRange(start: string | undefined, end: string | undefined, originUs: number, durationNs: number): TimeRange | null {
   if (start === undefined && end === undefined) return null;
   const edge = (text: string | undefined, otherwise: number) => (text === undefined ? otherwise : (Number(text) - originUs) * 1000);
   const range = { startNs: edge(start, 0), endNs: edge(end, durationNs) };

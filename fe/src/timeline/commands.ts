@@ -1,0 +1,69 @@
+/** What the commands of `keys.ts` do. */
+import type { TimelineSlicePayload } from "../generated/schema";
+import { adjust } from "../state/urlStore";
+import type { Command } from "./keys";
+import { formatRange } from "./link";
+import { moveSelection, sliceOf } from "./moving";
+import type { Hover, TimeRange } from "./scene";
+import type { Stage } from "./stage";
+import type { Find } from "./useFind";
+import type { FollowedSlice } from "./useFollowedSlice";
+import { fitRange, wholeTrace } from "./viewport";
+
+export interface Surroundings {
+  readonly stage: Stage;
+  readonly followed: FollowedSlice;
+  readonly find: Find;
+  /** What `f` fits when no slice is selected. */
+  readonly range: TimeRange | null;
+  readonly focusSearch: () => void;
+  /** Takes away what is selected last. */
+  readonly clear: () => void;
+}
+
+const SCROLL_SHARE = 0.8;
+
+export function runCommand(command: Command, { stage, followed, find, range, focusSearch, clear }: Surroundings): void {
+  const { slice, flows, pick, go } = followed;
+  const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
+  const goTo = (next: TimelineSlicePayload | null | undefined) => {
+    if (next != null) go(next.id);
+  };
+  const commands: Readonly<Record<Command, () => void>> = {
+    fit: () => showRange(stage, whole ?? range),
+    whole: () => showRange(stage, null),
+    mark: () => {
+      if (whole !== null) adjust({ range: formatRange(whole), slice: null });
+    },
+    search: focusSearch,
+    nextHit: () => find.step(1),
+    previousHit: () => find.step(-1),
+    nextSame: () => goTo(flows?.next),
+    previousSame: () => goTo(flows?.previous),
+    left: () => moveSelection(stage, slice, "left", pick),
+    right: () => moveSelection(stage, slice, "right", pick),
+    up: () => moveSelection(stage, slice, "up", pick),
+    down: () => moveSelection(stage, slice, "down", pick),
+    scrollUp: () => stage.scrollTo(stage.scrollPx - SCROLL_SHARE * stage.viewHeightPx),
+    scrollDown: () => stage.scrollTo(stage.scrollPx + SCROLL_SHARE * stage.viewHeightPx),
+    clear,
+  };
+  commands[command]();
+}
+
+/** Fills the screen with a range; null is the whole trace. */
+export function showRange(stage: Stage, range: TimeRange | null): void {
+  stage.glide(range === null ? wholeTrace(stage.durationNs) : fitRange(range.startNs, range.endNs, stage.durationNs));
+}
+
+/** A slice is selected, a merged block is zoomed in on, and beside them the selection ends. */
+export function pickBox(stage: Stage, hit: Hover | null, select: (slice: TimelineSlicePayload) => void): void {
+  if (hit?.box == null) {
+    adjust({ slice: null });
+    return;
+  }
+  const slice = sliceOf(hit);
+  const { boxes } = hit.tile;
+  if (slice !== null) select(slice);
+  else if ((boxes.slices[hit.box] ?? 1) > 1) stage.glide(fitRange(boxes.startNs[hit.box] ?? 0, boxes.endNs[hit.box] ?? 0, stage.durationNs));
+}

@@ -1,0 +1,55 @@
+/** The stage for the life of the page: its canvases, its colours, and who listens to the pointer. */
+import { useEffect, useRef, useState } from "react";
+
+import { useTheme } from "../app/theme";
+import type { Query } from "../api/client";
+import type { TimelineTracksAnswer } from "../generated/schema";
+import { listenToGestures, type GestureEvents } from "./gestures";
+import { Stage } from "./stage";
+import { tellStageListeners } from "./useStage";
+
+export function useMountedStage(tracks: TimelineTracksAnswer, trace: Query) {
+  const stageRef = useRef<HTMLDivElement>(null);
+  const headsRef = useRef<HTMLDivElement>(null);
+  const [stage, setStage] = useState<Stage | null>(null);
+  useEffect(() => {
+    const [host, heads] = [stageRef.current, headsRef.current];
+    if (host === null || heads === null) return;
+    const canvas = new URLSearchParams(window.location.search).get("canvas");
+    const choice = canvas === "webgl" || canvas === "2d" ? canvas : null;
+    const made = new Stage(host, heads, tracks, trace, { onChange: tellStageListeners }, choice);
+    const size = new ResizeObserver(() => made.resize());
+    size.observe(host);
+    setStage(made);
+    return () => {
+      size.disconnect();
+      made.dispose();
+      setStage(null);
+    };
+  }, [tracks, trace]);
+  return { stage, stageRef, headsRef };
+}
+
+/** Follows the theme of the page. */
+export function useTheming(stage: Stage | null): void {
+  const theme = useTheme();
+  useEffect(() => stage?.retheme(), [stage, theme]);
+}
+
+/** The same listeners for the life of the stage: a drag goes on while the page is drawn anew. */
+export function useGestures(stage: Stage | null, events: GestureEvents): void {
+  const latest = useRef(events);
+  useEffect(() => {
+    latest.current = events;
+  });
+  useEffect(() => {
+    if (stage === null) return;
+    // The frame around headers and stage: the wheel acts on both.
+    const area = stage.surface.closest<HTMLElement>(".tl-frame") ?? stage.surface;
+    return listenToGestures(area, stage, {
+      dragMode: () => latest.current.dragMode(),
+      onRange: (range, done) => latest.current.onRange(range, done),
+      onPick: (hit) => latest.current.onPick(hit),
+    });
+  }, [stage]);
+}
