@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,9 +29,11 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
         for worker, context in contexts.items()
         for gpu, ns in compute_ns(context).items()
     }
+    found = imbalance(busy, {"view": "distributed", "table": "overlap"}, None)
+    if found is None:
+        return None
     architectures = {context.architecture_name for context in contexts.values()}
-    name = architectures.pop() if len(architectures) == 1 else None
-    return imbalance(busy, {"view": "distributed", "table": "overlap"}, name)
+    return replace(found, architecture=architectures.pop() if len(architectures) == 1 else None)
 
 
 def compute_ns(context: Context) -> dict[int, float]:

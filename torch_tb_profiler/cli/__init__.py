@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
+from torch_tb_profiler.loading.early import start_helpers
+from torch_tb_profiler.loading.resources import usable_cores
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,7 +51,9 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _run(command: str, arguments: object) -> int:
+def _run(command: str, arguments: Namespace) -> int:
+    if command == "report":
+        start_helpers(arguments.paths, arguments.workers or usable_cores())
     module = import_module(f"torch_tb_profiler.cli.{command}_command")
     code: int = module.run(arguments)
     return code

@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as StillRunningError
 from functools import lru_cache
 from pathlib import Path
 
+from torch_tb_profiler.loading.early import LARGE_BYTES, MOST_HELPERS, helper_executor
 from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.ingest import (
@@ -28,7 +29,7 @@ from torch_tb_profiler.loading.ingest import (
 )
 from torch_tb_profiler.loading.measure import MemoryBudget, text_bytes
 from torch_tb_profiler.loading.opening import Progress, cached_trace, open_file
-from torch_tb_profiler.loading.pieces import AHEAD, read_with
+from torch_tb_profiler.loading.pieces import read_with
 from torch_tb_profiler.loading.resources import usable_cores
 from torch_tb_profiler.loading.signals import Signals
 from torch_tb_profiler.loading.summaries import load_summary, save_summary
@@ -41,14 +42,8 @@ from torch_tb_profiler.trace.model import Trace
 MOST_WORKERS = 16
 """More processes would wait for the disk and for whoever hands their tables on."""
 
-MOST_HELPERS = 3
-"""One thread cuts and joins the pieces; it cannot keep more helpers busy."""
-
 SMALL_BYTES = 32 << 20
 """Text that one core reads while a process starts and hands over its tables."""
-
-LARGE_BYTES = 64 << 20
-"""Text from which reading in pieces pays."""
 
 POLL_S = 0.05
 
@@ -68,7 +63,7 @@ class Parser:
         self._own_turn = threading.Semaphore(1 if takes_part else 0)
         self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
         self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
-        self._pieces = LocalExecutor(max(1, self._helpers), ahead=AHEAD)
+        self._pieces = helper_executor(self._helpers)
         self._budget = MemoryBudget()
         self._lock = threading.Lock()
         self._waiting_bytes = 0

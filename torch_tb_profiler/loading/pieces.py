@@ -11,9 +11,7 @@ from torch_tb_profiler.importers.kineto.batch import Batch
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 from torch_tb_profiler.importers.kineto.pieces import Piece
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_piece
-
-AHEAD = 2
-"""Pieces given to a worker at once: one is read while the next travels."""
+from torch_tb_profiler.loading.early import AHEAD
 
 WINDOW = 32
 """Pieces that may be read before their turn: covers the start of the workers, and bounds memory."""
