@@ -60,17 +60,27 @@ export interface Paints {
   readonly search: string | null;
 }
 
+/** More than there are category codes (a byte). */
+const CATEGORIES = 256;
+const GREY: Rgb = [128, 128, 128];
+
 /** Fills in the colours; counts the batch's version up. */
 export function paintTile(tile: TrackTile, paints: Paints): void {
   const { boxes, batch } = tile;
   const { palette, mode, categories, search } = paints;
   const base = categories.map(({ key }) => categoryColor(key, palette));
-  const byName = new Map<string, Rgb>();
+  const known = new Map<number, Rgb>();
   for (let box = 0; box < boxes.count; box++) {
     const category = boxes.category[box] ?? 0;
     const row = boxes.name[box] ?? NO_NAME;
-    const name = row === NO_NAME ? null : (tile.names[row] ?? null);
-    const color = boxColor(category, name, base[category] ?? [128, 128, 128], palette, mode, byName);
+    // Few names and categories, many boxes: each pair is worked out once.
+    const pair = row * CATEGORIES + category;
+    let color = known.get(pair);
+    if (color === undefined) {
+      const name = row === NO_NAME ? null : (tile.names[row] ?? null);
+      color = boxColor(name, base[category] ?? GREY, palette, mode);
+      known.set(pair, color);
+    }
     batch.paints.set(color, box * 4);
     batch.paints[box * 4 + 3] = busyByte(boxes, box);
   }
@@ -85,15 +95,9 @@ function busyByte({ slices, busy }: Boxes, box: number): number {
   return Math.min(254, Math.max(20, Math.round((busy[box] ?? 1) * 255)));
 }
 
-function boxColor(category: number, name: string | null, base: Rgb, palette: Palette, mode: ColorMode, known: Map<string, Rgb>): Rgb {
+function boxColor(name: string | null, base: Rgb, palette: Palette, mode: ColorMode): Rgb {
   if (name === null) return base;
-  const key = `${category} ${name}`;
-  let color = known.get(key);
-  if (color === undefined) {
-    color = mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
-    known.set(key, color);
-  }
-  return color;
+  return mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
 }
 
 function marksOf(tile: TrackTile, search: string): Uint8Array {
