@@ -275,7 +275,8 @@ def test_tensor_core_share_counts_all_kernels_and_says_what_is_unknown() -> None
     )
     assert fact(view, "tensor_core_time_pct", "GPU 0").value == pytest.approx(60)
     [note] = [note for note in view.notes if note.code == "tensor_core_use_unknown"]
-    assert note.evidence == {"gpu": 0, "unknown_us": 5.0}
+    columns = ["tensor_core_time_pct"]
+    assert note.evidence == {"gpu": 0, "unknown_us": 5.0, "columns": columns}
     assert "between 60.0 % and 80.0 %" in note.text
 
 

@@ -15,7 +15,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.environment import environment_facts
 from torch_tb_profiler.views.intervals import total_within
 from torch_tb_profiler.views.overview_gpus import GPUS, gpu_facts, gpu_notes, gpu_table
-from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
 from torch_tb_profiler.views.roles import TIMED_ROLES, Role, exclusive_intervals
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection
@@ -198,7 +198,7 @@ def _left_out_note(names: list[str]) -> Note:
         severity="info",
         text=f"Left out of tables and averages: step {listed}. The recording ended before the "
         "device work of these last steps was complete. Select them to see what there is.",
-        evidence={"steps": names},
+        evidence={"steps": names, "columns": list(ISSUE_COLUMNS["step_left_out"])},
     )
 
 

@@ -23,7 +23,7 @@ export function App() {
   const target = useMemo(() => (known === null ? null : resolveTarget(known, params)), [known, params]);
   const failed = target?.span.state === "failed";
   const views = useResource<Views>(target === null || failed ? null : apiUrl("views", traceQuery(target)));
-  const list = useMemo(() => withTimeline(viewList(views), views.state !== "pending"), [views]);
+  const list = useMemo(() => withTimeline(viewList(views), isKnown(views)), [views]);
   const name = params["view"] ?? FIRST_VIEW;
   const info = list.find((view) => view.name === name) ?? null;
   useFreshAnswers(target);
@@ -33,11 +33,18 @@ export function App() {
       <TopBar runs={known} target={target} view={info} views={list} />
       {target === null || failed ? <nav className="rail" aria-label="Views" /> : <Rail views={list} current={name} />}
       <main className="main">
-        <Content runs={runs} target={target} views={views} info={info} name={name} />
+        <Content runs={runs} target={target} views={views} list={list} info={info} name={name} />
       </main>
     </div>
   );
 }
+
+function isKnown(views: Resource<Views>): boolean {
+  return views.state === "ready" || (views.state === "loading" && views.last !== null);
+}
+
+/** Of one trace; the timeline follows these in the rail. */
+const PER_TRACE: ReadonlySet<string> = new Set(["overview", "operators", "kernels", "memory", "modules"]);
 
 /** While the trace is read the views are named already, but nothing is known of them. */
 function viewList(views: Resource<Views>): readonly ViewInfo[] {
@@ -48,7 +55,7 @@ function viewList(views: Resource<Views>): readonly ViewInfo[] {
     name,
     title: view.title,
     help: "",
-    scope: "trace",
+    scope: PER_TRACE.has(name) ? "trace" : "run",
     available: false,
     reason,
     group_bys: [],
@@ -65,11 +72,12 @@ interface ContentProps {
   readonly runs: Resource<Runs>;
   readonly target: Target | null;
   readonly views: Resource<Views>;
+  readonly list: readonly ViewInfo[];
   readonly info: ViewInfo | null;
   readonly name: string;
 }
 
-function Content({ runs, target, views, info, name }: ContentProps) {
+function Content({ runs, target, views, list, info, name }: ContentProps) {
   if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
   if (runs.state !== "ready") return <p className="soft">Asking the server which runs there are …</p>;
   if (target === null) {
@@ -98,5 +106,5 @@ function Content({ runs, target, views, info, name }: ContentProps) {
     const failure = { code: "missing", message: info.reason ?? "Nothing to show.", hint: "" };
     return <FailureCard title={`${info.title}: nothing to show for this trace`} failure={failure} />;
   }
-  return renderPage({ info, target, runs: runs.data });
+  return renderPage({ info, target, runs: runs.data, views: list });
 }

@@ -51,11 +51,16 @@ export function selectionTitle(params: Params): string {
   return `Every view shows only this part of the trace.${time}`;
 }
 
+/** A whole or decimal number, as trace files write `ts`. */
+const MICROSECONDS = String.raw`\s*-?\d+(\.\d+)?\s*`;
+
 function SelectionForm({ params, onDone }: { readonly params: Params; readonly onDone: () => void }) {
   const [steps, setSteps] = useState(params["steps"] ?? "");
+  const [start, setStart] = useState(params["start_us"] ?? "");
+  const [end, setEnd] = useState(params["end_us"] ?? "");
   const apply = (event: SyntheticEvent) => {
     event.preventDefault();
-    navigate({ steps: steps.trim() });
+    navigate({ steps: steps.trim(), start_us: start.trim(), end_us: end.trim() });
     onDone();
   };
   return (
@@ -64,7 +69,15 @@ function SelectionForm({ params, onDone }: { readonly params: Params; readonly o
         Steps
         <input className="field" autoFocus placeholder="5 or 5:8 or 3,5:8" value={steps} onChange={({ target }) => setSteps(target.value)} />
       </label>
-      <p className="soft">Or drag over a chart of steps or of time, then “Use this range as selection”.</p>
+      <label>
+        From, µs
+        <input className="field" inputMode="decimal" pattern={MICROSECONDS} placeholder="the beginning" value={start} onChange={({ target }) => setStart(target.value)} />
+      </label>
+      <label>
+        To, µs
+        <input className="field" inputMode="decimal" pattern={MICROSECONDS} placeholder="the end" value={end} onChange={({ target }) => setEnd(target.value)} />
+      </label>
+      <p className="soft">Times as in the trace file (ts). Or drag over a chart of steps or of time, then “Use this range as selection”.</p>
       <button type="submit" className="button">
         Use as selection
       </button>

@@ -2,7 +2,7 @@
 import { useState } from "react";
 
 import type { Runs, ViewInfo } from "../api/types";
-import { navigate, useParams } from "../state/urlStore";
+import { goToView, navigate, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
 import { HelpDialog } from "./HelpDialog";
 import { MoonIcon, SunIcon } from "./icons";
@@ -25,7 +25,7 @@ export function TopBar({ runs, target, view, views }: Props) {
   return (
     <div className="topbar" role="banner">
       <span className="brand">PyTorch Profiler</span>
-      {runs !== null && target !== null && <Pickers runs={runs} target={target} allWorkers={view?.scope === "run"} />}
+      {runs !== null && target !== null && <Pickers runs={runs} target={target} view={view} views={views} />}
       {target !== null && <SelectionControl />}
       <span className="spacer" />
       {target !== null && <TraceMenu target={target} />}
@@ -50,15 +50,14 @@ export function TopBar({ runs, target, view, views }: Props) {
 interface PickersProps {
   readonly runs: Runs;
   readonly target: Target;
-  readonly allWorkers: boolean;
+  readonly view: ViewInfo | null;
+  readonly views: readonly ViewInfo[];
 }
 
 const NO_SELECTION = { steps: null, start_us: null, end_us: null };
 
-function Pickers({ runs, target, allWorkers }: PickersProps) {
-  const params = useParams();
+function Pickers({ runs, target, view, views }: PickersProps) {
   const { run, worker, span } = target;
-  // Steps mean the same on another worker of the run; another run or span has its own.
   return (
     <div className="picker">
       <Picker
@@ -67,16 +66,7 @@ function Pickers({ runs, target, allWorkers }: PickersProps) {
         value={run.name}
         onPick={(name) => navigate({ run: name, worker: null, span: null, ...NO_SELECTION })}
       />
-      {allWorkers && run.workers.length > 1 ? (
-        <span className="soft">▸ all {run.workers.length} workers</span>
-      ) : (
-        <Picker
-          label="Worker"
-          names={run.workers.map((each) => each.name)}
-          value={worker.name}
-          onPick={(name) => navigate({ run: run.name, worker: name, span: params["span"], start_us: null, end_us: null })}
-        />
-      )}
+      <WorkerPicker target={target} view={view} views={views} />
       <Picker
         label="Span"
         names={worker.spans.map((each) => each.name)}
@@ -84,6 +74,41 @@ function Pickers({ runs, target, allWorkers }: PickersProps) {
         onPick={(name) => navigate({ run: run.name, worker: worker.name, span: name, ...NO_SELECTION })}
       />
     </div>
+  );
+}
+
+type WorkerPickerProps = Omit<PickersProps, "runs">;
+
+/** Names of workers come from file names, which hold no slash. */
+const ALL_WORKERS = "/all";
+
+/** One worker, or all of them where a view of the whole run has something to show. */
+function WorkerPicker({ target, view, views }: WorkerPickerProps) {
+  const params = useParams();
+  const { run, worker } = target;
+  if (run.workers.length < 2) return null;
+  const together = views.find((each) => each.scope === "run" && each.available);
+  const all = view?.scope === "run";
+  const pick = (name: string) => {
+    if (name === ALL_WORKERS) {
+      if (together !== undefined) goToView(together.name);
+      return;
+    }
+    // Steps mean the same on another worker of the run; another run or span has its own.
+    navigate({ run: run.name, worker: name, span: params["span"], start_us: null, end_us: null, ...(all ? { view: "overview" } : {}) });
+  };
+  return (
+    <>
+      <span className="faint">▸</span>
+      <select className="field" aria-label="Worker" title={all ? "All workers" : `Worker: ${worker.name}`} value={all ? ALL_WORKERS : worker.name} onChange={({ target: { value } }) => pick(value)}>
+        {(all || together !== undefined) && <option value={ALL_WORKERS}>All {run.workers.length} workers</option>}
+        {run.workers.map(({ name }) => (
+          <option key={name} value={name}>
+            {name === "" ? "(no name)" : name}
+          </option>
+        ))}
+      </select>
+    </>
   );
 }
 

@@ -3,10 +3,14 @@ import { apiUrl } from "../api/client";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { Popover } from "./Popover";
+import { selectionText } from "./SelectionControl";
+
+const PERFETTO = "https://ui.perfetto.dev";
 
 export function TraceMenu({ target }: { readonly target: Target }) {
   const params = useParams();
   const trace = traceQuery(target);
+  const selection = selectionText(params);
   return (
     <Popover label="Trace ▾" title="Download the trace, or the selection for Perfetto">
       {(close) => (
@@ -15,14 +19,21 @@ export function TraceMenu({ target }: { readonly target: Target }) {
             Download the trace file
           </a>
           <a className="button" href={apiUrl("perfetto", { ...trace, ...selectionQuery(params) })} download onClick={close}>
-            Download the selection for Perfetto
+            Save {selection === null ? "the whole trace" : lowerFirst(selection)} for Perfetto
+          </a>
+          <a className="button" href={PERFETTO} target="_blank" rel="noreferrer">
+            Open ui.perfetto.dev ↗
           </a>
           <small className="soft">
-            Perfetto (ui.perfetto.dev) and chrome://tracing open it: cut to the selection, with counters of GPU utilization and
-            estimated SM efficiency. Nothing is sent anywhere.
+            Save the file, then drag it onto Perfetto’s page (chrome://tracing takes it too). It is cut to the selection and has
+            counters of GPU utilization and estimated SM efficiency. Nothing is sent anywhere; Perfetto reads it in your browser.
           </small>
         </div>
       )}
     </Popover>
   );
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

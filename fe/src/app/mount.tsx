@@ -9,6 +9,7 @@ import "./theme.css";
 import "./app.css";
 import "../table/table.css";
 import "../pages/pages.css";
+import "./print.css";
 
 export function mount(apiBase: URL): void {
   setApiBase(apiBase);

@@ -1,5 +1,8 @@
 /** Light or dark: as chosen here once, else as TensorBoard shows itself, else as the system says. */
 import { useSyncExternalStore } from "react";
+import { flushSync } from "react-dom";
+
+import { onPrinting } from "./printing";
 
 export type Theme = "light" | "dark";
 
@@ -7,6 +10,7 @@ const STORAGE_KEY = "torch-tb-profiler.theme";
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 let chosen: Theme | null = readChosen();
+let printing = false;
 
 function readChosen(): Theme | null {
   try {
@@ -27,6 +31,7 @@ function hostBody(): HTMLElement | null {
 }
 
 export function theme(): Theme {
+  if (printing) return "light"; // paper is white
   if (chosen !== null) return chosen;
   const host = hostBody();
   const dark = host === null ? systemDark.matches : host.classList.contains("dark-mode");
@@ -41,6 +46,11 @@ function apply(): void {
 export function startTheme(): void {
   apply();
   systemDark.addEventListener("change", apply);
+  onPrinting((now) => {
+    printing = now;
+    // Charts have to be drawn anew before the browser takes its picture of the page.
+    flushSync(apply);
+  });
   const host = hostBody();
   if (host !== null) new MutationObserver(apply).observe(host, { attributeFilter: ["class"] });
 }

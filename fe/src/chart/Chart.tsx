@@ -2,14 +2,14 @@
 import type { ECharts, EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
-import { Popover } from "../app/Popover";
 import { useTheme } from "../app/theme";
 import { deepEqual } from "../lib/deepEqual";
-import { saveFile, saveUrl } from "../lib/download";
+import { saveUrl } from "../lib/download";
 import { chartColors } from "./colors";
 import { chartCsv } from "./csv";
 import { Legend } from "./Legend";
 import { chartOptions, zoomable } from "./options";
+import { SaveMenu } from "./SaveMenu";
 import { isCurve, type ChartData, type ChartRange } from "./types";
 
 interface Props {
@@ -86,32 +86,13 @@ export function Chart({ title, help, chart: given, fileName, height, onSelect, o
             Reset zoom
           </button>
         )}
-        <Popover label="Save" title="Save the picture or its data" className="button no-print">
-          {(close) => (
-            <div className="menu">
-              <button
-                type="button"
-                className="button"
-                onClick={() => {
-                  if (instance !== null) savePicture(instance, fileName);
-                  close();
-                }}
-              >
-                Picture as PNG
-              </button>
-              <button
-                type="button"
-                className="button"
-                onClick={() => {
-                  saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", chartCsv(chart));
-                  close();
-                }}
-              >
-                Data as CSV
-              </button>
-            </div>
-          )}
-        </Popover>
+        <SaveMenu
+          fileName={fileName}
+          savePicture={() => {
+            if (instance !== null) savePicture(instance, fileName);
+          }}
+          csv={() => chartCsv(chart)}
+        />
       </header>
       {chart.lines.length > 1 && <Legend chart={chart} hidden={hidden} onChange={setHidden} />}
       <div ref={element} style={{ height }} role="img" aria-label={`Chart: ${title}`} />

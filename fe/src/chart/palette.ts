@@ -14,7 +14,10 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   computation: "--cat-kernel",
   overlap: "--cat-cpu-exec",
   transfer: "--cat-communication",
-  wait: "--cat-dataloader",
+  // Nothing is done meanwhile.
+  wait: "--cat-other",
+  baseline: "--mark-weak",
+  candidate: "--mark-strong",
 };
 
 const ORDER = [
@@ -40,9 +43,4 @@ export function categoryKey(name: string): string {
 /** The CSS variable of a name; `index` decides for names that are no category. */
 export function colorVariable(name: string, index = 0): string {
   return CATEGORY_VARIABLES[categoryKey(name)] ?? ORDER[index % ORDER.length] ?? "--cat-other";
-}
-
-/** For style attributes: `var(--cat-kernel)`. */
-export function cssColor(name: string, index = 0): string {
-  return `var(${colorVariable(name, index)})`;
 }

@@ -17,29 +17,18 @@ interface Props {
 
 export function BaselinePicker({ choices, baseline, target, onSwap }: Props) {
   const params = useParams();
-  const place = choices.indexOf(baseline);
+  const candidate = choices.find(
+    ({ run, worker, span }) => run === target.run.name && worker === target.worker.name && span === target.span.name,
+  );
   return (
     <section className="card" aria-label="Compared traces">
       <div className="body compare-pick">
-        <label>
-          <span>Baseline</span>
-          <select
-            className="field"
-            aria-label="Baseline"
-            value={place}
-            onChange={({ target: { value } }) => {
-              const next = choices[Number(value)];
-              if (next === undefined) return;
-              navigate({ baseline_run: next.run, baseline_worker: next.worker, baseline_span: next.span, baseline_steps: null });
-            }}
-          >
-            {choices.map((choice, index) => (
-              <option key={index} value={index}>
-                {choiceTitle(choice, choices)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TracePicker
+          label="Baseline"
+          choices={choices}
+          chosen={baseline}
+          onPick={({ run, worker, span }) => navigate({ baseline_run: run, baseline_worker: worker, baseline_span: span, baseline_steps: null })}
+        />
         <label>
           <span>Its steps</span>
           <input
@@ -54,15 +43,56 @@ export function BaselinePicker({ choices, baseline, target, onSwap }: Props) {
             }}
           />
         </label>
-        <span className="soft">
-          → candidate: {choiceTitle({ run: target.run.name, worker: target.worker.name, span: target.span.name }, choices)}
-        </span>
+        <span className="soft">→</span>
+        <TracePicker
+          label="Candidate"
+          choices={choices}
+          chosen={candidate}
+          onPick={({ run, worker, span }) =>
+            navigate({ run, worker, span, steps: null, start_us: null, end_us: null, ...asBaseline(baseline) })
+          }
+        />
         <button type="button" className="button" onClick={onSwap}>
           Swap
         </button>
       </div>
     </section>
   );
+}
+
+interface TracePickerProps {
+  readonly label: string;
+  readonly choices: readonly Baseline[];
+  readonly chosen: Baseline | undefined;
+  readonly onPick: (choice: Baseline) => void;
+}
+
+function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select
+        className="field"
+        aria-label={label}
+        value={chosen === undefined ? "" : choices.indexOf(chosen)}
+        onChange={({ target: { value } }) => {
+          const next = choices[Number(value)];
+          if (next !== undefined) onPick(next);
+        }}
+      >
+        {choices.map((choice, index) => (
+          <option key={index} value={index}>
+            {choiceTitle(choice, choices)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Written out, so that another candidate does not bring another default baseline. */
+function asBaseline({ run, worker, span }: Baseline) {
+  return { baseline_run: run, baseline_worker: worker, baseline_span: span };
 }
 
 /** As much of run, worker and span as tells the traces apart. */

@@ -1,7 +1,7 @@
 /** Two traces side by side: what changed, by how much, and whether it is more than chance. */
 import { useMemo } from "react";
 
-import type { Table } from "../api/types";
+import type { Fact, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { adjust, navigate, useParams } from "../state/urlStore";
@@ -53,7 +53,7 @@ export function ComparePage(props: PageProps) {
         return (
           <>
             <BaselinePicker choices={choices} baseline={baseline} target={props.target} onSwap={swap} />
-            <BigFacts facts={view.facts.filter((fact) => fact.unit !== null || typeof fact.value === "string").slice(0, 8)} />
+            <BigFacts facts={answerFirst(view.facts)} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             {average !== undefined && (
               <Chart title={average.title} help={average.help} chart={averageChart(average)} fileName={fileName("average_step")} height={280} />
@@ -102,6 +102,19 @@ function chosenBaseline(choices: readonly Baseline[], params: Params, target: Ta
     (each, index) => index !== here && each.run === target.run.name && each.worker === target.worker.name,
   );
   return sameWorker ?? choices[here - 1] ?? choices[here + 1] ?? choices[here] ?? null;
+}
+
+/** Whether it is slower and how sure that is; then where; the steps last. */
+const ANSWER = ["delta_total_us", "confidence_total_pct", "largest_change"];
+const LAST = ["baseline_steps", "candidate_steps"];
+const MOST_FACTS = 8;
+
+export function answerFirst(facts: readonly Fact[]): Fact[] {
+  const shown = facts.filter((fact) => fact.unit !== null || typeof fact.value === "string");
+  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.filter((fact) => fact.key === key));
+  const changes = shown.filter(({ key }) => !ANSWER.includes(key) && !LAST.includes(key));
+  const room = MOST_FACTS - named(ANSWER).length - named(LAST).length;
+  return [...named(ANSWER), ...changes.slice(0, room), ...named(LAST)];
 }
 
 /** Columns that few look at first: bounds of intervals, calls, and both sides of every category. */

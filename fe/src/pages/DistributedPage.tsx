@@ -37,7 +37,7 @@ export function DistributedPage(props: PageProps) {
         );
         return (
           <>
-            <BigFacts facts={view.facts} />
+            <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             <div className="chart-row even">
               {overlap !== undefined && (

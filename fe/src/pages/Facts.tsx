@@ -1,10 +1,12 @@
 /** Single numbers with their meaning. */
-import type { Fact } from "../api/types";
+import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue } from "../lib/format";
+import { NoteMark, notedKeys } from "../app/noteMarks";
 
 /** The few that come first, large. */
-export function BigFacts({ facts }: { readonly facts: readonly Fact[] }) {
+export function BigFacts({ facts, notes }: { readonly facts: readonly Fact[]; readonly notes: readonly Note[] }) {
   if (facts.length === 0) return null;
+  const noted = notedKeys(notes);
   return (
     <div className="big-facts">
       {facts.map((fact) => (
@@ -12,11 +14,18 @@ export function BigFacts({ facts }: { readonly facts: readonly Fact[] }) {
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
             {factValue(fact)}
           </b>
-          <small>{scopedTitle(fact)}</small>
+          <small>
+            {scopedTitle(fact)}
+            <Mark note={noted.get(fact.key)} about={fact.title} />
+          </small>
         </div>
       ))}
     </div>
   );
+}
+
+function Mark({ note, about }: { readonly note: Note | undefined; readonly about: string }) {
+  return note === undefined ? null : <NoteMark note={note} about={about} />;
 }
 
 export function FactList({ facts, title }: { readonly facts: readonly Fact[]; readonly title: string }) {

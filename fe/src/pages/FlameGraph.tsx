@@ -2,8 +2,11 @@
 import { useMemo, useState } from "react";
 
 import type { Table } from "../api/types";
+import { savePicture, type Picture } from "../chart/picture";
+import { SaveMenu } from "../chart/SaveMenu";
 import { formatNumber, formatValue } from "../lib/format";
-import { flameBoxes, type FlameNode } from "../lib/flame";
+import { toCsv } from "../lib/csv";
+import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
 import { cellOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
 
@@ -11,9 +14,10 @@ type Side = "device" | "host";
 
 const ROW_PX = 20;
 /** Light enough for dark text in both themes; neighbours differ. */
+const DARK_TEXT = "#10151b";
 const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"];
 
-export function FlameGraph({ table }: { readonly table: Table }) {
+export function FlameGraph({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
   const sides = useMemo(() => (["device", "host"] as const).filter((side) => hasTime(table, side)), [table]);
   const [chosen, setChosen] = useState<Side | null>(null);
   const [focus, setFocus] = useState<string | null>(null);
@@ -35,6 +39,7 @@ export function FlameGraph({ table }: { readonly table: Table }) {
             Show all
           </button>
         )}
+        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, flamePicture(table.title, boxes, depth))} csv={() => toCsv(table.columns, table.rows)} />
       </header>
       <div className="body">
         <div className="flame" style={{ height: depth * ROW_PX + 4 }}>
@@ -47,7 +52,7 @@ export function FlameGraph({ table }: { readonly table: Table }) {
                 left: `${leftPct}%`,
                 width: `calc(${widthPct}% - 1px)`,
                 top: node.depth * ROW_PX,
-                background: FILLS[fillIndex(node.name)],
+                background: fillOf(node.name),
               }}
               title={`${node.id}\n${formatValue(node.width, "us")}, ${formatNumber((100 * node.width) / total, 1)} % of all`}
               onClick={() => setFocus(node.id === focus ? node.parent : node.id)}
@@ -76,10 +81,29 @@ function flameNodes(table: Table, side: Side): FlameNode[] {
   }));
 }
 
+const PICTURE_WIDTH_PX = 1200;
+
+function flamePicture(title: string, boxes: readonly FlameBox[], depth: number): Picture {
+  return {
+    title,
+    width: PICTURE_WIDTH_PX,
+    height: depth * ROW_PX,
+    boxes: boxes.map(({ node, leftPct, widthPct }) => ({
+      x: (leftPct / 100) * PICTURE_WIDTH_PX,
+      y: node.depth * ROW_PX,
+      width: (widthPct / 100) * PICTURE_WIDTH_PX - 1,
+      height: ROW_PX - 1,
+      fill: fillOf(node.name),
+      text: node.name,
+      textColor: DARK_TEXT,
+    })),
+  };
+}
+
 /** Modules of one kind (`Linear_3`, `Linear_7`) share a colour. */
-function fillIndex(name: string): number {
+function fillOf(name: string): string {
   const kind = name.replace(/_\d+$/, "");
   let hash = 0;
   for (const character of kind) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65521;
-  return hash % FILLS.length;
+  return FILLS[hash % FILLS.length] ?? "";
 }

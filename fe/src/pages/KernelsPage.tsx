@@ -1,8 +1,7 @@
 /** Kernels: the largest, how much runs on tensor cores, the table. */
 import type { Row, Table } from "../api/types";
-import { exactValue, formatNumber, withUnit } from "../lib/format";
+import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
-import { scaleFor } from "../lib/units";
 import { adjust, goToView, useParams, viewHref } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { BigFacts } from "./Facts";
@@ -31,7 +30,7 @@ export function KernelsPage(props: PageProps) {
         if (table === undefined) return null;
         return (
           <>
-            <BigFacts facts={view.facts} />
+            <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             <div className="chart-row">
               <TopChart
@@ -42,7 +41,7 @@ export function KernelsPage(props: PageProps) {
                 fileName={fileName("top")}
                 onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
               />
-              <TensorCoreShare table={table} />
+              <TensorCoreShare table={table} fileName={fileName("tensor_cores")} />
             </div>
             <DataTable
               key={view.selection.group_by ?? ""}
@@ -73,9 +72,9 @@ interface Share {
 /** Kernel time by whether the kernel used tensor cores; a kernel no rule knows is neither yes nor no. */
 export function tensorCoreShares(table: Table): Share[] {
   const parts = [
-    { name: "Tensor cores used", filter: "yes", color: "var(--cat-cpu-exec)", value: true },
-    { name: "Not used", filter: "no", color: "var(--cat-dataloader)", value: false },
-    { name: "Not known", filter: "-", color: "var(--cat-other)", value: null },
+    { name: "Tensor cores used", filter: "yes", color: "--mark-strong", value: true },
+    { name: "Not used", filter: "no", color: "--mark-weak", value: false },
+    { name: "Not known", filter: "-", color: "--line-strong", value: null },
   ];
   return parts.map(({ value, ...part }) => ({
     ...part,
@@ -86,40 +85,29 @@ export function tensorCoreShares(table: Table): Share[] {
   }));
 }
 
-function TensorCoreShare({ table }: { readonly table: Table }) {
+function TensorCoreShare({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
   const shares = tensorCoreShares(table);
   const sum = shares.reduce((total, share) => total + share.total, 0);
-  const scale = scaleFor("us", Math.max(...shares.map((share) => share.total)));
   if (!hasColumn(table, "tensor_core_used") || sum === 0) return null;
+  const parts = shares.map(({ name, total, color, filter }): SharePart => ({
+    name,
+    us: total,
+    pct: (100 * total) / sum,
+    color,
+    label: (
+      <button type="button" className="frame-link" title="Show these kernels" onClick={() => adjust({ "kernels.filter": `tensor_core_used=${filter}` })}>
+        {name}
+      </button>
+    ),
+  }));
   return (
-    <section className="card" aria-label="Tensor core share">
-      <header>
-        <h2 title="Kernel time by whether the kernel used tensor cores, over the rows of the table below">Tensor core share of kernel time</h2>
-      </header>
-      <div className="body">
-        <div className="split" aria-hidden="true">
-          {shares.map((share) => (
-            <i key={share.name} style={{ width: `${(100 * share.total) / sum}%`, background: share.color }} />
-          ))}
-        </div>
-        <table className="average">
-          <tbody>
-            {shares.map((share) => (
-              <tr key={share.name}>
-                <th scope="row">
-                  <i className="swatch" style={{ background: share.color }} />
-                  <button type="button" className="frame-link" title="Show these kernels" onClick={() => adjust({ "kernels.filter": `tensor_core_used=${share.filter}` })}>
-                    {share.name}
-                  </button>
-                </th>
-                <td title={exactValue(share.total, "us")}>{withUnit(share.total, scale, "us")}</td>
-                <td>{formatNumber((100 * share.total) / sum, 1)} %</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <ShareCard
+      title="Tensor core share of kernel time"
+      help="Kernel time by whether the kernel used tensor cores, over the rows of the table below"
+      parts={parts}
+      nullReason=""
+      fileName={fileName}
+    />
   );
 }
 

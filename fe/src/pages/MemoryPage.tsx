@@ -25,7 +25,7 @@ export function MemoryPage(props: PageProps) {
         const { view, source, fileName } = context;
         return (
           <>
-            <BigFacts facts={view.facts.filter((fact) => fact.key !== ORIGIN)} />
+            <BigFacts facts={view.facts.filter((fact) => fact.key !== ORIGIN)} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             <Curve context={context} />
             <Composition context={context} />
@@ -130,7 +130,7 @@ function Composition({ context }: { readonly context: ViewContext }) {
         chart={chart}
         fileName={fileName("peak")}
         height={48 + 22 * Math.max(1, top.length)}
-        extra={<Segmented label="By" values={groupings} value={grouping} onPick={setChosen} />}
+        extra={<Segmented label="By" values={groupings} value={grouping} onPick={setChosen} title={(value) => `By ${value}`} />}
       />
       <DataTable
         key={`${device ?? ""} ${grouping}`}

@@ -11,9 +11,9 @@ export function ModulesPage(props: PageProps) {
     <ViewFrame {...props}>
       {({ view, source, fileName }) => (
         <>
-          <BigFacts facts={view.facts} />
+          <BigFacts facts={view.facts} notes={view.notes} />
           <Findings notes={view.notes} always={false} />
-          {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} />}
+          {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} fileName={fileName("flame")} />}
           {Object.entries(view.tables).map(([name, table]) => {
             if (name === "module_flame") return null;
             return (

@@ -29,7 +29,7 @@ export function OperatorsPage(props: PageProps) {
         if (table === undefined) return null;
         return (
           <>
-            <BigFacts facts={view.facts} />
+            <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             <TopChart
               title="operators"
@@ -89,16 +89,18 @@ function OperatorDetail({ context, table, row }: DetailProps) {
       <FullName name={name} />
       {stack !== "" && <StackDetail stack={stack} />}
       <div className="detail-columns">
-        <NestedView
-          context={context}
-          view="kernels"
-          table="kernels"
-          title="Launched kernels"
-          groupBy="name+operator+launch"
-          filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
-          hidden={["operator", "operator_tensor_core_eligible"]}
-          none="It launched no kernel in this selection."
-        />
+        {context.hasView("kernels") && (
+          <NestedView
+            context={context}
+            view="kernels"
+            table="kernels"
+            title="Launched kernels"
+            groupBy="name+operator+launch"
+            filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
+            hidden={["operator", "operator_tensor_core_eligible"]}
+            none="It launched no kernel in this selection."
+          />
+        )}
         {stack === "" && (
           <NestedView
             context={context}

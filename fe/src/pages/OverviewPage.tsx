@@ -1,9 +1,8 @@
 /** Where the time of a step went, and what to change: the answer first. */
 import type { Fact, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
-import { cssColor } from "../chart/palette";
-import { digitsFor, exactValue, formatNumber, formatValue, NO_VALUE } from "../lib/format";
-import { scaleFor } from "../lib/units";
+import { colorVariable } from "../chart/palette";
+import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { BigFacts, FactList } from "./Facts";
@@ -25,10 +24,11 @@ export function OverviewPage(props: PageProps) {
         const { average_step: average, steps, gpus } = view.tables;
         return (
           <>
-            <BigFacts facts={bigFacts(view)} />
-            <Findings notes={view.notes} always />
-            <div className="chart-row">
-              {steps !== undefined && (
+            <BigFacts facts={bigFacts(view)} notes={view.notes} />
+            {steps?.row_count === 0 && <NoSteps />}
+            <Findings notes={view.notes} always={steps?.row_count !== 0} />
+            {steps !== undefined && steps.row_count > 0 && (
+              <div className="chart-row">
                 <Chart
                   title="Step time"
                   help={steps.help}
@@ -37,9 +37,9 @@ export function OverviewPage(props: PageProps) {
                   height={280}
                   onSelect={(range) => navigate({ steps: stepsInRange(steps, range), start_us: null, end_us: null })}
                 />
-              )}
-              {average !== undefined && <AverageStep table={average} facts={view.facts} />}
-            </div>
+                {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
+              </div>
+            )}
             {gpus !== undefined && gpus.row_count > 0 && (
               <DataTable name="overview.gpus" table={gpus} source={source("gpus")} address="gpus" fileName={fileName("gpus")} notes={view.notes} />
             )}
@@ -57,55 +57,53 @@ export function OverviewPage(props: PageProps) {
   );
 }
 
+/** A selection beside the recording must not look like a run in which nothing happened. */
+function NoSteps() {
+  return (
+    <section className="card" role="alert">
+      <div className="body">
+        <p>
+          <b>This selection holds no step.</b> The numbers below are therefore missing, not zero.{" "}
+          <button type="button" className="button" onClick={() => navigate({ steps: null, start_us: null, end_us: null })}>
+            Look at the whole trace
+          </button>
+        </p>
+      </div>
+    </section>
+  );
+}
+
 function bigFacts(view: View): Fact[] {
   const big = view.facts.filter((fact) => BIG.test(fact.key));
   return big.length <= MAX_BIG_FACTS ? big : big.filter((fact) => fact.scope === null);
 }
 
-function AverageStep({ table, facts }: { readonly table: Table; readonly facts: readonly Fact[] }) {
-  const rows = table.rows.map((row) => ({
-    name: textOf(table, row, "category"),
-    duration: numberOf(cellOf(table, row, "duration_us")),
-    share: numberOf(cellOf(table, row, "pct")),
-  }));
-  const most = Math.max(0, ...rows.map((row) => row.duration ?? 0));
-  const scale = scaleFor("us", most);
-  const digits = digitsFor(most / scale.divisor, false);
+interface AverageStepProps {
+  readonly table: Table;
+  readonly facts: readonly Fact[];
+  readonly fileName: string;
+}
+
+function AverageStep({ table, facts, fileName }: AverageStepProps) {
+  const parts = table.rows.map((row): SharePart => {
+    const name = textOf(table, row, "category");
+    return {
+      name,
+      us: numberOf(cellOf(table, row, "duration_us")),
+      pct: numberOf(cellOf(table, row, "pct")),
+      color: colorVariable(name),
+    };
+  });
   const total = facts.find((fact) => fact.key === "average_step_us");
   return (
-    <section className="card" aria-label={table.title}>
-      <header>
-        <h2 title={table.help}>{table.title}</h2>
-      </header>
-      <div className="body">
-        <div className="split" aria-hidden="true">
-          {rows.map((row) => (
-            <i key={row.name} style={{ width: `${row.share ?? 0}%`, background: cssColor(row.name) }} title={row.name} />
-          ))}
-        </div>
-        <table className="average">
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.name}>
-                <th scope="row">
-                  <i className="swatch" style={{ background: cssColor(row.name) }} />
-                  {row.name}
-                </th>
-                <td title={row.duration === null ? (table.null_reasons["duration_us"] ?? "Does not apply here.") : exactValue(row.duration, "us")}>{row.duration === null ? NO_VALUE : `${formatNumber(row.duration / scale.divisor, digits)} ${scale.label}`}</td>
-                <td title={exactValue(row.share, "pct")}>{row.share === null ? NO_VALUE : `${formatNumber(row.share, 1)} %`}</td>
-              </tr>
-            ))}
-            {total !== undefined && (
-              <tr className="total">
-                <th scope="row">Total</th>
-                <td title={exactValue(total.value, total.unit)}>{formatValue(total.value, total.unit)}</td>
-                <td />
-              </tr>
-            )}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <ShareCard
+      title={table.title}
+      help={table.help}
+      parts={parts}
+      totalUs={numberOf(total?.value)}
+      nullReason={table.null_reasons["duration_us"] ?? "Does not apply here."}
+      fileName={fileName}
+    />
   );
 }
 

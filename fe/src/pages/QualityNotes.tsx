@@ -1,6 +1,7 @@
 /** What limits the numbers of a view. */
 import type { Note } from "../api/types";
 import { formatNumber } from "../lib/format";
+import { noteId } from "../app/noteMarks";
 
 /** In the order the server ranks them, warnings before the rest. */
 export function worstFirst(notes: readonly Note[]): Note[] {
@@ -22,7 +23,7 @@ export function QualityNotes({ notes, always }: { readonly notes: readonly Note[
         ) : (
           <ul className="notes">
             {quality.map((note, index) => (
-              <li key={`${note.code} ${index}`} title={note.code}>
+              <li key={`${note.code} ${index}`} id={noteId(note)} tabIndex={-1} title={note.code}>
                 <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
                 <span>
                   {note.text}

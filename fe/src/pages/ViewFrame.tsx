@@ -14,6 +14,8 @@ export interface PageProps {
   readonly info: ViewInfo;
   readonly target: Target;
   readonly runs: Runs;
+  /** All views of the trace, with those that have nothing to show. */
+  readonly views: readonly ViewInfo[];
 }
 
 export interface ViewContext {
@@ -26,6 +28,8 @@ export interface ViewContext {
   readonly source: (table: string) => TableSource;
   /** File name of an export: view, run, worker, span and what is exported. */
   readonly fileName: (part: string) => string;
+  /** Whether another view has something to show for this trace. */
+  readonly hasView: (name: string) => boolean;
 }
 
 interface Props extends Omit<PageProps, "runs"> {
@@ -37,7 +41,7 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, longTable, extra, head, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, extra, head, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -54,6 +58,7 @@ export function ViewFrame({ info, target, longTable, extra, head, children }: Pr
     view,
     query,
     source: (table) => ({ view: info.name, table, query }),
+    hasView: (name) => views.some((each) => each.name === name && each.available),
     fileName: (part) => [info.name, part, target.run.name, target.worker.name, target.span.name].filter((name) => name !== "").join("_"),
   });
   return (
@@ -69,17 +74,21 @@ export function ViewFrame({ info, target, longTable, extra, head, children }: Pr
           {children(context(shown))}
         </div>
       ) : (
-        <Waiting resource={resource} target={target} />
+        <Waiting resource={resource} info={info} target={target} />
       )}
     </div>
   );
 }
 
-function Waiting({ resource, target }: { readonly resource: Resource<View>; readonly target: Target }) {
+/** The trace is fine, but holds nothing for the view. */
+const NOTHING_THERE = "view_unavailable";
+
+function Waiting({ resource, info, target }: { readonly resource: Resource<View>; readonly info: ViewInfo; readonly target: Target }) {
   const patient = usePatience();
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
-    return <FailureCard title="This view cannot be shown" file={target.span.file} failure={resource.failure} />;
+    const title = resource.failure.code === NOTHING_THERE ? `${info.title}: nothing to show for this trace` : "This view cannot be shown";
+    return <FailureCard title={title} file={target.span.file} failure={resource.failure} />;
   }
   return patient ? <p className="soft">Computing this view …</p> : null;
 }

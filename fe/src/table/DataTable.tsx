@@ -2,6 +2,7 @@
 import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
+import { notedKeys } from "../app/noteMarks";
 import { GridBody, type GridItem } from "./GridBody";
 import { columnViews } from "./columnView";
 import { useColumnLayout } from "./columnLayout";
@@ -50,7 +51,7 @@ export function DataTable(props: DataTableProps) {
 
   const searching = state.filter.length > 0 || state.search !== "";
   const items = treeItems(tree, shown.rows, state.open, searching) ?? flatItems(shown.rows, rowId, detail, state.open);
-  const noted = useMemo(() => notedColumns(props.notes ?? []), [props.notes]);
+  const noted = useMemo(() => notedKeys(props.notes ?? []), [props.notes]);
   const label = layout.visible.find((view) => view.column.type === "string")?.column.key ?? null;
   const toggle = (id: string) => {
     const open = new Set(state.open);
@@ -151,15 +152,4 @@ function flatItems(
     const expander = detail === undefined ? null : isOpen ? "open" : "closed";
     return { row, id, depth: 0, expander, detailOpen: isOpen };
   });
-}
-
-/** A note may name the columns it speaks of: `evidence.columns`. */
-function notedColumns(notes: readonly Note[]): ReadonlyMap<string, string> {
-  const noted = new Map<string, string>();
-  for (const note of notes) {
-    const columns = note.evidence["columns"];
-    if (!Array.isArray(columns)) continue;
-    for (const column of columns) noted.set(String(column), note.text);
-  }
-  return noted;
 }

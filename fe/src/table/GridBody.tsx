@@ -1,7 +1,9 @@
 /** Header and rows in one scrolling box; only the rows in sight exist. Arrow keys move, Enter opens, Ctrl+C copies. */
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, useVirtualizer, type Range } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { flushSync } from "react-dom";
 
+import { onPrinting } from "../app/printing";
 import type { Row } from "../api/types";
 import { toTabs } from "../lib/csv";
 import { copyText } from "../lib/download";
@@ -49,12 +51,14 @@ export function GridBody(props: Props) {
   const [active, setActive] = useState<Position | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const lines = drawnLines(items);
+  const printing = usePrinting();
   const virtualizer = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => (lines[index]?.detail === true ? DETAIL_GUESS_PX : ROW_PX),
     getItemKey: (index) => lineKey(items, lines[index]),
     overscan: 12,
+    rangeExtractor: printing ? printedLines : defaultRangeExtractor,
   });
   const drawn = virtualizer.getVirtualItems();
   const lastDrawn = drawn.at(-1)?.index ?? -1;
@@ -88,7 +92,7 @@ export function GridBody(props: Props) {
     >
       <div className="grid-head">{props.head}</div>
       {items.length === 0 && <p className="grid-empty">{props.empty}</p>}
-      <div className="grid-body" style={{ position: "relative", height: virtualizer.getTotalSize(), minWidth: layout.totalWidth }}>
+      <div className="grid-body" style={{ position: "relative", height: printing ? printedPx(drawn) : virtualizer.getTotalSize(), minWidth: layout.totalWidth }}>
         {drawn.map(({ index, start, key }) => {
           const line = lines[index];
           const item = line === undefined ? undefined : items[line.item];
@@ -138,6 +142,25 @@ export function GridBody(props: Props) {
       {menu !== null && <CellMenu place={menu} layout={layout} onClose={() => setMenu(null)} />}
     </div>
   );
+}
+
+/** On paper nobody scrolls: the rows from the first on, as many as one would read. */
+const PRINTED_ROWS = 200;
+
+function printedLines({ count }: Range): number[] {
+  return Array.from({ length: Math.min(count, PRINTED_ROWS) }, (_, index) => index);
+}
+
+/** The height of the rows that are printed. */
+function printedPx(drawn: readonly { readonly end: number }[]): number {
+  return drawn.at(-1)?.end ?? 0;
+}
+
+function usePrinting(): boolean {
+  const [printing, setPrinting] = useState(false);
+  // The rows have to be there when the browser takes its picture of the page.
+  useEffect(() => onPrinting((now) => flushSync(() => setPrinting(now))), []);
+  return printing;
 }
 
 function Twisty({ item, onToggle }: { readonly item: GridItem; readonly onToggle: (id: string) => void }) {

@@ -1,7 +1,9 @@
 /** Titles (sort, resize, help) and the filter of each column. */
 import type { Header } from "@tanstack/react-table";
 
+import type { Note } from "../api/types";
 import type { Clause, SortKey } from "../lib/grammar";
+import { NoteMark } from "../app/noteMarks";
 import { FilterInput } from "./FilterInput";
 import { headerTitle, type ColumnView } from "./columnView";
 import type { TableStateControl } from "./useTableState";
@@ -12,7 +14,7 @@ interface TitlesProps {
   readonly widths: ReadonlyMap<string, number>;
   readonly control: TableStateControl;
   /** Column keys a quality note speaks of. */
-  readonly noted: ReadonlyMap<string, string>;
+  readonly noted: ReadonlyMap<string, Note>;
 }
 
 export function TitleRow({ headers, views, widths, control, noted }: TitlesProps) {
@@ -37,12 +39,11 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
           >
             <button
               type="button"
-              title={note === undefined ? headerTitle(view) : `${headerTitle(view)}\nNote: ${note}`}
+              title={note === undefined ? headerTitle(view) : `${headerTitle(view)}\nNote: ${note.text}`}
               onClick={(event) => control.setSort(nextSort(sort, view, event.shiftKey))}
             >
               <span>
                 {view.column.title}
-                {note !== undefined && <span className="est"> †</span>}
                 {key !== undefined && (place === 0 || chosen) && (
                   <span aria-hidden="true">
                     {key.descending ? " ▾" : " ▴"}
@@ -57,6 +58,7 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
                 </span>
               )}
             </button>
+            {note !== undefined && <NoteMark note={note} about={view.column.title} />}
             <span
               className="resizer no-print"
               aria-hidden="true"

@@ -1,0 +1,40 @@
+/** The menu every chart has: its picture, and its data. */
+import { Popover } from "../app/Popover";
+import { saveFile } from "../lib/download";
+
+interface Props {
+  readonly fileName: string;
+  readonly savePicture: () => void;
+  readonly csv: () => string;
+}
+
+export function SaveMenu({ fileName, savePicture, csv }: Props) {
+  return (
+    <Popover label="Save" title="Save the picture or its data" className="button no-print">
+      {(close) => (
+        <div className="menu">
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              savePicture();
+              close();
+            }}
+          >
+            Picture as PNG
+          </button>
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", csv());
+              close();
+            }}
+          >
+            Data as CSV
+          </button>
+        </div>
+      )}
+    </Popover>
+  );
+}

@@ -1,0 +1,122 @@
+/** Parts of a whole: one bar, and below it each part with its amount and share. */
+import type { ReactNode } from "react";
+
+import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
+import { toCsv } from "../lib/csv";
+import { scaleFor, type Scale } from "../lib/units";
+import { chartColors } from "./colors";
+import { savePicture, type Picture, type PictureBox } from "./picture";
+import { SaveMenu } from "./SaveMenu";
+
+export interface SharePart {
+  readonly name: string;
+  /** Microseconds; null where it cannot be known. */
+  readonly us: number | null;
+  readonly pct: number | null;
+  /** The CSS variable of its colour. */
+  readonly color: string;
+  readonly label?: ReactNode;
+}
+
+interface Props {
+  readonly title: string;
+  readonly help: string;
+  readonly parts: readonly SharePart[];
+  /** Shown below the parts. */
+  readonly totalUs?: number | null;
+  /** Why an amount is null. */
+  readonly nullReason: string;
+  readonly fileName: string;
+}
+
+export function ShareCard({ title, help, parts, totalUs, nullReason, fileName }: Props) {
+  const most = Math.max(0, ...parts.map((part) => part.us ?? 0));
+  const scale = scaleFor("us", most);
+  const text = (us: number | null) => amountText(us, scale, digitsFor(most / scale.divisor, false));
+  const picture = () => savePicture(fileName, sharePicture(title, parts, text));
+  return (
+    <section className="card" aria-label={title}>
+      <header>
+        <h2 title={help}>{title}</h2>
+        <span style={{ flex: 1 }} />
+        <SaveMenu fileName={fileName} savePicture={picture} csv={() => shareCsv(parts)} />
+      </header>
+      <div className="body">
+        <div className="split" aria-hidden="true">
+          {parts.map((part) => (
+            <i key={part.name} style={{ width: `${part.pct ?? 0}%`, background: `var(${part.color})` }} title={part.name} />
+          ))}
+        </div>
+        <table className="average">
+          <tbody>
+            {parts.map((part) => (
+              <tr key={part.name}>
+                <th scope="row">
+                  <i className="swatch" style={{ background: `var(${part.color})` }} />
+                  {part.label ?? part.name}
+                </th>
+                <td title={part.us === null ? nullReason : exactValue(part.us, "us")}>{text(part.us)}</td>
+                <td title={part.pct === null ? nullReason : exactValue(part.pct, "pct")}>{shareText(part.pct)}</td>
+              </tr>
+            ))}
+            {totalUs !== undefined && totalUs !== null && (
+              <tr className="total">
+                <th scope="row">Total</th>
+                <td title={exactValue(totalUs, "us")}>{text(totalUs)}</td>
+                <td />
+              </tr>
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** Nothing is 0, not "0.00"; what is too small for the digits is not nothing. */
+export function amountText(us: number | null, scale: Scale, digits: number): string {
+  if (us === null) return NO_VALUE;
+  if (us === 0) return `0 ${scale.label}`;
+  const shown = us / scale.divisor;
+  const least = 10 ** -digits;
+  return shown < least / 2 ? `<${formatNumber(least, digits)} ${scale.label}` : `${formatNumber(shown, digits)} ${scale.label}`;
+}
+
+function shareText(pct: number | null): string {
+  if (pct === null) return NO_VALUE;
+  if (pct > 0 && pct < 0.05) return "<0.1 %";
+  return pct === 0 ? "0 %" : `${formatNumber(pct, 1)} %`;
+}
+
+function shareCsv(parts: readonly SharePart[]): string {
+  const column = (key: string) => ({ key, title: key, type: "string" as const, unit: null, help: "", estimated: false });
+  return toCsv(["name", "duration_us", "pct"].map(column), parts.map(({ name, us, pct }) => [name, us, pct]));
+}
+
+const PICTURE_WIDTH_PX = 480;
+const BAR_PX = 24;
+const ROW_PX = 22;
+const SWATCH_PX = 10;
+
+function sharePicture(title: string, parts: readonly SharePart[], text: (us: number | null) => string): Picture {
+  const colors = chartColors();
+  const starts = parts.map((_, place) => parts.slice(0, place).reduce((sum, part) => sum + (part.pct ?? 0), 0));
+  const bar = parts.map((part, place): PictureBox => ({
+    x: ((starts[place] ?? 0) / 100) * PICTURE_WIDTH_PX,
+    y: 0,
+    width: ((part.pct ?? 0) / 100) * PICTURE_WIDTH_PX,
+    height: BAR_PX,
+    fill: colors.of(part.color),
+  }));
+  const rows = parts.flatMap((part, place): PictureBox[] => {
+    const y = BAR_PX + 8 + place * ROW_PX;
+    const line = { y, height: ROW_PX, fill: colors.surface };
+    return [
+      { x: 0, y: y + (ROW_PX - SWATCH_PX) / 2, width: SWATCH_PX, height: SWATCH_PX, fill: colors.of(part.color) },
+      { ...line, x: 16, width: 240, text: part.name },
+      { ...line, x: 260, width: 110, text: text(part.us) },
+      { ...line, x: 380, width: 100, text: shareText(part.pct) },
+    ];
+  });
+  return { title, width: PICTURE_WIDTH_PX, height: BAR_PX + 8 + parts.length * ROW_PX, boxes: [...bar, ...rows] };
+}
