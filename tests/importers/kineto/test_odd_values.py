@@ -163,3 +163,22 @@ def test_an_empty_name_is_no_name() -> None:
         codes = columns.tables["slices"]["name_code"].tolist()
         assert [columns.strings[code] for code in codes] == ["(unnamed)"] * count
         assert columns.quality.counts["missing_name"] == count
+
+
+def test_header_values_that_no_column_holds_are_left_out() -> None:
+    info = {"rank": 10**40, "world_size": 2, "pg_config": [{"ranks": [0, 10**40, [], 1]}, 7]}
+    header = {"baseTimeNanoseconds": 10**40, "deviceProperties": {"id": -(10**40)}}
+
+    columns = read_bytes(
+        json.dumps({**header, "distributedInfo": info, "traceEvents": []}).encode()
+    )
+
+    assert columns.header == {
+        "baseTimeNanoseconds": None,
+        "deviceProperties": {"id": None},
+        "distributedInfo": {
+            "rank": None,
+            "world_size": 2,
+            "pg_config": [{"ranks": [0, 1]}],
+        },
+    }

@@ -102,7 +102,9 @@ def _kept(key: str, value: Any) -> Any:
     """What is kept of the value of a key: known parts of the objects that we know."""
     parts = KEPT_PARTS.get("deviceProperties" if key == "computeProperties" else key)
     if parts is None:
-        return value if isinstance(value, (str, int, float)) or key in LISTS_KEPT else None
+        if isinstance(value, list) and key in LISTS_KEPT:
+            return [item for item in value if _is_plain(item)]
+        return value if _is_plain(value) else None
     if isinstance(value, list):
         return [_kept(key, item) for item in value if isinstance(item, dict)]
     if isinstance(value, dict):
@@ -156,3 +158,10 @@ def _salvaged(text: str) -> dict[str, Any]:
             found[key[1]] = parsed.value
         position = parsed.end if parsed is not None else key.end()
     return found
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is text or a number that columns can hold."""
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, (str, float))
