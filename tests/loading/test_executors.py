@@ -75,6 +75,14 @@ def test_a_task_that_waits_can_be_cancelled() -> None:
         executor.submit(tasks.squared, 2)
 
 
+def test_a_process_that_rests_ends_and_the_next_task_has_another() -> None:
+    executor = LocalExecutor(1, ahead=2)
+    first = executor.submit(tasks.process_id).result(10)
+    executor.rest()
+    assert executor.submit(tasks.process_id).result(10) != first
+    executor.shutdown(wait=False)
+
+
 def test_large_arguments_and_results_travel(executor: LocalExecutor) -> None:
     data = os.urandom(5_000_000)
     assert executor.submit(bytes.upper, data).result(10) == data.upper()

@@ -20,7 +20,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from torch_tb_profiler.loading.pipes import widen
 from torch_tb_profiler.loading.worker_main import Task
@@ -36,6 +36,9 @@ _ONE_THREAD = ("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OP
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Item = tuple[Future[Any], Task] | Literal["rest"] | None
+"""A task; or: end your process until the next task; or None: end for good."""
 
 
 class WorkerDiedError(Exception):
@@ -129,7 +132,7 @@ class LocalExecutor(Executor):
         """
         self.workers = workers
         self._ahead = ahead
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], Task] | None] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._feeders: list[_Feeder] = []
         self._lock = threading.Lock()
         self._is_shut = False
@@ -147,6 +150,12 @@ class LocalExecutor(Executor):
                 self._feeders.append(_Feeder(self._tasks, self._ahead))
         return future
 
+    def rest(self) -> None:
+        """Let the processes end when they are done; the next task starts one again."""
+        with self._lock:
+            for _ in self._feeders:
+                self._tasks.put("rest")
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes: with ``wait`` after all tasks, else at once."""
         with self._lock:
@@ -156,7 +165,7 @@ class LocalExecutor(Executor):
             with contextlib.suppress(queue.Empty):
                 while True:
                     item = self._tasks.get_nowait()
-                    if item is not None:
+                    if isinstance(item, tuple):
                         item[0].cancel()
         for _ in feeders:
             self._tasks.put(None)
@@ -167,9 +176,7 @@ class LocalExecutor(Executor):
 class _Feeder:
     """Gives tasks of the common queue to one process, and replaces it when it dies."""
 
-    def __init__(
-        self, tasks: queue.SimpleQueue[tuple[Future[Any], Task] | None], ahead: int
-    ) -> None:
+    def __init__(self, tasks: queue.SimpleQueue[Item], ahead: int) -> None:
         self._tasks = tasks
         self._ahead = ahead
         self._free = threading.Semaphore(ahead)
@@ -187,21 +194,24 @@ class _Feeder:
     def _run(self) -> None:
         while True:
             self._free.acquire()
-            try:
-                item = self._tasks.get(timeout=IDLE_S)
-            except queue.Empty:
+            item = self._next()
+            if not isinstance(item, tuple):
                 self._free.release()
                 self._rest()
+                if item is None:
+                    return
                 continue
-            if item is None:
-                self._free.release()
-                break
             future, task = item
             if future.set_running_or_notify_cancel():
                 self._give(future, task)
             else:
                 self._free.release()
-        self._rest()
+
+    def _next(self) -> Item:
+        try:
+            return self._tasks.get(timeout=IDLE_S)
+        except queue.Empty:
+            return "rest"
 
     def _give(self, future: Future[Any], task: Task) -> None:
         try:

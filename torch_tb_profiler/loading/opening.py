@@ -13,6 +13,7 @@ from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.freeing import give_back
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed
 from torch_tb_profiler.storage.finished import SETTLED_S
@@ -33,6 +34,9 @@ _CUT_OFF = frozenset({"truncated", "gzip_truncated", "empty_file", "no_events", 
 
 ATTEMPTS = 3
 """Readings of a file that changes meanwhile, before we say so."""
+
+LARGE_SLICES = 200_000
+"""From here on it is worth the time to give freed memory back after each stage."""
 
 _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
 """Writes cache entries one after the other, beside whoever looks at the trace already."""
@@ -140,7 +144,14 @@ def _read(
         if error.code != CHANGED:
             raise
         return error
-    return build_trace(columns)
+    is_large = columns.tables["slices"]["start_ns"].size > LARGE_SLICES
+    if is_large:
+        give_back()
+    trace = build_trace(columns)
+    del columns
+    if is_large:
+        give_back()
+    return trace
 
 
 def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:

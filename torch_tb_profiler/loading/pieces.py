@@ -12,6 +12,7 @@ from torch_tb_profiler.importers.kineto.cuts import Cuts
 from torch_tb_profiler.importers.kineto.pieces import Piece
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_piece
 from torch_tb_profiler.loading.early import AHEAD
+from torch_tb_profiler.loading.executors import LocalExecutor
 
 WINDOW = 32
 """Pieces that may be read before their turn: covers the start of the workers, and bounds memory."""
@@ -45,6 +46,8 @@ def read_with(executor: Executor, workers: int) -> PieceReader:
             for _, result in pending:
                 if isinstance(result, Future):
                     result.cancel()
+            if isinstance(executor, LocalExecutor):
+                executor.rest()  # the memory of the helpers is needed for what comes next
 
     return read_pieces
 
