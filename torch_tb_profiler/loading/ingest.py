@@ -22,7 +22,7 @@ from torch_tb_profiler.loading.signals import Signals
 from torch_tb_profiler.loading.summaries import SUMMARY_PART, load_summary, save_summary
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.locations import Location, file_state
+from torch_tb_profiler.storage.locations import FileState, Location, file_state
 from torch_tb_profiler.trace.cache import BrokenCacheError, save_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -140,18 +140,23 @@ def cached_summary(location: Location, cache: CacheFolder | None) -> Path | None
     return cache.find(trace_key(location, file_state(location), SUMMARY_PART))
 
 
-def read_summary(location: Location, cache: CacheFolder | None) -> Trace | None:
-    """The summary of a file from the cache; None when it has to be made.
+def read_summary(
+    location: Location, cache: CacheFolder | None, state: FileState | None = None
+) -> Trace | None:
+    """The summary of a file (in ``state``, if that is known) from the cache; None when it has to
+    be made.
 
     Raises:
         StorageError: the file cannot be read.
     """
-    folder = cached_summary(location, cache)
+    if cache is None:
+        return None
+    key = trace_key(location, state or file_state(location), SUMMARY_PART)
+    folder = cache.find(key)
     try:
         return None if folder is None else load_summary(folder)
     except BrokenCacheError:
-        if cache is not None:
-            cache.discard(trace_key(location, file_state(location), SUMMARY_PART))
+        cache.discard(key)
         return None
 
 

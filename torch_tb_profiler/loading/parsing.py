@@ -89,7 +89,7 @@ class Parser:
         try:
             state = file_state(location)
             if part == "summary":
-                summary = read_summary(location, cache)
+                summary = read_summary(location, cache, state)
                 if summary is not None:
                     return summary
             if cached_trace(location, cache) is not None:
