@@ -129,14 +129,16 @@ def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
         raise RequestError("bad_parameter", str(error)) from error
 
 
-def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
-    """The traces of ``files``, in order.
+def open_traces(
+    catalog: Catalog, files: list[SpanFile], wait_s: float | None, part: Part = "trace"
+) -> list[Trace]:
+    """The traces of ``files`` or their summaries, in order.
 
     Raises:
         NotReadyError: not all are parsed when the time is up.
         OpenError: one of them cannot be read.
     """
-    opened, failed = _opened(catalog, files, wait_s)
+    opened, failed = _opened(catalog, files, wait_s, part)
     if failed:
         raise failed[0][1]
     return [trace for _, trace in opened]

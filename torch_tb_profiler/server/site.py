@@ -11,6 +11,7 @@ from werkzeug.wrappers import Request, Response
 from torch_tb_profiler.loading.answering import open_traces
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.ingest import Part
 from torch_tb_profiler.reports.payloads import Face
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -43,18 +44,18 @@ def opened_trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
     return file, open_traces(site.catalog, [file], WAIT_S)[0]
 
 
-def opened_workers(site: Site, file: SpanFile) -> dict[str, Trace]:
-    """The traces of all workers of the run and span of ``file``, by worker; those that cannot be
-    read are left out.
+def opened_workers(site: Site, file: SpanFile, part: Part = "trace") -> dict[str, Trace]:
+    """The traces (or summaries) of all workers of the run and span of ``file``, by worker; those
+    that cannot be read are left out.
 
     Raises:
         NotReadyError: one is still being read.
     """
     files = site.catalog.workers(file.run, file.span)
     for fellow in files.values():
-        site.catalog.store.request(fellow)
+        site.catalog.store.request(fellow, part)
     opened: dict[str, Trace] = {}
     for worker, fellow in files.items():
         with contextlib.suppress(OpenError):
-            opened[worker] = open_traces(site.catalog, [fellow], WAIT_S)[0]
+            opened[worker] = open_traces(site.catalog, [fellow], WAIT_S, part)[0]
     return opened

@@ -145,7 +145,7 @@ def _flows(site: Site, request: Request) -> Response:
 
 def _clocks(site: Site, request: Request) -> Response:
     file, _ = opened_trace(site, request)
-    clocks = worker_clocks(opened_workers(site, file), file.worker)
+    clocks = worker_clocks(opened_workers(site, file, "summary"), file.worker)
     body = TimelineClocksAnswer(
         schema_version=SCHEMA_VERSION,
         trace=TraceRef(run=file.run, worker=file.worker, span=file.span),
