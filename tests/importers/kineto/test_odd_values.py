@@ -182,3 +182,16 @@ def test_header_values_that_no_column_holds_are_left_out() -> None:
             "pg_config": [{"ranks": [0, 1]}],
         },
     }
+
+
+@pytest.mark.parametrize("odd", ["1e400", "-1E+400", "1e99999999999999999999", "9" * 30])
+def test_numbers_beyond_a_double_beside_exact_times_lose_only_their_event(odd: str) -> None:
+    exact = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1}
+    good = json.dumps({**exact, "ts": 0}).replace('"ts": 0', '"ts": 1700000000000000.125')
+    bad = json.dumps({**exact, "ts": 0}).replace('"ts": 0', f'"ts": {odd}')
+
+    columns = read_bytes(f'{{"traceEvents":[{good},{bad},{good}]}}'.encode())
+
+    assert len(columns.tables["slices"]["start_ns"]) == 2
+    assert set(columns.tables["slices"]["start_ns"] % 1000) == {125}
+    assert columns.quality.counts["event_without_time"] == 1

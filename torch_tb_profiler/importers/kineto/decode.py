@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import re
+from decimal import Decimal, DecimalException
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.structs import Event
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+NUMBER_START = re.compile(rb"-?\d")
 PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
 
 
@@ -64,6 +66,11 @@ def _with_exact_times(event: structs.ExactEvent) -> Event:
 
 def _exact(raw: msgspec.Raw) -> Any:
     text = bytes(raw)
-    if b"." in text and not text.startswith(b'"'):
-        return Decimal(text.decode())
-    return msgspec.json.decode(text) if text else None
+    if not text:
+        return None
+    if NUMBER_START.match(text) and not text.isdigit():
+        try:
+            return Decimal(text.decode())
+        except DecimalException:  # an exponent of twenty digits
+            return None
+    return msgspec.json.decode(text)
