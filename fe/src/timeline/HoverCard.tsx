@@ -1,10 +1,10 @@
 /** What lies under the pointer, in words. */
 import { useEffect, useRef } from "react";
 
-import type { TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import { formatCounter, pointAt } from "./counterDrawing";
 import type { Hover } from "./scene";
+import { partOf } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import { nameOf, NO_ID } from "./tile";
@@ -12,12 +12,11 @@ import { useStage } from "./useStage";
 
 interface Props {
   readonly stage: Stage;
-  readonly tracks: TimelineTracksAnswer;
 }
 
 const OFFSET_PX = 14;
 
-export function HoverCard({ stage, tracks }: Props) {
+export function HoverCard({ stage }: Props) {
   const hover = useStage(stage, ({ hover: under }) => under);
   const card = useRef<HTMLDivElement>(null);
   const place = useRef({ x: 0, y: 0 });
@@ -41,7 +40,8 @@ export function HoverCard({ stage, tracks }: Props) {
   if (hover === null) return null;
   return (
     <div ref={card} className="tl-card" role="status">
-      {hover.box === null ? <CounterText hover={hover} /> : <BoxText stage={stage} tracks={tracks} hover={hover} box={hover.box} />}
+      {stage.stack.parts.length > 1 && <div className="soft">{partOf(stage.stack, hover.row.track.key).worker}</div>}
+      {hover.box === null ? <CounterText hover={hover} /> : <BoxText stage={stage} hover={hover} box={hover.box} />}
     </div>
   );
 }
@@ -70,9 +70,9 @@ interface BoxProps extends Props {
   readonly box: number;
 }
 
-function BoxText({ stage, tracks, hover, box }: BoxProps) {
+function BoxText({ stage, hover, box }: BoxProps) {
   const { boxes } = hover.tile;
-  const category = tracks.categories[boxes.category[box] ?? 0]?.title ?? "";
+  const category = stage.stack.parts[0].tracks.categories[boxes.category[box] ?? 0]?.title ?? "";
   const slices = boxes.slices[box] ?? 1;
   const widthUs = ((boxes.endNs[box] ?? 0) - (boxes.startNs[box] ?? 0)) / 1000;
   if (slices > 1) {
@@ -88,7 +88,7 @@ function BoxText({ stage, tracks, hover, box }: BoxProps) {
   }
   const lanes = hover.row.track.lane_titles;
   const name = nameOf(hover.tile, box) ?? lanes?.[hover.lane] ?? category;
-  const share = shareOfStep(stage, boxes.startNs[box] ?? 0, boxes.endNs[box] ?? 0);
+  const share = shareOfStep(stage, hover.row.track.key, boxes.startNs[box] ?? 0, boxes.endNs[box] ?? 0);
   const overlapFrom = hover.row.track.overlap_from;
   return (
     <>

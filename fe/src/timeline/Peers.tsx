@@ -1,11 +1,12 @@
 /** One collective on every rank, on one clock that is aligned on its end: who comes late lets the others wait. */
 import { exactValue, formatNumber, formatValue } from "../lib/format";
-import { navigate } from "../state/urlStore";
 import type { TimelineFlowsAnswer } from "../generated/schema";
 
 interface Props {
   readonly answer: TimelineFlowsAnswer;
   readonly worker: string;
+  /** To the slice of another rank. */
+  readonly onPeer: (worker: string, id: number) => void;
 }
 
 interface Rank {
@@ -35,7 +36,7 @@ export function peerBars({ slice, flows }: TimelineFlowsAnswer, worker: string):
   return ranks.map((rank) => ({ ...rank, leftPct: (100 * (rank.startNs - first)) / span, widthPct: (100 * rank.durNs) / span }));
 }
 
-export function Peers({ answer, worker }: Props) {
+export function Peers({ answer, worker, onPeer }: Props) {
   const bars = peerBars(answer, worker);
   if (bars.length < 2) return null;
   const untold = answer.flow_count - answer.flows.length;
@@ -47,7 +48,7 @@ export function Peers({ answer, worker }: Props) {
           {bar.isThis ? (
             <strong title={bar.worker}>{bar.worker}</strong>
           ) : (
-            <button type="button" className="frame-link" title={`Open the timeline of ${bar.worker}`} onClick={() => navigate({ worker: bar.worker, slice: String(bar.id), at: null, range: null })}>
+            <button type="button" className="frame-link" title={`To ${bar.worker}`} onClick={() => onPeer(bar.worker, bar.id)}>
               {bar.worker}
             </button>
           )}

@@ -1,5 +1,5 @@
 /** What happened in a range: time by category, the largest names, GPUs, and what the host did while they idled. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { apiUrl, type Query } from "../api/client";
 import { useResource } from "../api/hooks";
@@ -14,6 +14,9 @@ import { PanelFrame } from "./SlicePanel";
 interface Props {
   readonly trace: Query;
   readonly tracks: TimelineTracksAnswer;
+  /** Whose range it is, when there are several. */
+  readonly choice: ReactNode;
+  /** In the worker's own time, as what it is asked to show. */
   readonly range: TimeRange;
   readonly onShow: (range: TimeRange) => void;
   readonly onSelect: () => void;
@@ -21,7 +24,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function RangePanel({ trace, tracks, range, onShow, onSelect, onExport, onClose }: Props) {
+export function RangePanel({ trace, tracks, choice, range, onShow, onSelect, onExport, onClose }: Props) {
   const answer = useResource<TimelineRangeAnswer>(apiUrl("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs }));
   const summary = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   return (
@@ -30,6 +33,7 @@ export function RangePanel({ trace, tracks, range, onShow, onSelect, onExport, o
       onClose={onClose}
       actions={
         <>
+          {choice}
           <button type="button" className="button" title="Every view shows only this range" onClick={onSelect}>
             Use as selection
           </button>

@@ -8,13 +8,15 @@ interface Props {
   readonly field: RefObject<HTMLInputElement | null>;
   readonly text: string;
   readonly answer: TimelineSearchAnswer | null;
+  /** The worker that is searched, when there are several. */
+  readonly worker: string | null;
   readonly onText: (text: string) => void;
   readonly onStep: (direction: 1 | -1) => void;
 }
 
 const TYPING_MS = 250;
 
-export function SearchField({ field, text, answer, onText, onStep }: Props) {
+export function SearchField({ field, text, answer, worker, onText, onStep }: Props) {
   const [typed, setTyped] = useState(text);
   const [asked, setAsked] = useState(text);
   if (asked !== text) {
@@ -54,6 +56,11 @@ export function SearchField({ field, text, answer, onText, onStep }: Props) {
           <span className="soft tl-count" role="status" title={answer === null ? "" : `${formatNumber(answer.name_count)} different names`}>
             {answer === null ? "…" : count === 0 ? "none" : `${formatNumber(Math.max(1, answer.position ?? 1))} of ${formatNumber(count)}`}
           </span>
+          {worker !== null && (
+            <span className="soft tl-searched" title="Hits are counted and walked through in the worker of the selected slice, and highlighted in all">
+              in {worker}
+            </span>
+          )}
           <button type="button" className="button icon" aria-label="Previous hit" title="Previous hit (N)" disabled={count === 0} onClick={() => onStep(-1)}>
             ◂
           </button>

@@ -20,10 +20,11 @@ interface Props {
   /** "12 % of ProfilerStep#5". */
   readonly share: string | null;
   readonly onGo: (id: number) => void;
+  readonly onPeer: (worker: string, id: number) => void;
   readonly onClose: () => void;
 }
 
-export function SlicePanel({ trace, id, flows, share, onGo, onClose }: Props) {
+export function SlicePanel({ trace, id, flows, share, onGo, onPeer, onClose }: Props) {
   const answer = useResource<SliceAnswer>(apiUrl(`slice/${id}`, trace));
   if (answer.state === "failed") {
     return (
@@ -52,7 +53,7 @@ export function SlicePanel({ trace, id, flows, share, onGo, onClose }: Props) {
         <Arguments args={detail.args} />
         <Stack detail={detail} />
         <Links detail={detail} onGo={onGo} />
-        {siblings !== null && <Peers answer={siblings} worker={String(trace["worker"] ?? "")} />}
+        {siblings !== null && <Peers answer={siblings} worker={String(trace["worker"] ?? "")} onPeer={onPeer} />}
       </div>
     </PanelFrame>
   );

@@ -1,10 +1,10 @@
 /** Headers, drawing surface and scroll bar side by side. */
 import { useEffect, useRef, type RefObject } from "react";
 
-import type { TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber } from "../lib/format";
 import { HoverCard } from "./HoverCard";
 import type { Layout } from "./layout";
+import type { Stack } from "./stack";
 import type { Stage } from "./stage";
 import { TrackHeads } from "./TrackHeads";
 import { useStage } from "./useStage";
@@ -13,18 +13,18 @@ interface Props {
   readonly stage: Stage | null;
   readonly stageRef: RefObject<HTMLDivElement | null>;
   readonly headsRef: RefObject<HTMLDivElement | null>;
-  readonly tracks: TimelineTracksAnswer;
+  readonly stack: Stack;
   readonly layout: Layout;
   readonly onFold: (key: string, open: boolean) => void;
 }
 
 const LABEL = "Timeline: w a s d move, arrows walk from slice to slice, question mark lists the keys";
 
-export function StageFrame({ stage, stageRef, headsRef, tracks, layout, onFold }: Props) {
+export function StageFrame({ stage, stageRef, headsRef, stack, layout, onFold }: Props) {
   return (
     <div className="tl-frame">
       <div className="tl-heads">
-        <div className="tl-corner">{formatNumber(tracks.slices)} events</div>
+        <div className="tl-corner">{formatNumber(stack.parts.reduce((sum, { tracks }) => sum + tracks.slices, 0))} events</div>
         <div className="tl-heads-view">
           <div ref={headsRef}>
             <TrackHeads layout={layout} onFold={onFold} />
@@ -32,7 +32,7 @@ export function StageFrame({ stage, stageRef, headsRef, tracks, layout, onFold }
         </div>
       </div>
       <div ref={stageRef} className="tl-stage" tabIndex={0} role="application" aria-label={LABEL}>
-        {stage !== null && <HoverCard stage={stage} tracks={tracks} />}
+        {stage !== null && <HoverCard stage={stage} />}
         {stage !== null && <Busy stage={stage} />}
       </div>
       {stage !== null && <ScrollBar stage={stage} heightPx={layout.heightPx} />}

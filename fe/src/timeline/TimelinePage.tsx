@@ -1,28 +1,45 @@
-/** The timeline of one trace: asks what tracks there are and shows them. */
-import { lazy, Suspense } from "react";
+/** The timeline of one trace, or of several workers of its run: asks what tracks there are and shows them. */
+import { lazy, Suspense, useMemo } from "react";
 
-import { apiUrl } from "../api/client";
+import { apiUrl, type Query } from "../api/client";
 import { useResource } from "../api/hooks";
 import { FailureCard, PendingCard } from "../app/SpanState";
 import type { TimelineTracksAnswer } from "../generated/schema";
 import type { PageProps } from "../pages/ViewFrame";
 import { traceQuery } from "../state/target";
+import { useParams } from "../state/urlStore";
+import { parseStack } from "./link";
+import { MAX_STACKED, stackOf } from "./stack";
+import { useStackedWorkers } from "./useStackedWorkers";
 
 /** Fetched when it is first looked at, while the server lays out the tracks. */
 const importView = () => import("./TimelineView");
 const TimelineView = lazy(async () => ({ default: (await importView()).TimelineView }));
 
 export function TimelinePage({ target }: PageProps) {
-  const trace = traceQuery(target);
+  const traceText = JSON.stringify(traceQuery(target));
+  const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
   const url = apiUrl("timeline/tracks", trace);
-  const tracks = useResource<TimelineTracksAnswer>(url);
-  if (tracks.state === "pending") return <PendingCard span={tracks.span} run={target.run} />;
-  if (tracks.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={tracks.failure} />;
-  const waiting = <p className="soft">Laying out the tracks …</p>;
-  if (tracks.state === "loading") return waiting;
+  const answer = useResource<TimelineTracksAnswer>(url);
+  const tracks = answer.state === "ready" ? answer.data : null;
+
+  const { worker, span } = target;
+  const fellows = target.run.workers.filter(({ name, spans }) => name !== worker.name && spans.some((each) => each.name === span.name)).map(({ name }) => name);
+  const wanted = parseStack(useParams()["stack"]);
+  const names = fellows.filter((name) => wanted.has(name)).slice(0, MAX_STACKED - 1);
+  const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
+  const stack = useMemo(
+    () => (tracks === null || stacked === null ? null : stackOf({ worker: worker.name, query: trace, tracks, offsetNs: 0, collectives: 0 }, stacked.others)),
+    [worker.name, trace, tracks, stacked],
+  );
+
+  if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
+  if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
+  const waiting = <p className="soft">{tracks === null ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
+  if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={url} tracks={tracks.data} target={target} />
+      <TimelineView key={`${url} ${names.join(" ")}`} stack={stack} target={target} fellows={fellows} problems={stacked?.problems ?? []} />
     </Suspense>
   );
 }

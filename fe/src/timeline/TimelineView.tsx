@@ -1,10 +1,9 @@
 /** Stage, toolbar and panels of one trace; what they share stands in the address. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
-import { apiUrl, type Query } from "../api/client";
-import type { TimelineTracksAnswer } from "../generated/schema";
+import { apiUrl } from "../api/client";
 import { saveFile, saveUrl } from "../lib/download";
-import { traceQuery, type Target } from "../state/target";
+import type { Target } from "../state/target";
 import { adjust, navigate } from "../state/urlStore";
 import { pickBox, runCommand, showRange } from "./commands";
 import type { DragMode } from "./gestures";
@@ -16,6 +15,8 @@ import { RangePanel } from "./RangePanel";
 import type { TimeRange } from "./scene";
 import { SearchField } from "./SearchField";
 import { SlicePanel } from "./SlicePanel";
+import { fromPart, inPart, partOf, type Stack, type StackPart } from "./stack";
+import { StackControl } from "./StackControl";
 import type { Stage } from "./stage";
 import { StageFrame } from "./StageFrame";
 import { shareOfStep } from "./stepShare";
@@ -29,18 +30,20 @@ import { useTimelineKeys } from "./useTimelineKeys";
 import "./timeline.css";
 
 interface Props {
-  readonly tracks: TimelineTracksAnswer;
+  readonly stack: Stack;
   readonly target: Target;
+  /** Workers of the run that could be stacked. */
+  readonly fellows: readonly string[];
+  /** What keeps wanted workers from being stacked. */
+  readonly problems: readonly string[];
 }
 
-export function TimelineView({ tracks, target }: Props) {
-  const traceText = JSON.stringify(traceQuery(target));
-  const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
-  const place = usePlace(tracks);
-  const { folding, layout, mode, sliceId, selection, placed } = place;
-  const { stage, stageRef, headsRef } = useMountedStage(tracks, trace);
-  const followed = useFollowedSlice(stage, trace, sliceId, placed);
-  const find = useFind(trace, sliceId, followed.go, placed);
+export function TimelineView({ stack, target, fellows, problems }: Props) {
+  const place = usePlace(stack);
+  const { folding, layout, mode, active, sliceId, selection, placed } = place;
+  const { stage, stageRef, headsRef } = useMountedStage(stack);
+  const followed = useFollowedSlice(stage, stack, active, sliceId, placed);
+  const find = useFind(active, sliceId, followed.go, placed);
   const searchField = useRef<HTMLInputElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("range");
   const [dragged, setDragged] = useState<TimeRange | null>(null);
@@ -49,15 +52,17 @@ export function TimelineView({ tracks, target }: Props) {
 
   useEffect(() => {
     const search = find.text === "" ? null : find.text.toLowerCase();
-    stage?.update({ folding, mode, search, hits: find.hits, selected: followed.slice, flows: followed.flows?.flows ?? [], range, selection });
-  }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.flows, range, selection]);
+    stage?.update({ folding, mode, search, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
+  }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.arrows, range, selection]);
   useTheming(stage);
   useAddressedViewport(stage, place.at, place.range ?? selection);
   useGestures(stage, {
     dragMode: () => dragMode,
-    onRange: (next, done) => {
+    onRange: (next, done, track) => {
       setDragged(done ? null : next);
-      if (done && next.endNs > next.startNs) adjust({ range: formatRange(next), slice: null });
+      if (!done || next.endNs <= next.startNs) return;
+      const { worker } = track === null ? active : partOf(stack, track);
+      adjust({ range: formatRange(next), slice: null, on: worker === stack.parts[0].worker ? null : worker });
     },
     onPick: (hit) => stage !== null && pickBox(stage, hit, followed.pick),
   });
@@ -68,17 +73,19 @@ export function TimelineView({ tracks, target }: Props) {
   };
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
   const onFold = useCallback((key: string, isOpen: boolean) => adjust(foldingPatch(fold(folding, key, isOpen))), [folding]);
-  const onExport = (exported: TimeRange) => exportRange(exported, tracks, target);
+  const onExport = (exported: TimeRange) => exportRange(exported, active, target);
+  const isStacked = stack.parts.length > 1;
 
   return (
     <div className="timeline">
       <Toolbar
         stage={stage}
-        tracks={tracks}
+        stack={stack}
         mode={mode}
         dragMode={dragMode}
         helpOpen={helpOpen}
-        search={<SearchField field={searchField} text={find.text} answer={find.answer} onText={find.setText} onStep={find.step} />}
+        search={<SearchField field={searchField} text={find.text} answer={find.answer} worker={isStacked ? active.worker : null} onText={find.setText} onStep={find.step} />}
+        stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
         onMode={(next) => adjust({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}
         onHelp={setHelpOpen}
@@ -86,47 +93,69 @@ export function TimelineView({ tracks, target }: Props) {
         onPicture={() => stage !== null && void savePicture(stage, target)}
         onExport={() => stage !== null && onExport(stage.viewport)}
       />
-      <StageFrame stage={stage} stageRef={stageRef} headsRef={headsRef} tracks={tracks} layout={layout} onFold={onFold} />
+      {problems.map((problem) => (
+        <p key={problem} className="tl-warns tl-problem" role="status">
+          {problem}
+        </p>
+      ))}
+      <StageFrame stage={stage} stageRef={stageRef} headsRef={headsRef} stack={stack} layout={layout} onFold={onFold} />
       {helpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
-      {dragged === null && <Panel stage={stage} trace={trace} tracks={tracks} place={place} followed={followed} onExport={onExport} />}
+      {dragged === null && <Panel stage={stage} stack={stack} place={place} followed={followed} onExport={onExport} />}
     </div>
   );
 }
 
 interface PanelProps {
   readonly stage: Stage | null;
-  readonly trace: Query;
-  readonly tracks: TimelineTracksAnswer;
+  readonly stack: Stack;
   readonly place: Place;
   readonly followed: FollowedSlice;
   readonly onExport: (range: TimeRange) => void;
 }
 
 /** The selected slice, else the chosen range, else nothing. */
-function Panel({ stage, trace, tracks, place, followed, onExport }: PanelProps) {
-  const { sliceId, range } = place;
+function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
+  const { sliceId, range, active } = place;
   const { slice } = followed;
   if (sliceId !== null) {
-    const share = stage === null || slice === null ? null : shareOfStep(stage, slice.start_ns, slice.start_ns + slice.dur_ns);
-    return <SlicePanel trace={trace} id={sliceId} flows={followed.flows} share={share} onGo={followed.go} onClose={() => adjust({ slice: null })} />;
+    const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
+    const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
+    const onPeer = (worker: string, id: number) => (isStacked(worker) ? followed.go(id, worker) : navigate({ worker, slice: String(id), on: null, at: null, range: null }));
+    return <SlicePanel trace={active.query} id={sliceId} flows={followed.flows} share={share} onGo={followed.go} onPeer={onPeer} onClose={() => adjust({ slice: null })} />;
   }
   if (range === null) return null;
   return (
     <RangePanel
-      trace={trace}
-      tracks={tracks}
-      range={range}
-      onShow={(next) => stage !== null && showRange(stage, next)}
-      onSelect={() => navigate({ steps: null, range: null, ...asSelection(range, tracks.origin_us) })}
+      trace={active.query}
+      tracks={active.tracks}
+      choice={stack.parts.length > 1 && <WorkerChoice stack={stack} active={active} />}
+      range={inPart(active, range)}
+      onShow={(next) => stage !== null && showRange(stage, fromPart(active, next))}
+      onSelect={() => navigate({ steps: null, range: null, ...asSelection(range, stack.originUs) })}
       onExport={() => onExport(range)}
       onClose={() => adjust({ range: null })}
     />
   );
 }
 
-function exportRange({ startNs, endNs }: TimeRange, tracks: TimelineTracksAnswer, target: Target): void {
+/** Whose range is summed up. */
+function WorkerChoice({ stack, active }: { readonly stack: Stack; readonly active: StackPart }) {
+  return (
+    <select className="field" aria-label="Worker that is summed up" value={active.worker} onChange={({ target }) => adjust({ on: target.value === stack.parts[0].worker ? null : target.value })}>
+      {stack.parts.map(({ worker }) => (
+        <option key={worker} value={worker}>
+          {worker}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function exportRange(range: TimeRange, part: StackPart, target: Target): void {
+  const { tracks, query, worker } = part;
+  const { startNs, endNs } = inPart(part, range);
   const inside = { startNs: Math.max(0, Math.floor(startNs)), endNs: Math.min(tracks.end_ns, Math.ceil(endNs)) };
-  saveUrl(`${target.run.name}_${target.worker.name}_range.json`, apiUrl("perfetto", { ...traceQuery(target), ...asSelection(inside, tracks.origin_us) }));
+  saveUrl(`${target.run.name}_${worker}_range.json`, apiUrl("perfetto", { ...query, ...asSelection(inside, tracks.origin_us) }));
 }
 
 async function savePicture(stage: Stage, target: Target): Promise<void> {

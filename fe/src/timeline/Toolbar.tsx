@@ -2,24 +2,26 @@
 import type { ReactNode } from "react";
 
 import { Popover } from "../app/Popover";
-import type { TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineCategoryPayload } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import { Segmented } from "../pages/Segmented";
 import { categoryVariable } from "./paint";
 import type { ColorMode } from "./colors";
 import type { DragMode } from "./gestures";
 import { KEY_HELP } from "./keys";
+import type { Stack } from "./stack";
 import type { Stage } from "./stage";
 import { useStage } from "./useStage";
 import { spanNs } from "./viewport";
 
 interface Props {
   readonly stage: Stage | null;
-  readonly tracks: TimelineTracksAnswer;
+  readonly stack: Stack;
   readonly mode: ColorMode;
   readonly dragMode: DragMode;
   readonly helpOpen: boolean;
   readonly search: ReactNode;
+  readonly stacking: ReactNode;
   readonly onMode: (mode: ColorMode) => void;
   readonly onDragMode: (mode: DragMode) => void;
   readonly onHelp: (open: boolean) => void;
@@ -29,24 +31,26 @@ interface Props {
 }
 
 export function Toolbar(props: Props) {
-  const { stage, tracks, mode, dragMode } = props;
+  const { stage, stack, mode, dragMode } = props;
+  const overlapping = stack.parts.reduce((sum, { tracks }) => sum + tracks.overlapping, 0);
   return (
     <div className="page-head tl-tools">
       <h1>Timeline</h1>
       {stage !== null && <Shown stage={stage} />}
-      {tracks.overlapping > 0 && (
+      {overlapping > 0 && (
         <span className="tl-overlap" title="Slices that overlap others of their track without nesting. None is left out: they have lanes of their own, marked “overlapping”.">
-          {formatNumber(tracks.overlapping)} overlapping
+          {formatNumber(overlapping)} overlapping
         </span>
       )}
       <span style={{ flex: 1 }} />
       {props.search}
+      {props.stacking}
       <Segmented label="What dragging does" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Range" : "Move")} onPick={(value) => props.onDragMode(value as DragMode)} />
       <Popover label="Colours ▾" title="What the colours mean">
         {() => (
           <div className="menu">
             <Segmented label="Colours" values={["category", "name"]} value={mode} title={(value) => (value === "name" ? "By name" : "By category")} onPick={(value) => props.onMode(value as ColorMode)} />
-            <ColorLegend tracks={tracks} />
+            <ColorLegend categories={stack.parts[0].tracks.categories} />
           </div>
         )}
       </Popover>
@@ -84,9 +88,9 @@ function Shown({ stage }: { readonly stage: Stage }) {
   return <span className="soft tl-shown">{text} on screen</span>;
 }
 
-function ColorLegend({ tracks }: { readonly tracks: TimelineTracksAnswer }) {
+function ColorLegend({ categories }: { readonly categories: readonly TimelineCategoryPayload[] }) {
   const byVariable = new Map<string, Set<string>>();
-  for (const { key, title } of tracks.categories) {
+  for (const { key, title } of categories) {
     const variable = categoryVariable(key);
     byVariable.set(variable, (byVariable.get(variable) ?? new Set()).add(title));
   }

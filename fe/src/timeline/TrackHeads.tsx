@@ -22,11 +22,16 @@ export const TrackHeads = memo(function TrackHeads({ layout, onFold }: Props) {
 function GroupHead({ row, onFold }: { readonly row: GroupRow; readonly onFold: Props["onFold"] }) {
   const { group, open } = row;
   return (
-    <div className="tl-head tl-group" style={{ top: row.topPx, height: row.heightPx }}>
+    <div className={`tl-head tl-group${group.parent === undefined ? "" : " tl-inner"}`} style={{ top: row.topPx, height: row.heightPx }}>
       <button type="button" className="tl-fold" aria-expanded={open} title={group.title} onClick={() => onFold(groupKey(group), !open)}>
         <Arrow open={open} />
         <strong>{group.title}</strong>
         {!open && <small className="soft">{formatNumber(row.tracks)} tracks</small>}
+        {group.note !== undefined && (
+          <small className={group.note.warns ? "tl-warns" : "soft"} title={group.note.help}>
+            {group.note.text}
+          </small>
+        )}
       </button>
     </div>
   );

@@ -166,3 +166,14 @@ function stairsOf(head: TimelineHead, array: (name: string) => Numbers, counter:
     last: part("point_last"),
   };
 }
+
+/** The same boxes, moved in time; nothing is copied where there is nothing to move. */
+export function shiftBoxes(boxes: Boxes, shiftNs: number): Boxes {
+  if (shiftNs === 0) return boxes;
+  const moved = (timeNs: number) => timeNs + shiftNs;
+  return { ...boxes, startNs: boxes.startNs.map(moved), endNs: boxes.endNs.map(moved) };
+}
+
+export function shiftStairs(stairs: Stairs, shiftNs: number): Stairs {
+  return shiftNs === 0 ? stairs : { ...stairs, timeNs: stairs.timeNs.map((timeNs) => timeNs + shiftNs) };
+}

@@ -1,4 +1,5 @@
 /** Mouse, touch and wheel on the drawing surface, as movements of the stage and choices of the reader. */
+import { rowAt } from "./layout";
 import { HEAD_PX, MINIMAP_PX, type Hover, type TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { spanNs } from "./viewport";
@@ -8,8 +9,8 @@ export type DragMode = "range" | "pan";
 export interface GestureEvents {
   /** A click on a box, or on nothing. */
   readonly onPick: (hit: Hover | null) => void;
-  /** While and after a range is dragged. */
-  readonly onRange: (range: TimeRange, done: boolean) => void;
+  /** While and after a range is dragged; `track` is the one the drag began on, null on the ruler. */
+  readonly onRange: (range: TimeRange, done: boolean, track: string | null) => void;
   readonly dragMode: () => DragMode;
 }
 
@@ -22,7 +23,7 @@ const PINCH_BELOW = 40;
 const LINE_PX = 18;
 
 type Drag =
-  | { readonly kind: "range"; readonly fromNs: number }
+  | { readonly kind: "range"; readonly fromNs: number; readonly track: string | null }
   | { readonly kind: "pan" }
   | { readonly kind: "minimap" };
 
@@ -112,7 +113,12 @@ function dragFor(event: PointerEvent, { x, y }: Touch, stage: Stage, mode: DragM
   if (y < MINIMAP_PX) return { kind: "minimap" };
   const onRuler = y < HEAD_PX;
   const pans = event.pointerType === "touch" || event.shiftKey || event.button === 1 || mode === "pan";
-  return pans && !onRuler ? { kind: "pan" } : { kind: "range", fromNs: stage.timeAtPx(x) };
+  return pans && !onRuler ? { kind: "pan" } : { kind: "range", fromNs: stage.timeAtPx(x), track: onRuler ? null : trackAt(stage, y) };
+}
+
+function trackAt(stage: Stage, yPx: number): string | null {
+  const row = rowAt(stage.layout, yPx - HEAD_PX + stage.scrollPx);
+  return row?.kind === "track" ? row.track.key : null;
 }
 
 function move(stage: Stage, drag: Drag, before: Touch, now: Touch, events: GestureEvents, done: boolean): void {
@@ -123,7 +129,7 @@ function move(stage: Stage, drag: Drag, before: Touch, now: Touch, events: Gestu
     return;
   }
   const atNs = stage.timeAtPx(Math.min(Math.max(0, now.x), stage.width));
-  events.onRange(rangeBetween(drag.fromNs, atNs, stage.durationNs), done);
+  events.onRange(rangeBetween(drag.fromNs, atNs, stage.durationNs), done, drag.track);
 }
 
 /** Whole nanoseconds inside the trace, in order. */

@@ -1,9 +1,19 @@
 /** Where tracks lie below each other. Pure: tracks and what is collapsed in, pixels out. */
 import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
 
+/** A process, a device, or a stacked worker, which may hold another group. */
+export interface TrackGroup extends TimelineGroupPayload {
+  /** Key of the group it is in: with that it folds away. */
+  readonly parent?: string;
+  /** Whether it is folded until the reader opens it. */
+  readonly collapsed?: boolean;
+  /** Beside the title. */
+  readonly note?: { readonly text: string; readonly help: string; readonly warns: boolean };
+}
+
 export interface GroupRow {
   readonly kind: "group";
-  readonly group: TimelineGroupPayload;
+  readonly group: TrackGroup;
   readonly topPx: number;
   readonly heightPx: number;
   readonly open: boolean;
@@ -39,7 +49,7 @@ export const PADDING_PX = 3;
 /** The prefix of a group among the collapsed keys: a group and a track may be named alike. */
 const GROUP_PREFIX = "g.";
 
-export function groupKey(group: TimelineGroupPayload): string {
+export function groupKey(group: Pick<TrackGroup, "key">): string {
   return GROUP_PREFIX + group.key;
 }
 
@@ -63,7 +73,7 @@ export function isTrackOpen(track: TimelineTrackPayload, folding: Folding): bool
   return isOpen(track.key, !track.collapsed, folding);
 }
 
-export function layOut(groups: readonly TimelineGroupPayload[], tracks: readonly TimelineTrackPayload[], folding: Folding): Layout {
+export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding): Layout {
   const rows: Row[] = [];
   let topPx = 0;
   const add = (row: Row) => {
@@ -73,8 +83,8 @@ export function layOut(groups: readonly TimelineGroupPayload[], tracks: readonly
   const numbered = tracks.map((track, number) => ({ track, number }));
   for (const group of groups) {
     const members = numbered.filter(({ track }) => track.group === group.key);
-    if (members.length === 0) continue;
-    const open = isOpen(groupKey(group), true, folding);
+    if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, folding))) continue;
+    const open = isOpen(groupKey(group), group.collapsed !== true, folding);
     if (group.kind !== "trace") add({ kind: "group", group, topPx, heightPx: GROUP_PX, open, tracks: members.length });
     if (!open) continue;
     for (const { track, number } of members) add(trackRow(track, number, topPx, folding));

@@ -7,6 +7,8 @@
  *     open=… shut=…     tracks and groups unlike the server proposes
  *     find=gemm         what is searched for
  *     colors=name       colours by name
+ *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
+ *     on=rank1          the stacked worker that slice= and the summary of range= belong to
  */
 import type { Params } from "../state/address";
 import type { ColorMode } from "./colors";
@@ -62,4 +64,21 @@ export function selectionRange(start: string | undefined, end: string | undefine
 /** A range as the frame's selection. */
 export function asSelection({ startNs, endNs }: TimeRange, originUs: number): Params {
   return { start_us: (originUs + startNs / 1000).toFixed(3), end_us: (originUs + endNs / 1000).toFixed(3) };
+}
+
+/** Workers that are stacked below the one the page is about. */
+export function parseStack(text: string | undefined): ReadonlySet<string> {
+  return new Set([...keysOf(text)].map(decoded));
+}
+
+export function formatStack(workers: readonly string[]): string {
+  return workers.map(encodeURIComponent).join(",");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no worker is named like that; nothing is stacked
+  }
 }

@@ -2,13 +2,14 @@
  * Keeps the tiles of every track: asks for what is on screen and missing, one request at a time, and
  * drops answers nobody waits for any more. Until a finer tile comes, the last ones are drawn.
  */
-import { ApiError, apiUrl, type Query } from "../api/client";
+import { ApiError, apiUrl } from "../api/client";
 import type { Failure } from "../api/types";
 import type { ErrorAnswer, TimelineNamesAnswer } from "../generated/schema";
-import { decodeScreen, emptyBoxes, type Screen } from "./decode";
+import { decodeScreen, emptyBoxes, shiftBoxes, shiftStairs, type Screen } from "./decode";
 import type { LaneRange } from "./layout";
 import { makeBatch } from "./paint";
 import type { RectBatch } from "./rects";
+import type { StackPart } from "./stack";
 import type { TrackTile } from "./tile";
 import { spanNs, type Viewport } from "./viewport";
 import { covers, exactWindow, windowFor, type Window } from "./window";
@@ -55,8 +56,13 @@ export class TileLoader {
   /** Why the last request failed; null when it did not. */
   failure: Failure | null = null;
 
+  /**
+   * @param part The worker whose tiles these are. All times here are those on screen; only what is asked of
+   * the server is in the worker's own.
+   * @param durationNs End of the whole stack.
+   */
   constructor(
-    private readonly trace: Query,
+    private readonly part: StackPart,
     private readonly durationNs: number,
     private readonly events: LoaderEvents,
   ) {}
@@ -67,10 +73,6 @@ export class TileLoader {
 
   all(): TrackTile[] {
     return [...this.tiles.values()].flatMap(({ sharp, fine, whole }) => [sharp, fine, whole].filter((tile) => tile !== null));
-  }
-
-  get busy(): boolean {
-    return this.asked !== null;
   }
 
   /**
@@ -112,11 +114,11 @@ export class TileLoader {
   private async fetch(asked: Asked): Promise<void> {
     const { window, lanes, abort } = asked;
     const url = apiUrl("timeline", {
-      ...this.trace,
-      start_ns: window.startNs,
-      end_ns: window.endNs,
+      ...this.part.query,
+      start_ns: window.startNs - this.part.shiftNs,
+      end_ns: window.endNs - this.part.shiftNs,
       width_px: window.widthPx,
-      tracks: lanes.map(({ row, firstLane, lastLane }) => `${row.track.key}:${firstLane}-${lastLane}`).join(","),
+      tracks: lanes.map(({ row, firstLane, lastLane }) => `${row.track.key.slice(this.part.prefix.length)}:${firstLane}-${lastLane}`).join(","),
     });
     try {
       const body = await fetchBinary(url, abort.signal);
@@ -150,15 +152,15 @@ export class TileLoader {
       if (name === null) head.names[row] = this.names.get(code) ?? null;
     });
     for (const { row, firstLane, lastLane } of lanes) {
-      const part = parts.get(row.number);
-      const boxes = part?.boxes ?? emptyBoxes();
+      const answered = parts.get(row.number - this.part.firstTrack);
+      const boxes = shiftBoxes(answered?.boxes ?? emptyBoxes(), this.part.shiftNs);
       const { startNs, endNs } = window;
       const tile: TrackTile = {
         startNs,
         endNs,
         pixelNs: head.pixel_ns,
         boxes,
-        stairs: part?.stairs ?? null,
+        stairs: answered?.stairs == null ? null : shiftStairs(answered.stairs, this.part.shiftNs),
         names: head.names,
         nameCodes,
         firstLane,
@@ -189,7 +191,7 @@ export class TileLoader {
     if (missing.length === 0) return;
     const asked = missing.map((row) => codes[row] ?? 0);
     try {
-      const response = await fetch(apiUrl("timeline/names", { ...this.trace, codes: asked.join(",") }));
+      const response = await fetch(apiUrl("timeline/names", { ...this.part.query, codes: asked.join(",") }));
       if (response.status !== 200 || this.closed) return;
       const answer = (await response.json()) as TimelineNamesAnswer;
       answer.names.forEach((name, index) => {

@@ -114,9 +114,9 @@ function drawFlows(context: Context, scene: Scene): void {
   context.strokeStyle = scene.palette.text;
   context.fillStyle = scene.palette.text;
   context.lineWidth = 1.25;
-  for (const { source, target, worker } of scene.flows) {
-    const from = worker === null ? sliceRect(scene, source) : null;
-    const to = worker === null ? sliceRect(scene, target) : null;
+  for (const { source, target } of scene.flows) {
+    const from = sliceRect(scene, source);
+    const to = sliceRect(scene, target);
     if (from === null || to === null) continue;
     // An arrow between slices that overlap in time leaves from the start, so that it does not run back.
     const x0 = clampPx(from.right <= to.left ? from.right : from.left, scene);

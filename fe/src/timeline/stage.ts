@@ -2,20 +2,20 @@
  * The drawing surface: holds what is on screen, draws it when something changed, and asks for tiles.
  * It stands outside React, so that a frame of a pan costs drawing and nothing else.
  */
-import type { Query } from "../api/client";
-import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
 import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { mix, readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, laneAt, layOut, rowAt, visibleLanes, visibleTracks, type Folding, type LaneRange, type Layout, type TrackRow } from "./layout";
-import { TileLoader } from "./loader";
 import type { Motion } from "./keys";
 import { drawOverlay } from "./overlay";
 import { paintTile } from "./paint";
 import type { RectRenderer } from "./rects";
 import { ticks } from "./ruler";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
+import type { Stack } from "./stack";
+import { StackTiles, unseenSteps } from "./tiles";
 import { between, clampViewport, panBy, spanNs, timeAt, wholeTrace, zoomAt, pxOf, type Viewport } from "./viewport";
 import { webglRenderer } from "./webgl";
 
@@ -74,7 +74,7 @@ export class Stage {
   scrollPx = 0;
   hover: Hover | null = null;
   readonly durationNs: number;
-  readonly loader: TileLoader;
+  readonly loader: StackTiles;
 
   private inputs = NO_INPUTS;
   private palette: Palette = readPalette();
@@ -100,15 +100,14 @@ export class Stage {
   constructor(
     private readonly host: HTMLElement,
     private readonly heads: HTMLElement,
-    private readonly tracks: TimelineTracksAnswer,
-    trace: Query,
+    readonly stack: Stack,
     private readonly events: StageEvents,
     choice: RendererChoice,
   ) {
-    this.durationNs = tracks.end_ns;
+    this.durationNs = stack.endNs;
     this.viewport = wholeTrace(this.durationNs);
-    this.layout = layOut(tracks.groups, tracks.tracks, AS_PROPOSED);
-    this.loader = new TileLoader(trace, this.durationNs, {
+    this.layout = layOut(stack.groups, stack.tracks, AS_PROPOSED);
+    this.loader = new StackTiles(stack, {
       onTile: (tile) => paintTile(tile, this.paints()),
       onRelease: (batch) => this.renderer.release(batch),
       onChange: () => {
@@ -164,7 +163,7 @@ export class Stage {
     const before = this.inputs;
     this.inputs = inputs;
     if (before.folding !== inputs.folding) {
-      this.layout = layOut(this.tracks.groups, this.tracks.tracks, inputs.folding);
+      this.layout = layOut(this.stack.groups, this.stack.tracks, inputs.folding);
       this.scrollTo(this.scrollPx);
     }
     if (before.mode !== inputs.mode || before.search !== inputs.search) this.repaint();
@@ -297,7 +296,7 @@ export class Stage {
   }
 
   private paints() {
-    return { palette: this.palette, mode: this.inputs.mode, categories: this.tracks.categories, search: this.inputs.search };
+    return { palette: this.palette, mode: this.inputs.mode, categories: this.stack.parts[0].tracks.categories, search: this.inputs.search };
   }
 
   private repaint(): void {
@@ -330,8 +329,7 @@ export class Stage {
   /** What is on screen and near it, and always the steps: hovering tells shares of them. */
   private wanted(): LaneRange[] {
     const lanes = visibleLanes(this.layout, this.scrollPx - PREFETCH_PX, this.scrollPx + this.viewHeightPx + PREFETCH_PX);
-    const steps = this.layout.tracks.find(({ track }) => track.kind === "steps");
-    return steps === undefined || lanes.some(({ row }) => row === steps) ? lanes : [{ row: steps, firstLane: 0, lastLane: 0 }, ...lanes];
+    return [...unseenSteps(this.stack, this.layout, lanes), ...lanes];
   }
 
   private advance(nowMs: number): void {

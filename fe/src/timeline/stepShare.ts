@@ -1,12 +1,14 @@
 /** How much of its step a slice takes. */
 import { formatValue } from "../lib/format";
 import { boxAt } from "./hit";
+import { partOf } from "./stack";
 import type { Stage } from "./stage";
 import { nameOf } from "./tile";
 
-/** "12.3 % of ProfilerStep#5" for a range that begins in a step; null outside steps. */
-export function shareOfStep(stage: Stage, startNs: number, endNs: number): string | null {
-  const steps = stage.layout.tracks.find(({ track }) => track.kind === "steps");
+/** "12.3 % of ProfilerStep#5" for a range of a track that begins in a step of its worker; null outside steps. */
+export function shareOfStep(stage: Stage, trackKey: string, startNs: number, endNs: number): string | null {
+  const part = partOf(stage.stack, trackKey);
+  const steps = stage.layout.tracks.find(({ track }) => track.kind === "steps" && partOf(stage.stack, track.key) === part);
   if (steps === undefined) return null;
   const { fine, whole } = stage.loader.of(steps.number);
   for (const tile of [fine, whole]) {

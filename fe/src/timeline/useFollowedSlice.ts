@@ -1,50 +1,82 @@
 /** The selected slice: named in the address, drawn at once when it was clicked, brought into sight when it was not. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import { apiUrl, type Query } from "../api/client";
+import { apiUrl } from "../api/client";
 import { useResource } from "../api/hooks";
-import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust } from "../state/urlStore";
+import { onScreen, partOf, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { fitRange, reveal, spanNs } from "./viewport";
 
 export interface FollowedSlice {
+  /** Where it is on screen. */
   readonly slice: TimelineSlicePayload | null;
+  /** As its worker tells, in that worker's own time. */
   readonly flows: TimelineFlowsAnswer | null;
+  /** Arrows within its worker, where they are on screen. */
+  readonly arrows: readonly TimelineFlowPayload[];
   /** Selects what was clicked: it is in sight. */
   readonly pick: (slice: TimelineSlicePayload) => void;
-  /** Selects a slice that may be anywhere. */
-  readonly go: (id: number) => void;
+  /** Selects a slice that may be anywhere, of the same worker or of another one of the stack. */
+  readonly go: (id: number, worker?: string) => void;
 }
 
 /** A slice that would be thinner than this is zoomed in on. */
 const MIN_SHARE = 1 / 400;
+const NO_ARROWS: readonly TimelineFlowPayload[] = [];
 
-/** @param placed Whether the address says what is on screen: then a slice it names moves nothing at first. */
-export function useFollowedSlice(stage: Stage | null, trace: Query, id: number | null, placed: boolean): FollowedSlice {
+/**
+ * @param part The worker whose slice it is.
+ * @param placed Whether the address says what is on screen: then a slice it names moves nothing at first.
+ */
+export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, id: number | null, placed: boolean): FollowedSlice {
   const [picked, setPicked] = useState<TimelineSlicePayload | null>(null);
-  const answer = useResource<TimelineFlowsAnswer>(id === null ? null : apiUrl("timeline/flows", { ...trace, slice: id, peers: 1 }));
+  const answer = useResource<TimelineFlowsAnswer>(id === null ? null : apiUrl("timeline/flows", { ...part.query, slice: id, peers: 1 }));
   const flows = answer.state === "ready" && answer.data.slice.id === id ? answer.data : null;
-  const slice = flows?.slice ?? (picked?.id === id ? picked : null);
+  const told = useMemo(() => (flows === null ? null : onScreen(part, flows.slice)), [part, flows]);
+  const slice = told ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
+  const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOf(part, flows)), [part, flows]);
 
-  const inSight = useRef(placed ? id : null);
+  const inSight = useRef(placed && id !== null ? placeOf(part, id) : null);
   useEffect(() => {
     if (stage === null || slice === null) return;
-    if (slice.id !== inSight.current) bringIntoSight(stage, slice);
+    const place = placeOf(part, slice.id);
+    if (place !== inSight.current) bringIntoSight(stage, slice);
     else stage.scrollIntoSight(slice.track, slice.lane);
-    inSight.current = slice.id;
-  }, [stage, slice]);
+    inSight.current = place;
+  }, [stage, part, slice]);
 
-  const pick = useCallback((next: TimelineSlicePayload) => {
-    inSight.current = next.id;
-    setPicked(next);
-    adjust({ slice: String(next.id) });
-  }, []);
-  const go = useCallback((next: number) => {
-    inSight.current = null;
-    adjust({ slice: String(next) });
-  }, []);
-  return { slice, flows, pick, go };
+  const select = useCallback(
+    (next: number, worker: string) => adjust({ slice: String(next), on: worker === stack.parts[0].worker ? null : worker }),
+    [stack],
+  );
+  const pick = useCallback(
+    (next: TimelineSlicePayload) => {
+      const own = partOf(stack, next.track);
+      inSight.current = placeOf(own, next.id);
+      setPicked(next);
+      select(next.id, own.worker);
+    },
+    [stack, select],
+  );
+  const go = useCallback(
+    (next: number, worker = part.worker) => {
+      inSight.current = null;
+      select(next, worker);
+    },
+    [part, select],
+  );
+  return { slice, flows, arrows, pick, go };
+}
+
+/** Ids count anew in every worker. */
+function placeOf({ prefix }: StackPart, id: number): string {
+  return prefix + String(id);
+}
+
+function arrowsOf(part: StackPart, { flows }: TimelineFlowsAnswer): TimelineFlowPayload[] {
+  return flows.filter(({ worker }) => worker === null).map((flow) => ({ ...flow, source: onScreen(part, flow.source), target: onScreen(part, flow.target) }));
 }
 
 function bringIntoSight(stage: Stage, slice: TimelineSlicePayload): void {

@@ -2,13 +2,12 @@
 import { useEffect, useRef, useState } from "react";
 
 import { useTheme } from "../app/theme";
-import type { Query } from "../api/client";
-import type { TimelineTracksAnswer } from "../generated/schema";
 import { listenToGestures, type GestureEvents } from "./gestures";
+import type { Stack } from "./stack";
 import { Stage } from "./stage";
 import { tellStageListeners } from "./useStage";
 
-export function useMountedStage(tracks: TimelineTracksAnswer, trace: Query) {
+export function useMountedStage(stack: Stack) {
   const stageRef = useRef<HTMLDivElement>(null);
   const headsRef = useRef<HTMLDivElement>(null);
   const [stage, setStage] = useState<Stage | null>(null);
@@ -17,7 +16,7 @@ export function useMountedStage(tracks: TimelineTracksAnswer, trace: Query) {
     if (host === null || heads === null) return;
     const canvas = new URLSearchParams(window.location.search).get("canvas");
     const choice = canvas === "webgl" || canvas === "2d" ? canvas : null;
-    const made = new Stage(host, heads, tracks, trace, { onChange: tellStageListeners }, choice);
+    const made = new Stage(host, heads, stack, { onChange: tellStageListeners }, choice);
     const size = new ResizeObserver(() => made.resize());
     size.observe(host);
     setStage(made);
@@ -26,7 +25,7 @@ export function useMountedStage(tracks: TimelineTracksAnswer, trace: Query) {
       made.dispose();
       setStage(null);
     };
-  }, [tracks, trace]);
+  }, [stack]);
   return { stage, stageRef, headsRef };
 }
 
@@ -48,7 +47,7 @@ export function useGestures(stage: Stage | null, events: GestureEvents): void {
     const area = stage.surface.closest<HTMLElement>(".tl-frame") ?? stage.surface;
     return listenToGestures(area, stage, {
       dragMode: () => latest.current.dragMode(),
-      onRange: (range, done) => latest.current.onRange(range, done),
+      onRange: (range, done, track) => latest.current.onRange(range, done, track),
       onPick: (hit) => latest.current.onPick(hit),
     });
   }, [stage]);

@@ -1,12 +1,12 @@
 /** What the address says about the timeline, each part the same object as long as its text is the same. */
 import { useMemo, useState } from "react";
 
-import type { TimelineTracksAnswer } from "../generated/schema";
 import { useParams } from "../state/urlStore";
 import type { ColorMode } from "./colors";
 import { layOut, type Folding, type Layout } from "./layout";
 import { parseFolding, parseMode, parseRange, parseSlice, selectionRange } from "./link";
 import type { TimeRange } from "./scene";
+import type { Stack, StackPart } from "./stack";
 
 export interface Place {
   readonly at: string | undefined;
@@ -15,19 +15,22 @@ export interface Place {
   readonly folding: Folding;
   readonly layout: Layout;
   readonly mode: ColorMode;
+  /** The stacked worker whose slice is selected, whose range is summed up, in which names are searched. */
+  readonly active: StackPart;
   readonly sliceId: number | null;
   readonly range: TimeRange | null;
   /** The frame's selection, which every view follows. */
   readonly selection: TimeRange | null;
 }
 
-export function usePlace(tracks: TimelineTracksAnswer): Place {
+export function usePlace(stack: Stack): Place {
   const params = useParams();
-  const { at, open, shut, slice, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
+  const { at, open, shut, slice, on, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
   const [placed] = useState(at !== undefined);
   const folding = useMemo(() => parseFolding({ open: open ?? "", shut: shut ?? "" }), [open, shut]);
-  const layout = useMemo(() => layOut(tracks.groups, tracks.tracks, folding), [tracks, folding]);
+  const layout = useMemo(() => layOut(stack.groups, stack.tracks, folding), [stack, folding]);
   const range = useMemo(() => parseRange(rangeText), [rangeText]);
-  const selection = useMemo(() => selectionRange(startUs, endUs, tracks.origin_us, tracks.end_ns), [startUs, endUs, tracks]);
-  return { at, placed, folding, layout, mode: parseMode(params), sliceId: parseSlice(slice), range, selection };
+  const selection = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
+  const active = stack.parts.find(({ worker }) => worker === on) ?? stack.parts[0];
+  return { at, placed, folding, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection };
 }

@@ -1,0 +1,79 @@
+/** Which workers of the run are drawn below each other. */
+import { useState } from "react";
+
+import { Popover } from "../app/Popover";
+import { navigate } from "../state/urlStore";
+import { formatStack } from "./link";
+import { MAX_STACKED } from "./stack";
+
+interface Props {
+  /** The one the page is about: always there, first. */
+  readonly worker: string;
+  /** The others of the run with a trace of the same span. */
+  readonly others: readonly string[];
+  readonly stacked: readonly string[];
+}
+
+export function StackControl({ worker, others, stacked }: Props) {
+  if (others.length === 0) return null;
+  return (
+    <Popover label={stacked.length === 0 ? "Stack ranks ▾" : `${stacked.length + 1} ranks stacked ▾`} title="Draw several workers below each other, on one clock">
+      {(close) => <StackForm worker={worker} others={others} stacked={stacked} onDone={close} />}
+    </Popover>
+  );
+}
+
+/** Beyond this many workers a field narrows them. */
+const FILTER_FROM = 12;
+
+function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDone: () => void }) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(stacked));
+  const [wanted, setWanted] = useState("");
+  const isFull = chosen.size + 1 >= MAX_STACKED;
+  const toggle = (name: string, isOn: boolean) => {
+    const next = new Set(chosen);
+    if (isOn) next.add(name);
+    else next.delete(name);
+    setChosen(next);
+  };
+  // Moments on screen count from the earliest worker: they mean others in another stack.
+  const apply = (names: readonly string[]) => {
+    navigate({ stack: formatStack(names), on: null, slice: null, at: null, range: null, open: null, shut: null });
+    onDone();
+  };
+  return (
+    <form
+      className="menu tl-stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(others.filter((name) => chosen.has(name)));
+      }}
+    >
+      {others.length > FILTER_FROM && <input className="field" placeholder="Which workers" aria-label="Which workers" value={wanted} onChange={({ target }) => setWanted(target.value)} />}
+      <div className="tl-stack-list">
+        <label>
+          <input type="checkbox" checked disabled /> {worker}
+        </label>
+        {others
+          .filter((name) => name.toLowerCase().includes(wanted.toLowerCase()))
+          .map((name) => (
+            <label key={name}>
+              <input type="checkbox" checked={chosen.has(name)} disabled={isFull && !chosen.has(name)} onChange={({ target }) => toggle(name, target.checked)} /> {name}
+            </label>
+          ))}
+      </div>
+      <small className="soft">At most {MAX_STACKED} at once, aligned on the ends of their collectives.</small>
+      <span className="tl-stack-buttons">
+        <button type="submit" className="button">
+          Show
+        </button>
+        <button type="button" className="button" onClick={() => setChosen(new Set(others.slice(0, MAX_STACKED - 1)))}>
+          {others.length < MAX_STACKED ? "All" : `First ${MAX_STACKED}`}
+        </button>
+        <button type="button" className="button" disabled={stacked.length === 0} onClick={() => apply([])}>
+          Only {worker}
+        </button>
+      </span>
+    </form>
+  );
+}

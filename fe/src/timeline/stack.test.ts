@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+
+import type { TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
+import { AS_PROPOSED, fold, groupKey, layOut } from "./layout";
+import { formatStack, parseStack } from "./link";
+import { fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
+
+function track(key: string, kind: TimelineTrackKind, group: string, lanes: number): TimelineTrackPayload {
+  const rest = { subtitle: null, help: null, lane_titles: null, overlap_from: null, slices: 1, collapsed: false, communication: false, device: null, unit: null, maximum: null };
+  return { ...rest, key, title: key, kind, group, lanes };
+}
+
+const GPU_TRACKS = [track("steps", "steps", "trace", 1), track("ops", "operators", "p1", 9), track("merged", "merged", "d0", 4), track("s7", "device_stream", "d0", 1), track("util", "counter", "d0", 1)];
+const CPU_TRACKS = [track("steps", "steps", "trace", 1), track("ops", "operators", "p1", 9), track("py", "python", "p1", 40)];
+
+function worker(name: string, offsetNs: number | null, originUs: number, endNs: number, tracks = GPU_TRACKS): StackedWorker {
+  const answer: TimelineTracksAnswer = {
+    schema_version: 1,
+    trace: { run: "r", worker: name, span: "1" },
+    end_ns: endNs,
+    origin_us: originUs,
+    slices: 1,
+    overlapping: 0,
+    categories: [],
+    groups: [
+      { key: "trace", title: "Trace", kind: "trace", device: null },
+      { key: "p1", title: "python 1", kind: "process", device: null },
+      { key: "d0", title: "GPU 0", kind: "device", device: 0 },
+    ],
+    tracks,
+  };
+  return { worker: name, query: { worker: name }, tracks: answer, offsetNs, collectives: 5 };
+}
+
+describe("a stack of one", () => {
+  it("is the timeline of the worker, unmoved", () => {
+    const one = worker("a", 0, 1000, 50);
+    const stack = stackOf(one);
+    expect(stack.tracks).toBe(one.tracks.tracks);
+    expect([stack.endNs, stack.originUs, stack.parts[0].shiftNs, stack.parts[0].prefix]).toEqual([50, 1000, 0, ""]);
+  });
+});
+
+describe("a stack of three", () => {
+  // On the first one's clock: a 0–100, b −30–20 (by its collectives), c 200–260 (by its own clock, 0.2 µs later).
+  const stack = stackOf(worker("a", 0, 1000, 100), [worker("b", -30, 7_777_777, 50, CPU_TRACKS), worker("c", null, 1000.2, 60)]);
+  const [a, b, c] = stack.parts;
+  if (b === undefined || c === undefined) throw new Error("parts are missing");
+
+  it("begins with the earliest and ends with the last", () => {
+    expect(stack.parts.map(({ shiftNs }) => shiftNs)).toEqual([30, 0, 230]);
+    expect(stack.endNs).toBe(290);
+    expect(stack.originUs).toBeCloseTo(1000 - 0.03, 9);
+  });
+
+  it("says whose clock is not known", () => {
+    expect(stack.parts.map(({ clock }) => clock)).toEqual(["reference", "aligned", "recorded"]);
+    const notes = stack.groups.flatMap(({ note }) => (note === undefined ? [] : [note]));
+    expect(notes.map(({ warns }) => warns)).toEqual([false, false, true]);
+    expect(notes[1]?.help).toContain("5 common collectives");
+  });
+
+  it("numbers tracks on, and finds the worker of a track", () => {
+    expect(stack.parts.map(({ firstTrack }) => firstTrack)).toEqual([0, 5, 8]);
+    expect(stack.tracks.length).toBe(13);
+    expect(stack.parts.map((part) => partOf(stack, stack.tracks[part.firstTrack]?.key ?? ""))).toEqual([a, b, c]);
+  });
+
+  it("shows steps and devices, operators where there is no device, one lane each, and folds the rest", () => {
+    const seen = layOut(stack.groups, stack.tracks, AS_PROPOSED).rows.map((row) => (row.kind === "group" ? row.group.title : `${row.track.title} ${row.lanes}`));
+    const gpu = ["steps 1", "merged 1", "s7 1", "Other tracks"];
+    expect(seen).toEqual(["a", ...gpu, "b", "steps 1", "ops 1", "Other tracks", "c", ...gpu]);
+  });
+
+  it("folds a worker away with all that is in it", () => {
+    const folding = fold(AS_PROPOSED, groupKey({ key: `${b.prefix}shown` }), false);
+    const titles = layOut(stack.groups, stack.tracks, folding).rows.flatMap((row) => (row.kind === "group" ? [row.group.title] : []));
+    expect(titles).toEqual(["a", "Other tracks", "b", "c", "Other tracks"]);
+  });
+
+  it("moves times there and back", () => {
+    const slice = { id: 3, name: "x", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4 };
+    expect(onScreen(c, slice)).toEqual({ ...slice, track: "c/s7", start_ns: 240 });
+    const range = { startNs: 235, endNs: 250 };
+    expect(inPart(c, range)).toEqual({ startNs: 5, endNs: 20 });
+    expect(fromPart(c, inPart(c, range))).toEqual(range);
+  });
+});
+
+it("workers with any name come back from the address, and are told apart", () => {
+  const names = ["a,b", "a/b", "a", "100%", "<img>"];
+  expect([...parseStack(formatStack(names))]).toEqual(names);
+  expect([...parseStack("%zz,b")]).toEqual(["%zz", "b"]);
+  const stack = stackOf(worker("a", 0, 0, 1), [worker("a/b", 0, 0, 1)]);
+  expect(stack.tracks.map(({ key }) => partOf(stack, key).worker)).toEqual([...Array<string>(5).fill("a"), ...Array<string>(5).fill("a/b")]);
+});

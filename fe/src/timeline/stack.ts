@@ -1,0 +1,142 @@
+/**
+ * Timelines of several workers as one: their tracks below each other, their times on one clock.
+ *
+ * Each worker's times are moved by `shiftNs`, so that the earliest begins at 0. One worker alone is a stack
+ * of one: its tracks are those of the server, unmoved.
+ *
+ *     rank 0  |--allreduce--|         shift 0
+ *     rank 1      |allreduce|         shift 120 µs: its recording began later
+ */
+import type { Query } from "../api/client";
+import type { TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
+import { formatNumber, formatValue } from "../lib/format";
+import type { TrackGroup } from "./layout";
+import type { TimeRange } from "./scene";
+
+/** What a worker's place on the common clock rests on; `recorded` is its own clock, which may be off. */
+export type Clock = "reference" | "aligned" | "recorded";
+
+/** A worker to be stacked; the first of a stack is the one the page is about. */
+export interface StackedWorker {
+  readonly worker: string;
+  readonly query: Query;
+  readonly tracks: TimelineTracksAnswer;
+  /** What to add to its times to get those of the first worker; null when no collective tells it. */
+  readonly offsetNs: number | null;
+  /** How many collectives that rests on. */
+  readonly collectives: number;
+}
+
+export interface StackPart {
+  readonly worker: string;
+  readonly query: Query;
+  readonly tracks: TimelineTracksAnswer;
+  readonly clock: Clock;
+  /** What to add to the worker's times to get those on screen. */
+  readonly shiftNs: number;
+  /** Before the keys of its tracks and groups on screen. */
+  readonly prefix: string;
+  /** Number of its first track on screen. */
+  readonly firstTrack: number;
+}
+
+export interface Stack {
+  /** The first is the worker the page is about. */
+  readonly parts: readonly [StackPart, ...StackPart[]];
+  readonly groups: readonly TrackGroup[];
+  readonly tracks: readonly TimelineTrackPayload[];
+  readonly endNs: number;
+  /** Moment 0 in the trace time of the first worker. */
+  readonly originUs: number;
+}
+
+/** Screens are asked for per worker, and more tracks are not readable. */
+export const MAX_STACKED = 8;
+
+/** What one compares ranks by; their operators only where there is no device. */
+const DEVICE_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "merged", "device_stream"]);
+const HOST_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "operators"]);
+
+export function stackOf(first: StackedWorker, others: readonly StackedWorker[] = []): Stack {
+  if (others.length === 0) return alone(first);
+  const workers = [first, ...others] as const;
+  const offsets = workers.map((each) => each.offsetNs ?? (each.tracks.origin_us - first.tracks.origin_us) * 1000);
+  const earliestNs = Math.min(0, ...offsets);
+  let firstTrack = 0;
+  const place = (each: StackedWorker): StackPart => {
+    const clock = each === first ? "reference" : each.offsetNs === null ? "recorded" : "aligned";
+    const shiftNs = Math.round((each === first ? 0 : (offsets[workers.indexOf(each)] ?? 0)) - earliestNs);
+    const part = { worker: each.worker, query: each.query, tracks: each.tracks, clock, shiftNs, prefix: `${encodeURIComponent(each.worker)}/`, firstTrack } as const;
+    firstTrack += each.tracks.tracks.length;
+    return part;
+  };
+  const parts = [place(first), ...others.map(place)] as const;
+  return {
+    parts: [parts[0], ...parts.slice(1)],
+    groups: parts.flatMap((part, index) => groupsOf(part, workers[index]?.collectives ?? 0)),
+    tracks: parts.flatMap(tracksOf),
+    endNs: Math.max(...parts.map(({ shiftNs, tracks }) => shiftNs + tracks.end_ns)),
+    originUs: first.tracks.origin_us - parts[0].shiftNs / 1000,
+  };
+}
+
+function alone({ worker, query, tracks }: StackedWorker): Stack {
+  const part: StackPart = { worker, query, tracks, clock: "reference", shiftNs: 0, prefix: "", firstTrack: 0 };
+  return { parts: [part], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
+}
+
+function groupsOf(part: StackPart, collectives: number): TrackGroup[] {
+  const key = part.prefix + SHOWN;
+  const common = { kind: "process", device: null } as const;
+  return [
+    { ...common, key, title: part.worker, note: clockNote(part, collectives) },
+    { ...common, key: part.prefix + FOLDED, title: "Other tracks", parent: key, collapsed: true },
+  ];
+}
+
+const SHOWN = "shown";
+const FOLDED = "folded";
+
+function clockNote({ clock, shiftNs }: StackPart, collectives: number): TrackGroup["note"] {
+  if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "This worker has no collective in common with the first one: it is drawn by the clock it recorded, which may be off." };
+  if (clock === "reference") return { text: "reference clock", warns: false, help: "The other workers are drawn on the clock of this one." };
+  const moved = formatValue(shiftNs / 1000, "us");
+  return { text: "aligned", warns: false, help: `Moved so that the ends of ${formatNumber(collectives)} common collectives meet (median); its recording begins at ${moved}.` };
+}
+
+function tracksOf({ tracks: { tracks, groups }, prefix }: StackPart): TimelineTrackPayload[] {
+  const hasDevice = tracks.some(({ kind }) => kind === "merged" || kind === "device_stream");
+  const kinds = hasDevice ? DEVICE_KINDS : HOST_KINDS;
+  const titles = new Map(groups.map(({ key, title }) => [key, title]));
+  return tracks.map((track) => {
+    const isShown = kinds.has(track.kind);
+    const alike = tracks.some((other) => other.group !== track.group && other.title === track.title);
+    return {
+      ...track,
+      key: prefix + track.key,
+      title: alike ? `${titles.get(track.group) ?? track.group} · ${track.title}` : track.title,
+      group: prefix + (isShown ? SHOWN : FOLDED),
+      collapsed: track.collapsed || track.lanes > 1,
+    };
+  });
+}
+
+/** The worker a track on screen belongs to. */
+export function partOf(stack: Stack, trackKey: string): StackPart {
+  return stack.parts.find(({ prefix }) => trackKey.startsWith(prefix)) ?? stack.parts[0];
+}
+
+/** A slice as the server tells it, where it is on screen. */
+export function onScreen(part: StackPart, slice: TimelineSlicePayload): TimelineSlicePayload {
+  return { ...slice, track: part.prefix + slice.track, start_ns: slice.start_ns + part.shiftNs };
+}
+
+/** A range on screen in the worker's own time. */
+export function inPart({ shiftNs }: StackPart, { startNs, endNs }: TimeRange): TimeRange {
+  return { startNs: startNs - shiftNs, endNs: endNs - shiftNs };
+}
+
+/** A range in the worker's own time, where it is on screen. */
+export function fromPart({ shiftNs }: StackPart, { startNs, endNs }: TimeRange): TimeRange {
+  return { startNs: startNs + shiftNs, endNs: endNs + shiftNs };
+}

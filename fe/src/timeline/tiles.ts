@@ -1,0 +1,51 @@
+/** The tiles of all stacked workers: each worker's are asked for by a loader of its own. */
+import type { Failure } from "../api/types";
+import type { LaneRange, Layout } from "./layout";
+import { TileLoader, type LoaderEvents, type TrackTiles } from "./loader";
+import { partOf, type Stack } from "./stack";
+import type { TrackTile } from "./tile";
+import type { Viewport } from "./viewport";
+
+export class StackTiles {
+  private readonly loaders: readonly TileLoader[];
+  /** By number of the track on screen. */
+  private readonly loaderOf: readonly TileLoader[];
+
+  constructor(stack: Stack, events: LoaderEvents) {
+    this.loaders = stack.parts.map((part) => new TileLoader(part, stack.endNs, events));
+    this.loaderOf = stack.parts.flatMap(({ tracks }, index) => tracks.tracks.map(() => this.loaders[index] as TileLoader));
+  }
+
+  of(track: number): TrackTiles {
+    const loader = this.loaderOf[track];
+    if (loader === undefined) throw new RangeError(`no track ${track}`);
+    return loader.of(track);
+  }
+
+  all(): TrackTile[] {
+    return this.loaders.flatMap((loader) => loader.all());
+  }
+
+  /** Why the last request of a worker failed; null when none did. */
+  get failure(): Failure | null {
+    return this.loaders.find(({ failure }) => failure !== null)?.failure ?? null;
+  }
+
+  want(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): void {
+    for (const loader of this.loaders) {
+      const own = lanes.filter(({ row }) => this.loaderOf[row.number] === loader);
+      if (own.length > 0) loader.want(viewport, widthPx, own, resting);
+    }
+  }
+
+  close(): void {
+    for (const loader of this.loaders) loader.close();
+  }
+}
+
+/** Steps that are off screen, of the first worker and of those with something on screen. */
+export function unseenSteps(stack: Stack, layout: Layout, lanes: readonly LaneRange[]): LaneRange[] {
+  const seen = new Set([stack.parts[0], ...lanes.map(({ row }) => partOf(stack, row.track.key))]);
+  const steps = layout.tracks.filter(({ track }) => track.kind === "steps" && seen.has(partOf(stack, track.key)));
+  return steps.filter((row) => !lanes.some((lane) => lane.row === row)).map((row) => ({ row, firstLane: 0, lastLane: 0 }));
+}
