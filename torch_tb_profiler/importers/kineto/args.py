@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.repair import repaired_object
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -17,9 +18,8 @@ def decode_args(
     decoder: msgspec.json.Decoder[Any], raws: Sequence[msgspec.Raw], quality: QualityReport
 ) -> list[Any]:
     """Every item of ``raws`` decoded; what is no object counts as an empty one."""
-    decode = decoder.decode
     try:
-        return [decode(raw) for raw in raws]
+        return structs.list_decoder(decoder).decode(b"".join((b"[", b",".join(raws), b"]")))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return [_decode_one(decoder, bytes(raw), quality) for raw in raws]
 

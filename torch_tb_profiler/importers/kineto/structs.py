@@ -7,6 +7,8 @@ the args are then decoded by a struct that names only what that kind of event ne
 
 from __future__ import annotations
 
+from functools import cache
+from types import GenericAlias
 from typing import Any, NamedTuple
 
 import msgspec
@@ -176,3 +178,9 @@ ANY_ARGS = _decoder(
 MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)
 TRACK_ARGS = _decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
+
+
+@cache
+def list_decoder(decoder: msgspec.json.Decoder[Any]) -> msgspec.json.Decoder[list[Any]]:
+    """The decoder of lists of what ``decoder`` reads: one call instead of one per event."""
+    return msgspec.json.Decoder(GenericAlias(list, (decoder.type,)))

@@ -63,8 +63,15 @@ def is_no_number(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in NO_NUMBER_WORDS
 
 
+def _is_absent(values: list[Any], default: Any) -> bool:
+    """Whether all values are the default of their field; comparing identities is quick."""
+    return bool(values) and values[0] is default and values.count(default) == len(values)
+
+
 def int_column(values: list[Any], quality: QualityReport) -> Int64:
     """int64 column; None and what is no integer become ABSENT (``N/A`` and NaN are counted)."""
+    if _is_absent(values, ABSENT):
+        return np.full(len(values), ABSENT, np.int64)
     if set(map(type, values)) <= {int, bool}:
         with suppress(OverflowError):
             return np.array(values, np.int64)
