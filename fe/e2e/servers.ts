@@ -23,7 +23,8 @@ export async function serve(path: string): Promise<Server> {
     url: server.url,
     stop: async () => {
       await server.stop();
-      rmSync(cache, { recursive: true, force: true });
+      // What was parsed is written beside, perhaps still now.
+      rmSync(cache, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
 }

@@ -1,5 +1,7 @@
 /** The same pages without TensorBoard. */
-import { card, columnTexts, exactValues, exported, header } from "./tables";
+import { readFileSync } from "node:fs";
+
+import { card, columnTexts, drawnChart, exactValues, exported, header } from "./tables";
 import { expect, test } from "./fixtures";
 
 const HASH = "#run=kineto_resnet50_nw0";
@@ -14,7 +16,7 @@ test("the overview answers first", async ({ guarded: page, standalone }) => {
 
 test("a range dragged over the steps becomes the selection of every view", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
-  const canvas = page.getByRole("img", { name: "Chart: Step time" }).locator("canvas").first();
+  const canvas = await drawnChart(page, "Step time");
   const box = await canvas.boundingBox();
   if (box === null) throw new Error("no chart");
   const at = (share: number) => [box.x + 64 + (box.width - 80) * share, box.y + 100] as const;
@@ -39,6 +41,7 @@ test("kernels: filters combine, yes and no, ranges with units, nothing left, and
   const table = card(page, "Kernels");
   await expect(table.getByRole("status")).toHaveText("67 rows");
   await table.getByLabel("Filter Total").fill("20..50");
+  await expect(table.getByRole("status")).toHaveText(/^showing \d of 67$/);
   const totals = await exactValues(table, 3);
   expect(totals.length).toBeGreaterThan(3);
   for (const total of totals) expect(total >= 20_000 && total <= 50_000).toBe(true);
@@ -102,6 +105,115 @@ test("a name is found in every view", async ({ guarded: page, standalone }) => {
   await page.keyboard.type("batch_norm");
   await page.getByRole("button", { name: /^Operators: \d+ rows/ }).click();
   await expect(card(page, "Operators").getByLabel("Search Operators")).toHaveValue("batch_norm");
+});
+
+test("a number with a quality note carries a mark that leads to the note", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=operators`);
+  await (await header(card(page, "Operators"), "Device Self")).getByRole("button", { name: /^Note on/ }).click();
+  await expect(page.locator(".notes li:focus")).toContainText("Launches whose device event is not in the file");
+});
+
+test("a time range is typed, and taken away", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
+  const events = card(page, "Memory events").getByRole("status");
+  await expect(events).toHaveText(/^1.580 rows$/);
+  await page.getByRole("button", { name: "Whole trace" }).click();
+  await page.getByLabel("From, µs").fill("1");
+  await page.getByLabel("To, µs").fill("1000");
+  await page.getByRole("button", { name: "Use as selection" }).click();
+  await expect(page.locator(".chip")).toHaveText("999 µs of time");
+  await expect(page).toHaveURL(/start_us=1&end_us=1000/);
+  await expect(events).not.toHaveText(/1.580/);
+  await page.getByRole("button", { name: "Remove the selection" }).click();
+  await expect(events).toHaveText(/^1.580 rows$/);
+});
+
+test("a click on the bar of a step selects it", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + HASH);
+  const canvas = await drawnChart(page, "Step time");
+  const box = await canvas.boundingBox();
+  if (box === null) throw new Error("no chart");
+  await canvas.click({ position: { x: 64 + ((box.width - 80) * 2.5) / 6, y: 200 } });
+  await expect(page.locator(".chip")).toHaveText("Step 7");
+  await expect(page.locator('[data-fact="step_count"]')).toHaveText("1");
+});
+
+test("a selection without a step is said, not shown as nothing", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${HASH}&start_us=1&end_us=2`);
+  await expect(page.getByRole("alert")).toContainText("holds no step");
+  await page.getByRole("button", { name: "Look at the whole trace" }).click();
+  await expect(page.locator('[data-fact="step_count"]')).toHaveText("6");
+});
+
+test("the selection is saved for Perfetto", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${HASH}&steps=6`);
+  const saved = async (name: string) => {
+    await page.getByRole("button", { name: "Trace ▾" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+    return readFileSync(await download.path(), "utf8");
+  };
+  const cut = JSON.parse(await saved("Save step 6 for Perfetto")) as { traceEvents: { name: string; ph: string }[] };
+  const names = new Set(cut.traceEvents.map(({ name }) => name));
+  expect(names.has("ProfilerStep#6") && !names.has("ProfilerStep#8")).toBe(true);
+  expect(cut.traceEvents.some(({ ph }) => ph === "C")).toBe(true);
+  await page.getByRole("button", { name: "Trace ▾" }).click();
+  await expect(page.getByRole("link", { name: /ui\.perfetto\.dev/ })).toHaveAttribute("href", "https://ui.perfetto.dev");
+});
+
+test("every chart is saved as picture and as data", async ({ guarded: page, standalone }) => {
+  const saved = async (title: string, item: string) => {
+    await card(page, title).getByRole("button", { name: "Save" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: item }).click()]);
+    return readFileSync(await download.path());
+  };
+  await page.goto(standalone.url + HASH);
+  await drawnChart(page, "Step time");
+  for (const title of ["Step time", "Average step"]) {
+    expect((await saved(title, "Picture as PNG")).subarray(1, 4).toString()).toBe("PNG");
+  }
+  const lines = (await saved("Average step", "Data as CSV")).toString().trim().split("\r\n");
+  expect(lines).toHaveLength(9);
+  expect(lines.find((line) => line.startsWith("DataLoader"))).toMatch(/^DataLoader,59261\.83\d*,33\.3\d+$/);
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
+  expect((await saved("Module flame graph", "Picture as PNG")).length).toBeGreaterThan(5000);
+});
+
+test("a finding shows its evidence, and leads to the rows", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + HASH);
+  const finding = page.getByRole("listitem").filter({ hasText: "Tensor Cores." });
+  await finding.getByRole("button", { name: "Evidence" }).click();
+  await expect(finding.getByRole("columnheader", { name: "Reason" })).toBeVisible();
+  await finding.getByRole("link", { name: "Show the rows" }).click();
+  await expect(page).toHaveURL(/view=(operators|kernels)/);
+  await expect(page.getByRole("status").filter({ hasText: /^showing \d+ of \d+$/ })).toBeVisible();
+});
+
+test("on paper all rows are there, in dark on light", async ({ guarded: page, standalone }) => {
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${standalone.url}${HASH}&view=kernels`);
+  const rows = card(page, "Kernels").locator(".grid-body > .grid-row");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await expect(rows.first()).toBeVisible();
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await expect(rows).toHaveCount(67);
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});
+
+test("the keyboard alone reaches a view and a row, and focus is seen", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + HASH);
+  const operators = page.getByRole("link", { name: "Operators" });
+  await operators.focus();
+  await page.keyboard.press("Enter");
+  const grid = card(page, "Operators").getByRole("table");
+  await grid.focus();
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle)).toBe("solid");
+  await grid.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Launched kernels" })).toBeVisible();
 });
 
 test("the theme is remembered", async ({ guarded: page, standalone }) => {

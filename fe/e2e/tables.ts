@@ -10,6 +10,13 @@ export function card(place: Place, title: string): Locator {
   return place.getByRole("region", { name: title, exact: true });
 }
 
+/** A chart that is drawn: before that, nothing answers the mouse. */
+export async function drawnChart(place: Place, title: string): Promise<Locator> {
+  const chart = place.getByRole("img", { name: `Chart: ${title}` });
+  await expect(chart).toHaveAttribute("aria-busy", "false");
+  return chart.locator("canvas").first();
+}
+
 /** The texts of the drawn rows in one column, by its place among the shown ones. */
 export async function columnTexts(table: Locator, place: number): Promise<string[]> {
   return table.locator(".grid-body > .grid-row").evaluateAll(

@@ -1,10 +1,10 @@
 /** Every other view shows its charts and tables on a real trace. */
-import { card } from "./tables";
+import { card, drawnChart } from "./tables";
 import { expect, test } from "./fixtures";
 
 test("memory: curve, peak, composition, a range as selection", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
-  await expect(page.getByRole("img", { name: "Chart: Memory over time" }).locator("canvas")).toBeVisible();
+  await expect(await drawnChart(page, "Memory over time")).toBeVisible();
   await expect(page.locator('[data-fact="peak_allocated_bytes"]')).toHaveText("1.657 MiB");
   for (const title of ["Memory by operator", "Memory events", "Peak memory", "Alive at the peak"]) {
     await expect(card(page, title)).toBeVisible();
@@ -39,6 +39,43 @@ test("compare: 0 against 2 loader workers names the data loader, and swaps", asy
   await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("−30.91 ms");
   await page.getByRole("button", { name: "Swap" }).click();
   await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("+30.91 ms");
+});
+
+test("compare: baseline and candidate are chosen from selectors, and the answer comes first", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0`);
+  const first = page.locator(".big-facts b").first();
+  await expect(first).toHaveAttribute("data-fact", "delta_total_us");
+  await expect(first).toHaveText(/^−[\d.]+ ms$/);
+  await page.getByLabel("Candidate").selectOption({ label: "cpu_slowloader_nw0" });
+  await expect(first).toHaveText(/^0/);
+  await expect(page).toHaveURL(/baseline_run=cpu_slowloader_nw0/);
+  await page.getByLabel("Baseline", { exact: true }).selectOption({ label: "cpu_slowloader_nw2" });
+  await expect(first).toHaveText(/^\+[\d.]+ ms$/);
+  for (const title of ["Steps", "Operators"]) {
+    await page.getByRole("button", { name: title, exact: true }).click();
+    await expect(card(page, title).getByRole("columnheader", { name: /^Δ/ }).first()).toBeVisible();
+  }
+});
+
+test("all workers: from one worker to the run, and back to one", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks`);
+  await page.getByLabel("Worker", { exact: true }).selectOption({ label: "All 8 workers" });
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Distributed");
+  await expect(card(page, "Stragglers")).toBeVisible();
+  await page.getByLabel("Worker", { exact: true }).selectOption("worker3_step_12");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
+  await expect(page).toHaveURL(/worker=worker3_step_12/);
+});
+
+test("a stack on a trace without kernels asks for none", async ({ guarded: page, standalone }) => {
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() >= 400) refused.push(response.url());
+  });
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=operators`);
+  await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
+  await expect(page.getByRole("heading", { name: "Call stacks" })).toBeVisible();
+  expect(refused).toEqual([]);
 });
 
 test("a view without data is named and says why", async ({ guarded: page, standalone }) => {

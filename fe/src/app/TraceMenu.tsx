@@ -1,5 +1,8 @@
 /** The trace itself: as it is, or the selection for other viewers. */
-import { apiUrl } from "../api/client";
+import { useState, type ReactNode } from "react";
+
+import { ApiError, apiUrl, request } from "../api/client";
+import { saveUrl } from "../lib/download";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { Popover } from "./Popover";
@@ -18,9 +21,9 @@ export function TraceMenu({ target }: { readonly target: Target }) {
           <a className="button" href={apiUrl("download", trace)} download onClick={close}>
             Download the trace file
           </a>
-          <a className="button" href={apiUrl("perfetto", { ...trace, ...selectionQuery(params) })} download onClick={close}>
+          <SaveCut url={apiUrl("perfetto", { ...trace, ...selectionQuery(params) })} whenOpen={apiUrl("views", trace)} onDone={close}>
             Save {selection === null ? "the whole trace" : lowerFirst(selection)} for Perfetto
-          </a>
+          </SaveCut>
           <a className="button" href={PERFETTO} target="_blank" rel="noreferrer">
             Open ui.perfetto.dev ↗
           </a>
@@ -31,6 +34,42 @@ export function TraceMenu({ target }: { readonly target: Target }) {
         </div>
       )}
     </Popover>
+  );
+}
+
+interface SaveCutProps {
+  readonly url: string;
+  /** A route that answers once the trace is open. */
+  readonly whenOpen: string;
+  readonly onDone: () => void;
+  readonly children: ReactNode;
+}
+
+const POLL_MS = 400;
+
+/** While the trace is still read there is nothing to cut: what would be saved is the answer that says so. */
+function SaveCut({ url, whenOpen, onDone, children }: SaveCutProps) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const save = async () => {
+    setBusy(true);
+    try {
+      while ((await request(whenOpen)).state === "pending") await new Promise((done) => setTimeout(done, POLL_MS));
+      saveUrl("trace.json", url);
+      onDone();
+    } catch (error) {
+      setProblem(error instanceof ApiError ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" className="button" disabled={busy} onClick={() => void save()}>
+        {children}
+        {busy && " …"}
+      </button>
+      {problem !== null && <p role="alert">{problem}</p>}
+    </>
   );
 }
 

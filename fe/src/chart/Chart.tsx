@@ -55,14 +55,16 @@ export function Chart({ title, help, chart: given, fileName, height, onSelect, o
 
   useEffect(() => {
     if (instance === null) return;
-    const onClick = (event: { dataIndex?: number }) => {
-      if (event.dataIndex !== undefined) pick.current?.(event.dataIndex);
+    // Where dragging zooms, the bars themselves hear no click; and the whole band is easier to hit.
+    const onClick = ({ offsetX, offsetY }: { offsetX: number; offsetY: number }) => {
+      const index = clickedCategory(instance, chart, offsetX, offsetY);
+      if (index !== null) pick.current?.(index);
     };
-    instance.on("click", onClick);
+    instance.getZr().on("click", onClick);
     return () => {
-      instance.off("click", onClick);
+      if (!instance.isDisposed()) instance.getZr().off("click", onClick);
     };
-  }, [instance]);
+  }, [instance, chart]);
 
   const resetZoom = () => {
     if (instance !== null && options !== null) draw(instance, options, chart);
@@ -95,7 +97,7 @@ export function Chart({ title, help, chart: given, fileName, height, onSelect, o
         />
       </header>
       {chart.lines.length > 1 && <Legend chart={chart} hidden={hidden} onChange={setHidden} />}
-      <div ref={element} style={{ height }} role="img" aria-label={`Chart: ${title}`} />
+      <div ref={element} style={{ height }} role="img" aria-label={`Chart: ${title}`} aria-busy={options === null} />
     </section>
   );
 }
@@ -110,6 +112,12 @@ function draw(instance: ECharts, options: EChartsCoreOption, chart: ChartData): 
   instance.setOption(options, { notMerge: true });
   if (!zoomable(chart)) return;
   instance.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
+}
+
+function clickedCategory(instance: ECharts, chart: ChartData, x: number, y: number): number | null {
+  if (isCurve(chart) || !instance.containPixel("grid", [x, y])) return null;
+  const place = instance.convertFromPixel("grid", [x, y])[chart.horizontal ? 1 : 0];
+  return place !== undefined && place >= 0 && place < chart.categories.length ? place : null;
 }
 
 /** The part that was dragged over, or null when the event names none. */

@@ -31,10 +31,11 @@ export function OverviewPage(props: PageProps) {
               <div className="chart-row">
                 <Chart
                   title="Step time"
-                  help={steps.help}
+                  help={`${steps.help} Click a bar to look at that step alone, drag over several.`}
                   chart={stepChart(steps)}
                   fileName={fileName("steps")}
                   height={280}
+                  onPick={(place) => navigate({ steps: stepsInRange(steps, { start: place, end: place }), start_us: null, end_us: null })}
                   onSelect={(range) => navigate({ steps: stepsInRange(steps, range), start_us: null, end_us: null })}
                 />
                 {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
