@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, read_bytes
@@ -96,6 +96,8 @@ def test_occupancy_limits_as_text() -> None:
 
 
 @given(st.integers(0, 2**62 // 1000), st.integers(0, 999))
+@example(2**42, 1)
+@example(2**43, 1)
 def test_decimal_times_are_exact(whole: int, thousandths: int) -> None:
     text = f'{{"traceEvents":[{{"ph":"X","name":"a","ts":{whole}.{thousandths:03},"dur":1.5}}]}}'
 
