@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import type { TimelineSearchAnswer, TimelineSlicePayload, TimelineTracksAnswer } from "../src/generated/schema";
+import type { TimelineClocksAnswer, TimelineSearchAnswer, TimelineSlicePayload, TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 
@@ -26,8 +26,8 @@ async function ask<T>(page: Page, url: string): Promise<T> {
   return (await (await page.request.get(url)).json()) as T;
 }
 
-async function longestHit(page: Page, base: string, run: string, name: string): Promise<TimelineSlicePayload> {
-  const answer = await ask<TimelineSearchAnswer>(page, `${base}api/timeline/search?run=${run}&q=${encodeURIComponent(name)}`);
+async function longestHit(page: Page, base: string, run: string, name: string, worker = ""): Promise<TimelineSlicePayload> {
+  const answer = await ask<TimelineSearchAnswer>(page, `${base}api/timeline/search?run=${run}&worker=${worker}&q=${encodeURIComponent(name)}`);
   const [hit] = answer.hits.toSorted((one, other) => other.dur_ns - one.dur_ns);
   if (hit === undefined) throw new Error(`${run} has no ${name}`);
   return hit;
@@ -257,7 +257,68 @@ test("a kernel's row leads to its slices", async ({ guarded: page, standalone })
   await page.getByRole("button", { name: "Open row" }).first().click();
   await page.getByRole("link", { name: "Show on timeline" }).click();
   await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
-  await expect(page.locator(".tl-count")).toContainText(/^1 of \d+/);
+  const exact = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=kineto_resnet50_nw0&q=${encodeURIComponent("=volta_sgemm_64x64_nt")}`);
+  expect([exact.name_count, exact.names[0]?.name]).toEqual([1, "volta_sgemm_64x64_nt"]);
+  await expect(page.locator(".tl-count")).toHaveText(`1 of ${exact.count}`);
+});
+
+for (const { run, others, name } of [
+  { run: "dlrm_8_ranks", others: ["worker1_step_12", "worker7_step_12"], name: "ncclKernel_SendRecv" },
+  { run: "cpu_ddp4_gloo", others: ["rank1", "rank3"], name: "extra_collectives" },
+]) {
+  test(`${run}: ranks are stacked on one clock, and their slices told apart`, async ({ guarded: page, standalone }) => {
+    const { workers } = await ask<TimelineClocksAnswer>(page, `${standalone.url}api/timeline/clocks?run=${run}`);
+    await page.goto(`${standalone.url}#run=${run}&view=timeline`);
+    await settled(page);
+    await page.getByRole("button", { name: "Stack ranks" }).click();
+    for (const worker of others) await page.getByRole("checkbox", { name: worker, exact: true }).check();
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await expect(page).toHaveURL(new RegExp(`stack=${others.join("(,|%2C)")}`));
+    const heads = page.locator(".tl-group:not(.tl-inner) strong");
+    await expect(heads).toHaveText([workers[0]?.worker ?? "", ...others]);
+
+    // Where the last of them should be: moved by its clock, and all by that of the earliest.
+    const offsetOf = (worker: string) => workers.find((each) => each.worker === worker)?.offset_ns ?? NaN;
+    const worker = others[1] ?? "";
+    const shiftNs = offsetOf(worker) - Math.min(0, ...others.map(offsetOf));
+    const found = await longestHit(page, standalone.url, run, name, worker);
+    const slice = { ...found, track: `${worker}/${found.track}`, start_ns: found.start_ns + shiftNs };
+    const at = around(slice);
+    await page.goto(`${standalone.url}#run=${run}&view=timeline&stack=${others.join(",")}&at=${at[0]}-${at[1]}`);
+    await settled(page);
+    const place = await placeOf(page, slice, at);
+    await page.mouse.move(place.x, place.y);
+    await expect(page.locator(".tl-card")).toContainText(worker);
+    await expect(page.locator(".tl-card")).toContainText(found.name.slice(0, 40));
+    await page.mouse.click(place.x, place.y);
+    await expect(page).toHaveURL(new RegExp(`slice=${found.id}(&|$)`));
+    await expect(page).toHaveURL(new RegExp(`on=${worker}(&|$)`));
+    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", found.name);
+    await page.reload();
+    await expect(heads).toHaveText([workers[0]?.worker ?? "", ...others]);
+    await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", found.name);
+  });
+}
+
+test("the visible range is saved as Chrome JSON", async ({ guarded: page, standalone }) => {
+  const run = "kineto_resnet50_nw0";
+  const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");
+  const { origin_us: originUs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const at = around(slice);
+  await page.goto(`${standalone.url}#run=${run}&view=timeline&at=${at[0]}-${at[1]}`);
+  await settled(page);
+  await page.getByRole("button", { name: /Save/ }).click();
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Visible range as Chrome JSON" }).click();
+  const download = await waiting;
+  expect(download.suggestedFilename()).toMatch(/\.json$/);
+  const { traceEvents } = JSON.parse(readFileSync(await download.path(), "utf8")) as { traceEvents: { ph: string; name?: string; ts?: number; dur?: number }[] };
+  const inTrace = (timeNs: number) => originUs + timeNs / 1000;
+  const slices = traceEvents.filter(({ ph }) => ph === "X");
+  const same = slices.filter(({ name, ts = 0 }) => name === slice.name && Math.abs(ts - inTrace(slice.start_ns)) < 1);
+  expect(same.map(({ dur = 0 }) => Math.round(dur * 1000))).toEqual([slice.dur_ns]);
+  const outside = slices.filter(({ ts = 0, dur = 0 }) => ts > inTrace(at[1]) + 1 || ts + dur < inTrace(at[0]) - 1);
+  expect(outside).toEqual([]);
 });
 
 const EVIL = '<img src=x onerror="document.title=1">';

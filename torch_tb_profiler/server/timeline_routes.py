@@ -40,7 +40,7 @@ from torch_tb_profiler.views.timeline.index import timeline as timeline_of
 from torch_tb_profiler.views.timeline.places import placed
 from torch_tb_profiler.views.timeline.range_summary import range_summary
 from torch_tb_profiler.views.timeline.screen import View
-from torch_tb_profiler.views.timeline.search import Found, codes_containing, find
+from torch_tb_profiler.views.timeline.search import Found, codes_matching, find
 
 BINARY_TYPE = "application/octet-stream"
 MAX_WIDTH_PX = 4000
@@ -114,7 +114,7 @@ def _search(site: Site, request: Request) -> Response:
     if code is not None and code < len(made.trace.strings):
         codes, query = np.array([code], np.int64), made.trace.text(code) or ""
     elif query is not None:
-        codes = codes_containing(made.trace, query)
+        codes = codes_matching(made.trace, query)
     else:
         raise RequestError("bad_parameter", "q: what to look for, or the name_code of a name.")
     moment = None if from_ns is None else math.ceil(from_ns) + made.origin_ns

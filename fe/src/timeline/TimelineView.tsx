@@ -51,7 +51,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const range = dragged ?? place.range;
 
   useEffect(() => {
-    const search = find.text === "" ? null : find.text.toLowerCase();
+    const search = find.text === "" ? null : find.text;
     stage?.update({ folding, mode, search, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
   }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.arrows, range, selection]);
   useTheming(stage);

@@ -45,7 +45,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["a  d", "move left and right; also Shift + drag, Shift + wheel"],
   ["f", "fit the selected slice or range; 0: the whole trace"],
   ["m", "mark the selected slice as a range"],
-  ["/", "search;  n and N: next and previous hit"],
+  ["/", "search, =name for exactly that name;  n and N: next and previous hit"],
   ["[  ]", "previous and next slice of the same name"],
   ["← → ↑ ↓", "neighbour, parent and child of the selected slice"],
   ["drag", "choose a range, over the ruler or the tracks"],

@@ -5,7 +5,7 @@
  *     slice=17          the selected slice
  *     range=1200-1300   the chosen range
  *     open=… shut=…     tracks and groups unlike the server proposes
- *     find=gemm         what is searched for
+ *     find=gemm         what is searched for; find==aten::add exactly that name
  *     colors=name       colours by name
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to
@@ -48,9 +48,9 @@ export function parseMode(params: Params): ColorMode {
   return params["colors"] === "name" ? "name" : "category";
 }
 
-/** Parameters for other views that want a name shown here. */
+/** Parameters for other views that want a name shown here: that name, not all that contain it. */
 export function findOnTimeline(name: string): Params {
-  return { find: name };
+  return { find: `=${name}` };
 }
 
 /** The frame's time range on this page's clock; null when there is none. */

@@ -56,7 +56,7 @@ export interface Paints {
   readonly palette: Palette;
   readonly mode: ColorMode;
   readonly categories: readonly TimelineCategoryPayload[];
-  /** Lower-case text that names must contain, or null. */
+  /** What is searched for, as in the search field; null for nothing. */
   readonly search: string | null;
 }
 
@@ -100,8 +100,19 @@ function boxColor(name: string | null, base: Rgb, palette: Palette, mode: ColorM
   return mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
 }
 
+/** Whether a search means a name: it contains the text, or after `=` it is the text; case does not matter. */
+export function nameMatcher(search: string): (name: string) => boolean {
+  const text = search.toLowerCase();
+  if (text.length > 1 && text.startsWith("=")) {
+    const exact = text.slice(1);
+    return (name) => name.length === exact.length && name.toLowerCase() === exact;
+  }
+  return (name) => name.toLowerCase().includes(text);
+}
+
 function marksOf(tile: TrackTile, search: string): Uint8Array {
-  const matches = tile.names.map((name) => name?.toLowerCase().includes(search) ?? false);
+  const isHit = nameMatcher(search);
+  const matches = tile.names.map((name) => name !== null && isHit(name));
   const { name, id, slices } = tile.boxes;
   // Sums of a GPU are no slices that could be found: they stay as they are.
   return Uint8Array.from(name, (row, box) => (matches[row] === true || (slices[box] === 1 && id[box] === NO_ID) ? 1 : 0));

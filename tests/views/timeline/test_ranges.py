@@ -14,7 +14,7 @@ from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.flows import Flow, flows_of
 from torch_tb_profiler.views.timeline.index import timeline
 from torch_tb_profiler.views.timeline.range_summary import range_summary
-from torch_tb_profiler.views.timeline.search import MAX_HITS, codes_containing, find
+from torch_tb_profiler.views.timeline.search import MAX_HITS, codes_containing, codes_matching, find
 
 LAUNCHED = [
     annotation("train", 0, 100),
@@ -94,6 +94,19 @@ def test_search_finds_counts_and_steps_through() -> None:
     assert made.slices["start_ns"][at.following] == 70_000
     assert made.slices["start_ns"][at.previous] == 40_000
     assert find(made, codes_containing(made, "nowhere"), from_ns=0).count == 0
+
+
+def test_a_name_after_an_equals_sign_is_found_exactly() -> None:
+    made = trace([op(name, 10 * i, 5) for i, name in enumerate(("add", "add_", "Add", "=add"))])
+
+    def found(query: str) -> set[str | None]:
+        return {made.text(code) for code in codes_matching(made, query).tolist()}
+
+    assert found("=add") == {"add", "Add"}
+    assert found("add") == {"add", "add_", "Add", "=add"}
+    assert found("==add") == {"=add"}
+    assert found("=") == {"=add"}
+    assert found("=nowhere") == set()
 
 
 def test_many_hits_are_spread_over_the_time() -> None:

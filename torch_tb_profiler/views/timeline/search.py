@@ -47,6 +47,19 @@ class Found:
     position: int | None
 
 
+def codes_matching(trace: Trace, query: str) -> Int64:
+    """Codes of the names a search means: ``=aten::add`` is exactly that name, any other text is
+    contained in the name; whatever the case.
+    """
+    exact = query.removeprefix("=").casefold()
+    if not exact or not query.startswith("="):
+        return codes_containing(trace, query)
+    codes = codes_containing(trace, exact).tolist()
+    return np.array(
+        [code for code in codes if str(trace.strings[code]).casefold() == exact], np.int64
+    )
+
+
 def codes_containing(trace: Trace, text: str) -> Int64:
     """Codes of the names of slices that contain ``text``, whatever the case."""
     wanted = text.casefold()
