@@ -64,7 +64,7 @@ export function HelpDialog({ open, onOpen, onClose }: Props) {
       </div>
       <p>
         Everything on screen stands in the address: a copied link shows a colleague the same. Each header says on hover what
-        its numbers mean; hover a number for its exact value, and a “–” for why there is none. “est.” marks estimates.
+        its numbers mean; hover a number for its exact value, and a “–” for why there is none. “est.” marks estimates, † leads to a note on the quality of the number.
       </p>
       <EditorForm />
     </dialog>
