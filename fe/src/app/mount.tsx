@@ -7,6 +7,7 @@ import { App } from "./App";
 import { startTheme } from "./theme";
 import "./theme.css";
 import "./app.css";
+import "./dialog.css";
 import "../table/table.css";
 import "../pages/pages.css";
 import "./print.css";
