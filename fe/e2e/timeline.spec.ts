@@ -300,6 +300,30 @@ for (const { run, others, name } of [
   });
 }
 
+test("what lies outside the selected steps is shaded", async ({ guarded: page, standalone }) => {
+  const run = "cpu_ddp4_gloo";
+  const { end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  const { hits } = await ask<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=${run}&q==ProfilerStep%233`);
+  const startNs = hits[0]?.start_ns ?? NaN;
+  // A place before the step and one inside it, below the last track, on the layer of shades.
+  const shades = () =>
+    page.evaluate(
+      (shares) => {
+        const canvas = document.querySelector<HTMLCanvasElement>(".tl-stage canvas:not(.tl-rects)");
+        const context = canvas?.getContext("2d");
+        return shares.map((share) => context?.getImageData(Math.round(share * (canvas?.width ?? 0)), (canvas?.height ?? 0) - 3, 1, 1).data[3] ?? -1);
+      },
+      [(0.5 * startNs) / endNs, (startNs + 0.5 * (endNs - startNs)) / endNs],
+    );
+  await page.goto(`${standalone.url}#run=${run}&view=timeline&at=0-${endNs}&steps=3`);
+  await settled(page);
+  const [before = 0, inside = 0] = await shades();
+  expect(before, "before step 3").toBeGreaterThan(inside);
+  expect(inside).toBe(0);
+  await page.goto(`${standalone.url}#run=${run}&view=timeline&at=0-${endNs}&steps=99`);
+  await expect(page.locator(".tl-problem")).toContainText("no step");
+});
+
 test("the visible range is saved as Chrome JSON", async ({ guarded: page, standalone }) => {
   const run = "kineto_resnet50_nw0";
   const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");

@@ -205,6 +205,20 @@ class TimelineFlowsAnswer(TypedDict):
     previous: TimelineSlicePayload | None
 
 
+class TimelineStretchPayload(TypedDict):
+    """A stretch of the timeline."""
+
+    start_ns: int
+    end_ns: int
+
+
+class TimelineStepsAnswer(TypedDict):
+    """``/timeline/steps``: where the selected steps lie; steps that touch are one stretch."""
+
+    schema_version: int
+    ranges: list[TimelineStretchPayload]
+
+
 class TimelineClockPayload(TypedDict):
     """What to add to the times of a worker's timeline; null when nothing tells it."""
 

@@ -19,6 +19,8 @@ from torch_tb_profiler.reports.timeline_payloads import (
     TimelineFlowPayload,
     TimelineFlowsAnswer,
     TimelineNamesAnswer,
+    TimelineStepsAnswer,
+    TimelineStretchPayload,
 )
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.responses import data_response, json_response
@@ -32,6 +34,7 @@ from torch_tb_profiler.server.timeline_payloads import (
     tracks_payload,
 )
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.selection import SelectionError
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of, peers_of
@@ -41,6 +44,7 @@ from torch_tb_profiler.views.timeline.places import placed
 from torch_tb_profiler.views.timeline.range_summary import range_summary
 from torch_tb_profiler.views.timeline.screen import View
 from torch_tb_profiler.views.timeline.search import Found, codes_matching, find
+from torch_tb_profiler.views.timeline.selected import selected_ranges
 
 BINARY_TYPE = "application/octet-stream"
 MAX_WIDTH_PX = 4000
@@ -143,6 +147,23 @@ def _flows(site: Site, request: Request) -> Response:
     return json_response(request, body)
 
 
+def _steps(site: Site, request: Request) -> Response:
+    trace = opened_trace(site, request)[1]
+    origin_ns = timeline_of(trace).origin_ns
+    try:
+        ranges = selected_ranges(trace, parameters.subject(request.args).selection)
+    except SelectionError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    body = TimelineStepsAnswer(
+        schema_version=SCHEMA_VERSION,
+        ranges=[
+            TimelineStretchPayload(start_ns=start - origin_ns, end_ns=end - origin_ns)
+            for start, end in ranges
+        ],
+    )
+    return json_response(request, body)
+
+
 def _clocks(site: Site, request: Request) -> Response:
     file, _ = opened_trace(site, request)
     clocks = worker_clocks(opened_workers(site, file, "summary"), file.worker)
@@ -227,6 +248,7 @@ PARTS: dict[str, TimelinePart] = {
     "range": _range_summary,
     "search": _search,
     "flows": _flows,
+    "steps": _steps,
     "clocks": _clocks,
 }
 """Last part of the path → what answers it."""

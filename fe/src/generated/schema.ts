@@ -385,6 +385,18 @@ export interface TimelineFlowsAnswer {
   previous: TimelineSlicePayload | null;
 }
 
+/** A stretch of the timeline. */
+export interface TimelineStretchPayload {
+  start_ns: number;
+  end_ns: number;
+}
+
+/** `/timeline/steps`: where the selected steps lie; steps that touch are one stretch. */
+export interface TimelineStepsAnswer {
+  schema_version: number;
+  ranges: TimelineStretchPayload[];
+}
+
 /** What to add to the times of a worker's timeline; null when nothing tells it. */
 export interface TimelineClockPayload {
   worker: string;

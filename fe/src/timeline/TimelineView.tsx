@@ -1,5 +1,5 @@
 /** Stage, toolbar and panels of one trace; what they share stands in the address. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { apiUrl } from "../api/client";
 import { saveFile, saveUrl } from "../lib/download";
@@ -9,7 +9,7 @@ import { pickBox, runCommand, showRange } from "./commands";
 import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
 import { fold } from "./layout";
-import { asSelection, foldingPatch, formatRange } from "./link";
+import { asSelection, foldingPatch, formatRange, hullOf } from "./link";
 import { timelinePicture } from "./picture";
 import { RangePanel } from "./RangePanel";
 import type { TimeRange } from "./scene";
@@ -55,7 +55,8 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
     stage?.update({ folding, mode, search, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
   }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.arrows, range, selection]);
   useTheming(stage);
-  useAddressedViewport(stage, place.at, place.range ?? selection);
+  const selected = useMemo(() => hullOf(selection), [selection]);
+  useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
   useGestures(stage, {
     dragMode: () => dragMode,
     onRange: (next, done, track) => {
@@ -69,7 +70,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const onCommand = (command: Command) => {
     if (stage === null) return;
     const clear = () => (helpOpen ? setHelpOpen(false) : adjust(sliceId !== null ? { slice: null } : { range: null }));
-    runCommand(command, { stage, followed, find, range: range ?? selection, focusSearch: () => searchField.current?.select(), clear });
+    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), clear });
   };
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
   const onFold = useCallback((key: string, isOpen: boolean) => adjust(foldingPatch(fold(folding, key, isOpen))), [folding]);
@@ -93,7 +94,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         onPicture={() => stage !== null && void savePicture(stage, target)}
         onExport={() => stage !== null && onExport(stage.viewport)}
       />
-      {problems.map((problem) => (
+      {[...problems, ...(place.problem === null ? [] : [place.problem])].map((problem) => (
         <p key={problem} className="tl-warns tl-problem" role="status">
           {problem}
         </p>

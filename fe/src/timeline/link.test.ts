@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { asSelection, foldingPatch, formatRange, parseFolding, parseRange, parseSlice, selectionRange } from "./link";
+import { asSelection, foldingPatch, formatRange, hullOf, parseFolding, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
 
 it.each([
   ["1-2", { startNs: 1, endNs: 2 }],
@@ -37,4 +37,21 @@ it("a range as selection comes back as the same range", () => {
   expect(back?.endNs).toBeCloseTo(range.endNs, 0);
   expect(selectionRange(undefined, undefined, 0, 10)).toBeNull();
   expect(selectionRange("0.002", undefined, 0, 10)).toEqual({ startNs: 2, endNs: 10 });
+});
+
+it("steps and a range of time leave what is in both", () => {
+  const steps = [
+    { startNs: 0, endNs: 10 },
+    { startNs: 20, endNs: 30 },
+    { startNs: 40, endNs: 50 },
+  ];
+  expect(selectedStretches(null, null)).toBeNull();
+  expect(selectedStretches(steps, null)).toBe(steps);
+  expect(selectedStretches(null, { startNs: 1, endNs: 2 })).toEqual([{ startNs: 1, endNs: 2 }]);
+  expect(selectedStretches(steps, { startNs: 5, endNs: 25 })).toEqual([
+    { startNs: 5, endNs: 10 },
+    { startNs: 20, endNs: 25 },
+  ]);
+  expect(selectedStretches(steps, { startNs: 11, endNs: 19 })).toEqual([]);
+  expect([hullOf(steps), hullOf([]), hullOf(null)]).toEqual([{ startNs: 0, endNs: 50 }, null, null]);
 });

@@ -61,6 +61,20 @@ export function selectionRange(start: string | undefined, end: string | undefine
   return range.endNs > range.startNs ? range : null;
 }
 
+/** What both a choice of steps and a range of time leave, in order; null where neither is chosen. */
+export function selectedStretches(steps: readonly TimeRange[] | null, time: TimeRange | null): readonly TimeRange[] | null {
+  if (steps === null || time === null) return steps ?? (time === null ? null : [time]);
+  return steps
+    .map(({ startNs, endNs }) => ({ startNs: Math.max(startNs, time.startNs), endNs: Math.min(endNs, time.endNs) }))
+    .filter(({ startNs, endNs }) => endNs > startNs);
+}
+
+/** From the first to the last of some stretches; null for none. */
+export function hullOf(stretches: readonly TimeRange[] | null): TimeRange | null {
+  const [first, last] = [stretches?.[0], stretches?.at(-1)];
+  return first === undefined || last === undefined ? null : { startNs: first.startNs, endNs: last.endNs };
+}
+
 /** A range as the frame's selection. */
 export function asSelection({ startNs, endNs }: TimeRange, originUs: number): Params {
   return { start_us: (originUs + startNs / 1000).toFixed(3), end_us: (originUs + endNs / 1000).toFixed(3) };

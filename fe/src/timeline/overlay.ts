@@ -152,12 +152,16 @@ function drawRanges(context: Context, scene: Scene): void {
 }
 
 /** What every other view leaves out is shaded here. */
-function shadeOutside(context: Context, scene: Scene, range: TimeRange): void {
-  const [left, right] = edges(scene, range);
+function shadeOutside(context: Context, scene: Scene, stretches: readonly TimeRange[]): void {
   context.fillStyle = scene.palette.lineStrong;
   context.globalAlpha = 0.28;
-  context.fillRect(0, HEAD_PX, Math.max(0, left), scene.heightPx);
-  context.fillRect(right, HEAD_PX, Math.max(0, scene.widthPx - right), scene.heightPx);
+  let doneX = 0;
+  for (const stretch of stretches) {
+    const [left, right] = edges(scene, stretch);
+    context.fillRect(doneX, HEAD_PX, Math.max(0, Math.min(left, scene.widthPx) - doneX), scene.heightPx);
+    doneX = Math.max(doneX, right);
+  }
+  context.fillRect(doneX, HEAD_PX, Math.max(0, scene.widthPx - doneX), scene.heightPx);
   context.globalAlpha = 1;
 }
 

@@ -45,8 +45,8 @@ export interface Scene {
   readonly hover: Hover | null;
   /** Chosen by dragging. */
   readonly range: TimeRange | null;
-  /** The frame's selection, which every view follows. */
-  readonly selection: TimeRange | null;
+  /** The frame's selection, which every view follows: stretches in order. */
+  readonly selection: readonly TimeRange[] | null;
 }
 
 /** A tile and the part of the screen it fills. */

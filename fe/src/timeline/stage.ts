@@ -33,7 +33,7 @@ export interface StageInputs {
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly range: TimeRange | null;
-  readonly selection: TimeRange | null;
+  readonly selection: readonly TimeRange[] | null;
 }
 
 export const NO_INPUTS: StageInputs = {

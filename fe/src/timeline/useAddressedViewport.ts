@@ -12,19 +12,19 @@ const WRITE_AFTER_MS = 300;
 
 /**
  * @param at The range in the address, if there is one.
- * @param first What to show first when the address does not say: a selection, or null for everything.
+ * @param first What to show first when the address does not say: a selection, null for everything, undefined while that is not known.
  */
-export function useAddressedViewport(stage: Stage | null, at: string | undefined, first: TimeRange | null): void {
+export function useAddressedViewport(stage: Stage | null, at: string | undefined, first: TimeRange | null | undefined): void {
   const written = useRef<string | undefined>(undefined);
-  const firstRange = useRef(first);
+  const opened = useRef(false);
   useEffect(() => {
     if (stage === null) return;
     const wanted = parseRange(at);
-    const range = firstRange.current;
-    firstRange.current = null;
+    const isFirst = !opened.current;
+    if (wanted !== null || first !== undefined) opened.current = true;
     if (wanted !== null && at !== written.current) stage.show(wanted);
-    else if (wanted === null && range !== null) stage.show(fitRange(range.startNs, range.endNs, stage.durationNs));
-  }, [stage, at]);
+    else if (wanted === null && isFirst && first != null) stage.show(fitRange(first.startNs, first.endNs, stage.durationNs));
+  }, [stage, at, first]);
   useEffect(() => {
     if (stage === null) return;
     let timer: ReturnType<typeof setTimeout> | undefined;

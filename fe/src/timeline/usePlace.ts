@@ -1,12 +1,15 @@
 /** What the address says about the timeline, each part the same object as long as its text is the same. */
 import { useMemo, useState } from "react";
 
+import { apiUrl } from "../api/client";
+import { useResource } from "../api/hooks";
+import type { TimelineStepsAnswer } from "../generated/schema";
 import { useParams } from "../state/urlStore";
 import type { ColorMode } from "./colors";
 import { layOut, type Folding, type Layout } from "./layout";
-import { parseFolding, parseMode, parseRange, parseSlice, selectionRange } from "./link";
+import { parseFolding, parseMode, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
 import type { TimeRange } from "./scene";
-import type { Stack, StackPart } from "./stack";
+import { fromPart, type Stack, type StackPart } from "./stack";
 
 export interface Place {
   readonly at: string | undefined;
@@ -19,18 +22,29 @@ export interface Place {
   readonly active: StackPart;
   readonly sliceId: number | null;
   readonly range: TimeRange | null;
-  /** The frame's selection, which every view follows. */
-  readonly selection: TimeRange | null;
+  /** The frame's selection, which every view follows: stretches in order, null for everything. */
+  readonly selection: readonly TimeRange[] | null;
+  /** Whether where the selected steps lie is still being asked. */
+  readonly isSelecting: boolean;
+  /** Why the selected steps cannot be shown. */
+  readonly problem: string | null;
 }
 
 export function usePlace(stack: Stack): Place {
   const params = useParams();
-  const { at, open, shut, slice, on, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
+  const { at, open, shut, slice, on, steps, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
   const [placed] = useState(at !== undefined);
   const folding = useMemo(() => parseFolding({ open: open ?? "", shut: shut ?? "" }), [open, shut]);
   const layout = useMemo(() => layOut(stack.groups, stack.tracks, folding), [stack, folding]);
   const range = useMemo(() => parseRange(rangeText), [rangeText]);
-  const selection = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
+  const time = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
+  const [first] = stack.parts;
+  const answer = useResource<TimelineStepsAnswer>(steps === undefined ? null : apiUrl("timeline/steps", { ...first.query, steps }));
+  const told = steps !== undefined && answer.state === "ready" ? answer.data : null;
+  const stretches = useMemo(() => told?.ranges.map((each) => fromPart(first, { startNs: each.start_ns, endNs: each.end_ns })) ?? null, [told, first]);
+  const selection = useMemo(() => selectedStretches(stretches, time), [stretches, time]);
+  const problem = steps !== undefined && answer.state === "failed" ? answer.failure.message : null;
+  const isSelecting = steps !== undefined && told === null && problem === null;
   const active = stack.parts.find(({ worker }) => worker === on) ?? stack.parts[0];
-  return { at, placed, folding, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection };
+  return { at, placed, folding, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection, isSelecting, problem };
 }

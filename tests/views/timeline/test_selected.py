@@ -1,0 +1,50 @@
+"""Cases: one step, steps that touch or lie apart, unknown ones, a trace without steps, too many."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.traces import annotation, op, trace
+from torch_tb_profiler.views.selection import Selection, SelectionError
+from torch_tb_profiler.views.timeline.selected import MAX_RANGES, selected_ranges
+
+US = 1000
+# Step 3 follows 2 at once, 4 comes 50 µs later.
+STEPS = [annotation(f"ProfilerStep#{n}", at, 100) for n, at in ((2, 0), (3, 100), (4, 250))]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ("3", [(100, 200)]),
+        ("2:3", [(0, 200)]),
+        ("2,4", [(0, 100), (250, 350)]),
+        ("2:4", [(0, 200), (250, 350)]),
+        (None, [(0, 200), (250, 350)]),
+    ],
+)
+def test_steps_that_touch_are_one_stretch(
+    steps: str | None, expected: list[tuple[int, int]]
+) -> None:
+    made = trace([*STEPS, *(op("aten::add", at, 5) for at in (10, 110, 260))])
+    found = selected_ranges(made, Selection(steps=steps))
+    assert found == [(start * US, end * US) for start, end in expected]
+
+
+def test_steps_that_are_not_there() -> None:
+    made = trace([*STEPS, op("aten::add", 10, 5)])
+    with pytest.raises(SelectionError, match="no step"):
+        selected_ranges(made, Selection(steps="9"))
+
+
+def test_without_steps_the_only_one_is_the_recording() -> None:
+    made = trace([op("aten::add", 10, 5), op("aten::mm", 40, 8)])
+    assert selected_ranges(made, Selection(steps="0")) == [(10 * US, 48 * US)]
+
+
+def test_stretches_are_bounded_and_lose_nothing() -> None:
+    count = MAX_RANGES + 5
+    made = trace([annotation(f"ProfilerStep#{n}", 10 * n, 5) for n in range(count)])
+    found = selected_ranges(made, Selection())
+    assert len(found) == MAX_RANGES
+    assert (found[0][0], found[-1][1]) == (0, (10 * (count - 1) + 5) * US)

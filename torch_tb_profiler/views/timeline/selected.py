@@ -1,0 +1,27 @@
+"""Where on the timeline the selected steps lie."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.selection import Selection, selected_steps
+
+MAX_RANGES = 1000
+"""More stretches melt into one on any screen; the last of them then reaches to the end of all."""
+
+
+def selected_ranges(trace: Trace, selection: Selection) -> list[tuple[int, int]]:
+    """Start and end, in trace time, of the steps of a selection: in order, and those that touch or
+    overlap as one. A step is as long as on the host, like its slice on the timeline; device work
+    may follow later.
+
+    Raises:
+        SelectionError: as ``views.selection.selected_steps``.
+    """
+    steps = trace.steps.filter(selected_steps(trace, selection)).sort("host_start_ns")
+    ranges: list[tuple[int, int]] = []
+    for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
+        if ranges and (start <= ranges[-1][1] or len(ranges) == MAX_RANGES):
+            ranges[-1] = (ranges[-1][0], max(end, ranges[-1][1]))
+        else:
+            ranges.append((start, end))
+    return ranges
