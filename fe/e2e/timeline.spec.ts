@@ -300,6 +300,18 @@ for (const { run, others, name } of [
   });
 }
 
+test("a slice in a folded track of a stacked rank is uncovered, and help lists the keys", async ({ guarded: page, standalone }) => {
+  const slice = await longestHit(page, standalone.url, "dlrm_8_ranks", "aten::addmm", "worker1_step_12");
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=timeline&stack=worker1_step_12&on=worker1_step_12&slice=${slice.id}`);
+  await settled(page);
+  await expect(page.locator(`[data-track="worker1_step_12/${slice.track}"]`)).toBeInViewport();
+  await page.keyboard.press("?");
+  await expect(page.locator(".tl-help")).toContainText("zoom in and out under the pointer");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: /Help/ }).click();
+  await expect(page.getByRole("dialog")).toContainText("zoom in and out under the pointer");
+});
+
 test("what lies outside the selected steps is shaded", async ({ guarded: page, standalone }) => {
   const run = "cpu_ddp4_gloo";
   const { end_ns: endNs } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);

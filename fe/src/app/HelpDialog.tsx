@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { EDITORS, type EditorName } from "../source/editor";
 import { saveEditorSettings, useEditorSettings } from "../source/settings";
+import { KEY_HELP } from "../timeline/keys";
 import { isTyping } from "./SearchBox";
 
 interface Props {
@@ -60,6 +61,10 @@ export function HelpDialog({ open, onOpen, onClose }: Props) {
         <section>
           <h2>Filters of a column</h2>
           <Pairs rows={FILTERS} keyed={false} />
+        </section>
+        <section>
+          <h2>Keys of the timeline</h2>
+          <Pairs rows={KEY_HELP} keyed />
         </section>
       </div>
       <p>

@@ -42,7 +42,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const place = usePlace(stack);
   const { folding, layout, mode, active, sliceId, selection, placed } = place;
   const { stage, stageRef, headsRef } = useMountedStage(stack);
-  const followed = useFollowedSlice(stage, stack, active, sliceId, placed);
+  const followed = useFollowedSlice(stage, stack, active, folding, sliceId, placed);
   const find = useFind(active, sliceId, followed.go, placed);
   const searchField = useRef<HTMLInputElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("range");

@@ -26,7 +26,7 @@ function GroupHead({ row, onFold }: { readonly row: GroupRow; readonly onFold: P
       <button type="button" className="tl-fold" aria-expanded={open} title={group.title} onClick={() => onFold(groupKey(group), !open)}>
         <Arrow open={open} />
         <strong>{group.title}</strong>
-        {!open && <small className="soft">{formatNumber(row.tracks)} tracks</small>}
+        {!open && <small className="soft">{formatNumber(row.tracks)} {row.tracks === 1 ? "track" : "tracks"}</small>}
         {group.note !== undefined && (
           <small className={group.note.warns ? "tl-warns" : "soft"} title={group.note.help}>
             {group.note.text}

@@ -108,6 +108,18 @@ export function fold(folding: Folding, key: string, open: boolean): Folding {
   return { opened, closed };
 }
 
+/** The folding in which a track is on screen: its groups are opened, not its lanes. */
+export function uncover(groups: readonly TrackGroup[], track: TimelineTrackPayload, folding: Folding): Folding {
+  let shown = folding;
+  let group = groups.find(({ key }) => key === track.group);
+  while (group !== undefined) {
+    if (!isOpen(groupKey(group), group.collapsed !== true, shown)) shown = fold(shown, groupKey(group), true);
+    const { parent } = group;
+    group = parent === undefined ? undefined : groups.find(({ key }) => key === parent);
+  }
+  return shown;
+}
+
 /** The tracks between two heights, with `marginPx` of neighbours. */
 export function visibleTracks(layout: Layout, topPx: number, bottomPx: number): TrackRow[] {
   return layout.tracks.filter((row) => row.topPx < bottomPx && row.topPx + row.heightPx > topPx);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
-import { AS_PROPOSED, fold, groupKey, layOut } from "./layout";
+import { AS_PROPOSED, fold, groupKey, layOut, uncover } from "./layout";
 import { formatStack, parseStack } from "./link";
 import { fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
 
@@ -76,6 +76,16 @@ describe("a stack of three", () => {
     const folding = fold(AS_PROPOSED, groupKey({ key: `${b.prefix}shown` }), false);
     const titles = layOut(stack.groups, stack.tracks, folding).rows.flatMap((row) => (row.kind === "group" ? [row.group.title] : []));
     expect(titles).toEqual(["a", "Other tracks", "b", "c", "Other tracks"]);
+  });
+
+  it("uncovers a track in folded groups, and no more", () => {
+    const folding = fold(AS_PROPOSED, groupKey({ key: `${b.prefix}shown` }), false);
+    const python = stack.tracks.find(({ key }) => key === "b/py");
+    if (python === undefined) throw new Error("no such track");
+    const shown = layOut(stack.groups, stack.tracks, uncover(stack.groups, python, folding));
+    expect(shown.tracks.map(({ track: { key } }) => key)).toContain("b/py");
+    expect(shown.tracks.length).toBe(3 + CPU_TRACKS.length + 3);
+    expect(uncover(stack.groups, python, uncover(stack.groups, python, folding))).toEqual(uncover(stack.groups, python, folding));
   });
 
   it("moves times there and back", () => {

@@ -163,8 +163,10 @@ export class Stage {
     const before = this.inputs;
     this.inputs = inputs;
     if (before.folding !== inputs.folding) {
+      const wasHidden = !this.layout.tracks.some(({ track }) => track.key === inputs.selected?.track);
       this.layout = layOut(this.stack.groups, this.stack.tracks, inputs.folding);
       this.scrollTo(this.scrollPx);
+      if (wasHidden && inputs.selected !== null) this.scrollIntoSight(inputs.selected.track, inputs.selected.lane);
     }
     if (before.mode !== inputs.mode || before.search !== inputs.search) this.repaint();
     this.invalidate();

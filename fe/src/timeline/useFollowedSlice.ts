@@ -5,6 +5,8 @@ import { apiUrl } from "../api/client";
 import { useResource } from "../api/hooks";
 import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust } from "../state/urlStore";
+import { uncover, type Folding } from "./layout";
+import { foldingPatch } from "./link";
 import { onScreen, partOf, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { fitRange, reveal, spanNs } from "./viewport";
@@ -28,9 +30,10 @@ const NO_ARROWS: readonly TimelineFlowPayload[] = [];
 
 /**
  * @param part The worker whose slice it is.
+ * @param folding What is folded: a slice that is gone to is uncovered.
  * @param placed Whether the address says what is on screen: then a slice it names moves nothing at first.
  */
-export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, id: number | null, placed: boolean): FollowedSlice {
+export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, folding: Folding, id: number | null, placed: boolean): FollowedSlice {
   const [picked, setPicked] = useState<TimelineSlicePayload | null>(null);
   const answer = useResource<TimelineFlowsAnswer>(id === null ? null : apiUrl("timeline/flows", { ...part.query, slice: id, peers: 1 }));
   const flows = answer.state === "ready" && answer.data.slice.id === id ? answer.data : null;
@@ -38,12 +41,18 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   const slice = told ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
   const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOf(part, flows)), [part, flows]);
 
+  const latestFolding = useRef(folding);
+  useEffect(() => {
+    latestFolding.current = folding;
+  });
   const inSight = useRef(placed && id !== null ? placeOf(part, id) : null);
   useEffect(() => {
     if (stage === null || slice === null) return;
     const place = placeOf(part, slice.id);
-    if (place !== inSight.current) bringIntoSight(stage, slice);
-    else stage.scrollIntoSight(slice.track, slice.lane);
+    if (place !== inSight.current) {
+      uncoverTrack(stage, slice.track, latestFolding.current);
+      bringIntoSight(stage, slice);
+    } else stage.scrollIntoSight(slice.track, slice.lane);
     inSight.current = place;
   }, [stage, part, slice]);
 
@@ -77,6 +86,12 @@ function placeOf({ prefix }: StackPart, id: number): string {
 
 function arrowsOf(part: StackPart, { flows }: TimelineFlowsAnswer): TimelineFlowPayload[] {
   return flows.filter(({ worker }) => worker === null).map((flow) => ({ ...flow, source: onScreen(part, flow.source), target: onScreen(part, flow.target) }));
+}
+
+function uncoverTrack({ stack }: Stage, key: string, folding: Folding): void {
+  const track = stack.tracks.find((each) => each.key === key);
+  const shown = track === undefined ? folding : uncover(stack.groups, track, folding);
+  if (shown !== folding) adjust(foldingPatch(shown));
 }
 
 function bringIntoSight(stage: Stage, slice: TimelineSlicePayload): void {
