@@ -302,6 +302,22 @@ def test_clocks_are_aligned_on_the_ends_of_collectives(tmp_path: Path) -> None:
     ]
 
 
+def test_selected_steps_and_exact_names(tmp_path: Path) -> None:
+    steps = [(7, 50), (8, 150)]
+    marks = [{"cat": "user_annotation", "name": f"ProfilerStep#{n}", "ts": ts} for n, ts in steps]
+    names = ("aten::add", "aten::add_", "aten::add")
+    calls = [{"cat": "cpu_op", "name": name, "ts": 60 + 20 * i} for i, name in enumerate(names)]
+    events = [*({**mark, "dur": 100} for mark in marks), *({**call, "dur": 5} for call in calls)]
+    write(tmp_path / "w0.1.pt.trace.json", events)
+    ask = serve(tmp_path, ["w0"])
+    ranges = ask("timeline/steps?steps=8").get_json()["ranges"]
+    assert ranges == [{"start_ns": 100_000, "end_ns": 200_000}]
+    assert ask("timeline/steps?steps=9").status_code == 400
+    exact = ask("timeline/search?q==aten::add").get_json()
+    assert (exact["query"], exact["count"], exact["name_count"]) == ("=aten::add", 2, 1)
+    assert ask("timeline/search?q=aten::add").get_json()["count"] == 3
+
+
 def test_every_part_is_documented() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
     text = page.read_text(encoding="utf-8")
