@@ -136,7 +136,7 @@ def _splice(text: bytearray, other: bytes, chance: random.Random) -> None:
     text[at : at + chance.choice((0, 100))] = other[start : start + chance.choice((50, 500))]
 
 
-def _swap_digits(text: bytearray, _: bytes, chance: random.Random) -> None:
+def _swap_digits(text: bytearray, _other: bytes, chance: random.Random) -> None:
     for _ in range(chance.choice((1, 5, 40))):
         at = chance.randrange(len(text)) if text else 0
         if text and chr(text[at]).isdigit():

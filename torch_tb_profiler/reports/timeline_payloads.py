@@ -6,12 +6,14 @@ the timeline's origin, the start of the trace's first slice, so that they are ex
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from torch_tb_profiler.reports.payloads import TraceRef
-from torch_tb_profiler.views.timeline.tracks import GroupKind as TimelineGroupKind
-from torch_tb_profiler.views.timeline.tracks import TrackKind as TimelineTrackKind
-from torch_tb_profiler.views.timeline.tracks import Unit as TimelineUnit
+from torch_tb_profiler.views.timeline import tracks
+
+TimelineTrackKind: TypeAlias = tracks.TrackKind
+TimelineGroupKind: TypeAlias = tracks.GroupKind
+TimelineUnit: TypeAlias = tracks.Unit
 
 TimelineArrayType = Literal["uint8", "uint16", "uint32", "int32", "float32", "float64"]
 TimelineFlowKind = Literal["launch", "forward_backward", "collective"]
