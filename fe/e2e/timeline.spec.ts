@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import type { Page } from "@playwright/test";
 
 import type { TimelineClocksAnswer, TimelineSearchAnswer, TimelineSlicePayload, TimelineTracksAnswer } from "../src/generated/schema";
+import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 
@@ -88,9 +89,12 @@ test("a click selects, arrows and brackets walk, links lead to the rows", async 
   const panel = page.locator(".tl-panel");
   await expect(panel).toContainText("Launch delay");
   await expect(panel).toContainText("cudaLaunchKernel");
+  await expect(panel.getByRole("button", { name: /^Next of this name/ })).toBeEnabled();
   await page.keyboard.press("]");
   await expect(page).not.toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
   await expect(panel.getByRole("heading", { level: 2 })).toHaveText("volta_sgemm_64x64_nt");
+  await settled(page);
+  await expect(panel.getByRole("button", { name: /^Previous of this name/ })).toBeEnabled();
   await page.keyboard.press("[");
   await expect(page).toHaveURL(new RegExp(`slice=${slice.id}(&|$)`));
   await page.keyboard.press("ArrowRight");
@@ -110,33 +114,30 @@ test("keys move: w zooms under the pointer, 0 shows everything, f fits the selec
   if (stage === null) throw new Error("no stage");
   const share = 0.7;
   await page.mouse.move(stage.x + stage.width * share, stage.y + 100);
-  await page.keyboard.down("w");
-  await page.waitForTimeout(1000);
-  await page.keyboard.up("w");
-  const shown = async () => {
-    await page.waitForTimeout(500);
-    const [, start = 0, end = 0] = (/at=(-?\d+)-(\d+)/.exec(page.url()) ?? []).map(Number);
-    return { start, end };
-  };
-  const zoomed = await shown();
-  expect(zoomed.end - zoomed.start).toBeLessThan(endNs * 0.5);
+  // A busy machine draws fewer frames while the key is held; the point under the pointer stays all the same.
+  await expect(async () => {
+    await page.keyboard.down("w");
+    await page.waitForTimeout(600);
+    await page.keyboard.up("w");
+    expect(lengthOf(await rested(page))).toBeLessThan(endNs * 0.5);
+  }).toPass();
+  const zoomed = addressed(page);
   const room = endNs * 0.01;
   const before = -room + share * (endNs + 2 * room);
   const after = zoomed.start + share * (zoomed.end - zoomed.start);
   expect(Math.abs(after - before) / endNs).toBeLessThan(0.002);
   await page.keyboard.press("0");
-  const whole = await shown();
-  expect(whole.start).toBeLessThan(0);
-  expect(whole.end).toBeGreaterThan(endNs);
+  await expect.poll(() => addressed(page).start).toBeLessThan(0);
+  await expect.poll(() => addressed(page).end).toBeGreaterThan(endNs);
   const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");
   await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${slice.id}`);
   await expect(page.locator(".tl-panel")).toBeVisible();
-  await page.waitForTimeout(600);
+  await settled(page);
   await page.keyboard.press("f");
-  const fitted = await shown();
+  await expect.poll(() => lengthOf(addressed(page))).toBeLessThan(slice.dur_ns * 1.5);
+  const fitted = await rested(page);
   expect(fitted.start).toBeLessThan(slice.start_ns);
   expect(fitted.end).toBeGreaterThan(slice.start_ns + slice.dur_ns);
-  expect(fitted.end - fitted.start).toBeLessThan(slice.dur_ns * 1.5);
 });
 
 test("a dragged range is summed up and becomes the selection of every view", async ({ guarded: page, standalone }) => {
