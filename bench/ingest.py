@@ -130,9 +130,10 @@ def answers(path: Path, draws: int) -> list[Figure]:
     ]
 
 
-def report(path: Path, *options: str) -> Measured:
+def report(path: Path, *options: str, views: str = VIEWS) -> Measured:
+    """One run of the command line."""
     command = [sys.executable, "-m", "torch_tb_profiler", "report", str(path), *options]
-    return measured([*command, "--view", VIEWS, "--format", "json"])
+    return measured([*command, "--view", views, "--format", "json"])
 
 
 if __name__ == "__main__":

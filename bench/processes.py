@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 POLL_S = 0.005
+BYTECODE = Path(__file__).resolve().parent / "out" / "bytecode"
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,15 @@ class Measured:
 
 
 def measured(command: Sequence[str]) -> Measured:
-    """Run ``command`` and measure it.
+    """Run ``command`` and measure it. Its bytecode is kept, as that of an installed package is.
 
     Raises:
         RuntimeError: it fails; the message holds what it printed on stderr.
     """
     started_s = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
         peak = _Peak(process.pid)
         watcher = threading.Thread(target=peak.watch, daemon=True)
         watcher.start()
@@ -56,6 +59,12 @@ def measured(command: Sequence[str]) -> Measured:
         cpu_s=usage.ru_utime + usage.ru_stime,
         output=output.decode(),
     )
+
+
+def environment() -> dict[str, str]:
+    """This process's, with bytecode kept in a folder of the benchmarks."""
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return inherited | {"PYTHONPYCACHEPREFIX": str(BYTECODE)}
 
 
 def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

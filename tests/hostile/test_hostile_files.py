@@ -58,9 +58,9 @@ def _show(columns: EventColumns) -> Trace:
     return trace
 
 
-def _good(columns: EventColumns) -> int:
+def _good(trace: Trace) -> int:
     names = {f"op{number}" for number in range(GOOD)}
-    return sum(columns.strings[code] in names for code in columns.tables["slices"]["name_code"])
+    return sum(trace.text(code) in names for code in trace.slices["name_code"])
 
 
 BETWEEN: dict[str, Callable[[], str]] = {
@@ -94,9 +94,9 @@ def test_what_stands_around_is_kept(case: str) -> None:
     start_s = time.perf_counter()
 
     columns = _read(_between(BETWEEN[case]()))
-    _show(columns)
+    trace = _show(columns)
 
-    assert _good(columns) == 2 * GOOD
+    assert _good(trace) == 2 * GOOD
     assert time.perf_counter() - start_s < LIMIT_S
     assert max(map(len, columns.strings)) <= 1 << 18
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from torch_tb_profiler.importers import kineto
+from torch_tb_profiler.importers.kineto.file_pieces import FilePieces
 from torch_tb_profiler.loading import early
-from torch_tb_profiler.loading.early import helper_executor, start_helpers
+from torch_tb_profiler.loading.early import Helpers, start_helpers, take_helpers
+from torch_tb_profiler.loading.pieces import read_with
+from torch_tb_profiler.trace.columns import EventColumns
 
 
 @pytest.fixture(autouse=True)
 def _none_left() -> Iterator[None]:
     yield
     while early._started:
-        early._started.pop().shutdown(wait=False)
+        early._started.pop().executor.shutdown(wait=False)
 
 
 def test_a_large_file_starts_helpers_and_they_are_taken_over_once(tmp_path: Path) -> None:
@@ -23,10 +28,10 @@ def test_a_large_file_starts_helpers_and_they_are_taken_over_once(tmp_path: Path
         file.truncate(early.LARGE_BYTES)
     start_helpers([str(tmp_path / "large.json")], 2)
     (started,) = early._started
-    assert started.submit(len, "abc").result(20) == 3
-    assert helper_executor(1) is started
-    assert helper_executor(1) is not started
-    started.shutdown(wait=False)
+    assert started.executor.submit(len, "abc").result(20) == 3
+    assert take_helpers(1) is started
+    assert take_helpers(1) is not started
+    started.executor.shutdown(wait=False)
 
 
 def test_nothing_is_started_for_small_files_folders_urls_or_one_core(tmp_path: Path) -> None:
@@ -37,3 +42,47 @@ def test_nothing_is_started_for_small_files_folders_urls_or_one_core(tmp_path: P
         file.truncate(early.LARGE_BYTES)
     start_helpers([str(tmp_path / "large.json")], 1)
     assert not early._started
+
+
+def _events(path: Path, count: int) -> Path:
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    names = [f"op{number}" * 40 for number in range(count)]
+    path.write_text(json.dumps({"traceEvents": [event | {"name": name} for name in names]}))
+    return path
+
+
+def _read(path: Path, helpers: Helpers) -> EventColumns:
+    reader = read_with(helpers.executor, 1, helpers.early)
+    return kineto.read_file(str(path), name="x", read_pieces=reader)
+
+
+def test_what_helpers_read_early_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(early, "LARGE_BYTES", 1)
+    path = _events(tmp_path / "large.json", 60_000)
+    wanted = kineto.read_file(str(path), name="x")
+    start_helpers([str(path)], 2)
+    helpers = take_helpers(1)
+    first = helpers.early[str(path), 0].result(20)
+    assert first[0] == next(iter(FilePieces(str(path))))
+
+    found = _read(path, helpers)
+
+    assert found.strings == wanted.strings
+    assert (str(path), 0) not in helpers.early
+    helpers.executor.shutdown(wait=False)
+
+
+def test_what_was_read_before_the_file_changed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(early, "LARGE_BYTES", 1)
+    path = _events(tmp_path / "large.json", 60_000)
+    start_helpers([str(path)], 2)
+    helpers = take_helpers(1)
+    helpers.early[str(path), 0].result(20)
+    _events(path, 100)
+
+    found = _read(path, helpers)
+
+    assert len(found.tables["slices"]["start_ns"]) == 100
+    helpers.executor.shutdown(wait=False)

@@ -33,6 +33,7 @@ def forbid_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("parsed again")
 
     monkeypatch.setattr(opening, "import_trace", parse)
+    monkeypatch.setattr(opening, "import_file", parse)
 
 
 def test_a_file_becomes_a_trace(tmp_path: Path, write_trace: Writer) -> None:

@@ -15,6 +15,7 @@ from importlib import import_module
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
 from torch_tb_profiler.loading.early import start_helpers
+from torch_tb_profiler.loading.freeing import keep_buffers
 from torch_tb_profiler.loading.resources import usable_cores
 
 
@@ -52,6 +53,7 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 
 def _run(command: str, arguments: Namespace) -> int:
+    keep_buffers()
     if command == "report":
         start_helpers(arguments.paths, arguments.workers or usable_cores())
     module = import_module(f"torch_tb_profiler.cli.{command}_command")

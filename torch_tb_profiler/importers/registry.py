@@ -7,7 +7,8 @@ from contextlib import closing
 
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
+from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, is_plain_text
+from torch_tb_profiler.importers.kineto.reader import AnyPiece, PieceReader, read_in_turn
 from torch_tb_profiler.importers.sniff import refuse_unless_json
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed, in_background
@@ -42,7 +43,7 @@ def import_trace(
             taken += len(chunk)
             yield chunk
 
-    def report() -> None:
+    def report(_: AnyPiece) -> None:
         if progress is not None:
             progress(taken)
 
@@ -62,6 +63,33 @@ def import_trace(
         raise
     columns.quality.merge(unpacking)
     return columns
+
+
+def import_file(
+    path: str,
+    *,
+    name: str,
+    progress: Callable[[int], None] | None = None,
+    read_pieces: PieceReader = read_in_turn,
+) -> EventColumns | None:
+    """Read one trace that is plain text on this machine; None if it is anything else.
+
+    Args:
+        path: The file. Workers of ``read_pieces`` read their parts of it themselves.
+        name: As in :func:`import_trace`, and so is the rest.
+
+    Raises:
+        TraceFormatError: the file is no trace we read.
+        OSError: it cannot be read.
+    """
+    if not is_plain_text(path):
+        return None
+
+    def report(piece: AnyPiece) -> None:
+        if progress is not None and isinstance(piece, FilePiece):
+            progress(piece.end)
+
+    return kineto.read_file(path, name=name, progress=report, read_pieces=read_pieces)
 
 
 def _unreadable(name: str) -> TraceFormatError:

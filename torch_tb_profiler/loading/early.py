@@ -6,8 +6,12 @@ itself: for one large file the two go side by side.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
 
 from torch_tb_profiler.loading.executors import LocalExecutor
 
@@ -20,27 +24,66 @@ MOST_HELPERS = 3
 LARGE_BYTES = 64 << 20
 """Text from which reading in pieces pays."""
 
+EARLY_PIECES = 12
+"""Pieces that a helper reads while the command line loads its modules."""
+
 _GZIPPED_LARGE_BYTES = LARGE_BYTES // 10
 _PREPARE = "import torch_tb_profiler.importers.kineto.reader"
 
-_started: list[LocalExecutor] = []
+PieceNumber = tuple[str, int]
+"""Path of a file and number of a piece of it, from zero."""
 
 
-def helper_executor(helpers: int) -> LocalExecutor:
-    """The executor for pieces: the one that was started early, if there is one."""
-    if _started and _started[-1].workers == max(1, helpers):
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """Processes that read pieces.
+
+    Attributes:
+        executor: The processes.
+        early: What they were already asked for: a piece and its batch, by its number.
+    """
+
+    executor: LocalExecutor
+    early: dict[PieceNumber, Future[Any]] = field(default_factory=dict)
+
+
+_started: list[Helpers] = []
+
+
+def take_helpers(helpers: int) -> Helpers:
+    """So many helpers: those that were started early, if there are any."""
+    if _started and _started[-1].executor.workers == max(1, helpers):
         return _started.pop()
-    return LocalExecutor(max(1, helpers), ahead=AHEAD)
+    return Helpers(LocalExecutor(max(1, helpers), ahead=AHEAD))
 
 
 def start_helpers(paths: Sequence[str], cores: int) -> None:
     """Start helpers now if one of ``paths`` is a large file on this machine."""
-    helpers = min(cores - 1, MOST_HELPERS)
-    if helpers > 0 and any(map(_is_large, paths)):
-        executor = LocalExecutor(helpers, ahead=AHEAD)
-        for _ in range(helpers):
-            executor.submit(exec, _PREPARE)
-        _started.append(executor)
+    count = min(cores - 1, MOST_HELPERS)
+    large = next(filter(_is_large, paths), None)
+    if count <= 0 or large is None:
+        return
+    helpers = Helpers(LocalExecutor(count, ahead=AHEAD))
+    for _ in range(count):
+        helpers.executor.submit(exec, _PREPARE)
+    if not large.endswith(".gz"):
+        path = os.path.abspath(large)
+        first = EARLY_PIECES * count
+        for number in range(first):
+            future = helpers.executor.submit(read_early, path, number, first)
+            helpers.early[path, number] = future
+    _started.append(helpers)
+
+
+def read_early(path: str, number: int, count: int) -> Any:
+    """In a helper: one of the first ``count`` pieces of a file, and its batch.
+
+    Raises:
+        OSError: the file cannot be read.
+        LookupError: it has no such piece, or is no plain text.
+    """
+    reader = importlib.import_module("torch_tb_profiler.importers.kineto.reader")
+    return reader.read_early_piece(path, number, count)
 
 
 def _is_large(path: str) -> bool:

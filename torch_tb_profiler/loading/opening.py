@@ -10,16 +10,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.importers import TraceFormatError, import_trace
+from torch_tb_profiler.importers import TraceFormatError, import_file, import_trace
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.loading.errors import OpenError
-from torch_tb_profiler.loading.freeing import give_back
+from torch_tb_profiler.loading.freeing import give_back, keep_little
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
-from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed
+from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
 from torch_tb_profiler.storage.finished import SETTLED_S
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, read_chunks
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
+from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.model import Trace
 
 _LOGGER = logging.getLogger(__name__)
@@ -135,9 +136,7 @@ def _read(
             progress(done_bytes, state.size_bytes)
 
     try:
-        columns = import_trace(
-            read_chunks(location), name=location.url, progress=report, read_pieces=read_pieces
-        )
+        columns = _columns(location, report, read_pieces)
     except TraceFormatError as error:
         return error
     except StorageError as error:
@@ -146,12 +145,31 @@ def _read(
         return error
     is_large = columns.tables["slices"]["start_ns"].size > LARGE_SLICES
     if is_large:
+        keep_little()
         give_back()
     trace = build_trace(columns)
     del columns
     if is_large:
         give_back()
     return trace
+
+
+def _columns(
+    location: Location, report: Callable[[int], None], read_pieces: PieceReader
+) -> EventColumns:
+    columns = None
+    if location.filesystem is None:
+        try:
+            columns = import_file(
+                location.path, name=location.url, progress=report, read_pieces=read_pieces
+            )
+        except OSError as error:
+            raise from_os_error(error, location.url) from error
+    if columns is None:
+        columns = import_trace(
+            read_chunks(location), name=location.url, progress=report, read_pieces=read_pieces
+        )
+    return columns
 
 
 def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:

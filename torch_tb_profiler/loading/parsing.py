@@ -14,7 +14,8 @@ from concurrent.futures import TimeoutError as StillRunningError
 from functools import lru_cache
 from pathlib import Path
 
-from torch_tb_profiler.loading.early import LARGE_BYTES, MOST_HELPERS, helper_executor
+from torch_tb_profiler.importers.kineto.reader import PieceReader
+from torch_tb_profiler.loading.early import LARGE_BYTES, MOST_HELPERS, take_helpers
 from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.ingest import (
@@ -63,7 +64,7 @@ class Parser:
         self._own_turn = threading.Semaphore(1 if takes_part else 0)
         self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
         self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
-        self._pieces = helper_executor(self._helpers)
+        self._pieces = take_helpers(self._helpers)
         self._budget = MemoryBudget()
         self._lock = threading.Lock()
         self._waiting_bytes = 0
@@ -119,8 +120,11 @@ class Parser:
                 self._budget.learn(done.text_bytes, done.peak_bytes)
                 return done
             if size >= LARGE_BYTES and self._helpers:
-                return ingest_file(job, read_with(self._pieces, self._helpers))
+                return ingest_file(job, self._reader())
             return ingest_file(job)
+
+    def _reader(self) -> PieceReader:
+        return read_with(self._pieces.executor, self._helpers, self._pieces.early)
 
     def _has_fellows(self, text: int, size_bytes: int) -> bool:
         """Whether so much else waits to be parsed that a process for this file alone pays."""
@@ -130,7 +134,7 @@ class Parser:
     def close(self) -> None:
         """End the processes."""
         self._processes.shutdown(wait=False)
-        self._pieces.shutdown(wait=False)
+        self._pieces.executor.shutdown(wait=False)
 
     def _beside(
         self,
@@ -158,8 +162,7 @@ class Parser:
         is_large: bool = False,
     ) -> Trace:
         if is_large and self._helpers:
-            reader = read_with(self._pieces, self._helpers)
-            trace = open_file(location, cache=cache, progress=progress, read_pieces=reader)
+            trace = open_file(location, cache=cache, progress=progress, read_pieces=self._reader())
         else:
             trace = open_file(location, cache=cache, progress=progress)
         if part == "trace":

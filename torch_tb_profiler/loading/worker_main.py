@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any
 
+from torch_tb_profiler.loading.freeing import keep_buffers
+
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that can be imported, and its arguments."""
 
@@ -25,6 +27,7 @@ Reply = tuple[bool, Any]
 
 def main() -> None:
     """Perform tasks until stdin ends."""
+    keep_buffers()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)

@@ -44,7 +44,7 @@ class _Structure:
 
 
 def build_trace(events: EventColumns) -> Trace:
-    """The trace of what an importer read. ``events`` is not changed and may be dropped after.
+    """The trace of what an importer read. ``events`` is used up: its tables are taken out.
 
     Nothing an importer handed over is dropped here; what does not fit (crossing slices, orphans,
     ids shared by several calls …) is counted in ``Trace.quality``.
@@ -58,18 +58,22 @@ def build_trace(events: EventColumns) -> Trace:
     steps, step = build_steps(slices, work, events.strings, quality)
     used = device_work["device"].drop_nulls().unique().to_list()
     tables = events.tables
+    operators = build_operators(events, slices)
+    memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
+    python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
+    collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     return Trace(
         meta=_meta(events, slices),
         strings=np.array(events.strings, dtype=object),
         slices=_slice_frame(structure, step, events.time_unit_ns, quality),
         device_work=device_work,
-        operators=build_operators(events, slices),
-        python=table_to_frame(by_slice(tables["python"], slices.new_id)),
-        collectives=table_to_frame(by_slice(tables["collective"], slices.new_id)),
-        memory=build_memory(events, structure.nodes, structure.frames, structure.absorber),
-        flows=table_to_frame(tables["flows"]),
-        counters=table_to_frame(tables["counters"]),
-        instants=table_to_frame(tables["instants"]),
+        operators=operators,
+        python=python,
+        collectives=collectives,
+        memory=memory,
+        flows=table_to_frame(tables.pop("flows")),
+        counters=table_to_frame(tables.pop("counters")),
+        instants=table_to_frame(tables.pop("instants")),
         steps=steps,
         devices=build_devices(events.header, used, quality),
         tracks=tracks,
@@ -125,8 +129,9 @@ def _tree_columns(
     """Parent, depth and lane of every slice; overlaps are counted."""
     slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
     size = len(slices.start_ns)
-    parent, depth, lane = np.full((3, size), NO_LINK)
-    lane[:] = 0
+    parent = np.full(size, NO_LINK)
+    depth = np.full(size, NO_LINK, np.int32)
+    lane = np.zeros(size, np.int32)
     ranges = nest(slices, slices.ids_of((Category.DEVICE_ANNOTATION,)), tolerance_ns)
     for forest in (nodes, structure.frames, calls.within, ranges):
         parent[forest.ids], depth[forest.ids] = forest.parent, forest.depth

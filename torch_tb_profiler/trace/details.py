@@ -26,17 +26,20 @@ from torch_tb_profiler.trace.sums import resolve
 
 
 def by_slice(table: Table, new_id: Int64) -> Table:
-    """A table of details with its ``slice`` column in ids of the trace, ordered by it."""
-    slice_id = new_id[table["slice"]]
-    order = np.argsort(slice_id)
-    return {name: (slice_id if name == "slice" else c)[order] for name, c in table.items()}
+    """A table of details with its ``slice`` column in ids of the trace, ordered by it.
+
+    The columns are taken out of ``table``.
+    """
+    table["slice"] = new_id[table["slice"]]
+    order = np.argsort(table["slice"])
+    return {name: table.pop(name)[order] for name in tuple(table)}
 
 
 def build_device_work(
     events: EventColumns, slices: OrderedSlices, work: DeviceWork, tracks: pl.DataFrame
 ) -> pl.DataFrame:
     """The ``device_work`` table."""
-    details, ids, launch = events.tables["device"], work.ids, work.launch
+    details, ids, launch = events.tables.pop("device"), work.ids, work.launch
     device, stream = device_and_stream(slices, details, tracks, ids)
     delay = np.maximum(slices.start_ns[ids] - slices.start_ns[launch], 0)
     columns: dict[str, npt.NDArray[Any]] = {
@@ -64,14 +67,15 @@ def build_device_work(
         columns[name] = np.concatenate((details[name], missing))[row_of[ids]]
         if marker is not None:
             absent[name] = marker
-    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
     reasons = pl.Series([None, "no_launch", "no_operator"], dtype=pl.String)
-    return frame.with_columns(reasons.gather(columns["orphan_reason"]).alias("orphan_reason"))
+    reason = reasons.gather(columns["orphan_reason"]).alias("orphan_reason")
+    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
+    return frame.with_columns(reason)
 
 
 def build_operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     """The ``operators`` table, with the forward operator of each backward node."""
-    table = by_slice(events.tables["operator"], slices.new_id)
+    table = by_slice(events.tables.pop("operator"), slices.new_id)
     forward = forward_of(events, slices, table)
     return table_to_frame(table).with_columns(nullable("forward", forward))
 
@@ -80,7 +84,7 @@ def build_memory(
     events: EventColumns, nodes: Forest, frames: Forest, absorber: Int64
 ) -> pl.DataFrame:
     """The ``memory`` table in time order, with the innermost node and python frame around each."""
-    table = events.tables["memory"]
+    table = events.tables.pop("memory")
     order = np.argsort(table["time_ns"], kind="stable")
     table = {name: values[order] for name, values in table.items()}
     owner = resolve(absorber, nodes.innermost(table["track"], table["time_ns"]))

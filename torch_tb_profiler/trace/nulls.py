@@ -17,36 +17,42 @@ NO_LINK = -1
 
 def nullable(name: str, links: Int64) -> pl.Series:
     """A column of ids or row numbers with :data:`NO_LINK` as null."""
-    series = pl.Series(name, links, pl.Int64)
-    return series.set(series == NO_LINK, None)
+    return _series(name, links, pl.Int64, NO_LINK)
 
 
 def to_frame(
-    columns: Mapping[str, npt.NDArray[Any]], schema: Mapping[str, Any], absent: Mapping[str, int]
+    columns: dict[str, npt.NDArray[Any]], schema: Mapping[str, Any], absent: Mapping[str, int]
 ) -> pl.DataFrame:
     """A frame of ``schema``; in the columns of ``absent`` that value becomes null, in float
     columns NaN does.
+
+    The arrays are taken out of ``columns``, one by one: where types agree and nothing is absent
+    the frame uses their memory, else what was turned into it is freed at once.
     """
-    frame = pl.DataFrame(
-        {name: pl.Series(columns[name], dtype=dtype) for name, dtype in schema.items()}
+    return pl.DataFrame(
+        [
+            _series(name, columns.pop(name), dtype, absent.get(name))
+            for name, dtype in schema.items()
+        ]
     )
-    changes = [
-        pl.when(pl.col(name) != marker).then(pl.col(name)).alias(name)
-        for name, marker in absent.items()
-    ]
-    floats = [
-        pl.col(name).fill_nan(None)
-        for name in schema
-        if np.issubdtype(columns[name].dtype, np.floating)
-    ]
-    return frame.with_columns(changes + floats)
+
+
+def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None) -> pl.Series:
+    series = pl.Series(name, values, dtype)
+    if np.issubdtype(values.dtype, np.floating):
+        missing = np.isnan(values)
+    elif marker is not None:
+        missing = values == marker
+    else:
+        return series
+    return series.set(pl.Series(missing), None) if missing.any() else series
 
 
 def table_to_frame(table: Table) -> pl.DataFrame:
     """A table of :mod:`torch_tb_profiler.trace.columns` with its absent values as nulls."""
     schema = {name: pl.Series(values[:0]).dtype for name, values in table.items()}
     absent = {name: marker for name in table if (marker := absent_marker(name, table)) is not None}
-    return to_frame(table, schema, absent)
+    return to_frame(dict(table), schema, absent)
 
 
 def absent_marker(name: str, table: Table) -> int | None:

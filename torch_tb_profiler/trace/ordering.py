@@ -45,25 +45,13 @@ class OrderedSlices:
 
 
 def order_slices(events: EventColumns) -> OrderedSlices:
-    """The slices of ``events`` in trace order."""
-    table = events.tables["slices"]
+    """The slices of ``events`` in trace order; they are taken out of it."""
+    table = events.tables.pop("slices")
     order = _slice_order(table["track"], table["start_ns"], table["dur_ns"])
     new_id = np.empty(len(order), np.int64)
     new_id[order] = np.arange(len(order))
-    start = table["start_ns"][order]
-    dur = table["dur_ns"][order]
-    return OrderedSlices(
-        track=table["track"][order],
-        category=table["category"][order],
-        raw_category_code=table["raw_category_code"][order],
-        name_code=table["name_code"][order],
-        start_ns=start,
-        dur_ns=dur,
-        end_ns=start + dur,
-        correlation=table["correlation"][order],
-        external_id=table["external_id"][order],
-        new_id=new_id,
-    )
+    ordered = {name: table.pop(name)[order] for name in tuple(table)}
+    return OrderedSlices(**ordered, end_ns=ordered["start_ns"] + ordered["dur_ns"], new_id=new_id)
 
 
 def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, islice
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger
@@ -25,19 +27,46 @@ from torch_tb_profiler.importers.kineto.times import InexactTimeError
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
-PieceReader = Callable[[Iterator[Piece], Cuts], Iterator[tuple[Piece, Batch]]]
+AnyPiece = Piece | FilePiece
+
+PieceReader = Callable[[Iterator[AnyPiece], Cuts], Iterator[tuple[AnyPiece, Batch]]]
 """Gives every piece with its batch, in the order of the pieces; may read them anywhere."""
 
 
-def read_piece(piece: Piece, cuts: Cuts) -> Batch:
-    """One piece of the event array as columns. Pure: may run in any process, in any order."""
+def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
+    """One piece of the event array as columns. Pure: may run in any process, in any order.
+
+    Raises:
+        OSError: the file that holds the piece cannot be read.
+    """
+    if isinstance(piece, FilePiece):
+        piece = piece.read()
     try:
         return _batch(piece, cuts, exact=False)
     except InexactTimeError:
         return _batch(piece, cuts, exact=True)
 
 
-def read_in_turn(pieces: Iterator[Piece], cuts: Cuts) -> Iterator[tuple[Piece, Batch]]:
+def read_early_piece(path: str, number: int, count: int) -> tuple[FilePiece, Batch]:
+    """One of the first ``count`` pieces of a plain text file, and its batch.
+
+    Raises:
+        OSError: the file cannot be read.
+        LookupError: it has no such piece, or is no plain text.
+    """
+    pieces, cuts = _first_pieces(path, count)
+    return pieces[number], read_piece(pieces[number], cuts)
+
+
+@lru_cache(maxsize=1)
+def _first_pieces(path: str, count: int) -> tuple[list[FilePiece], Cuts]:
+    if not is_plain_text(path):
+        raise LookupError(path)
+    pieces = FilePieces(path)
+    return list(islice(pieces, count)), pieces.cuts
+
+
+def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPiece, Batch]]:
     """Read one piece after the other, here."""
     return ((piece, read_piece(piece, cuts)) for piece in pieces)
 
@@ -56,7 +85,7 @@ def read(
     *,
     name: str,
     quality: QualityReport | None = None,
-    progress: Callable[[], None] | None = None,
+    progress: Callable[[AnyPiece], None] | None = None,
     piece_bytes: int = PIECE_BYTES,
     read_pieces: PieceReader = read_in_turn,
 ) -> EventColumns:
@@ -73,30 +102,66 @@ def read(
     Raises:
         TraceFormatError: the text holds no event array.
     """
-    pieces = Pieces(iter(chunks), piece_bytes)
-    if not pieces.has_events:
-        raise no_events(pieces.header, name)
+    source = Pieces(iter(chunks), piece_bytes)
+    return _read(source, name, quality or QualityReport(), progress, read_pieces)
+
+
+def read_file(
+    path: str,
+    *,
+    name: str,
+    progress: Callable[[AnyPiece], None] | None = None,
+    piece_bytes: int = PIECE_BYTES,
+    read_pieces: PieceReader = read_in_turn,
+) -> EventColumns:
+    """The same from a plain text file of this machine: whoever decodes a piece reads it, too.
+
+    Raises:
+        TraceFormatError: the text holds no event array.
+        OSError: the file cannot be read.
+    """
+    source = FilePieces(path, piece_bytes)
+    return _read(source, name, QualityReport(), progress, read_pieces)
+
+
+def _read(
+    source: Pieces | FilePieces,
+    name: str,
+    quality: QualityReport,
+    progress: Callable[[AnyPiece], None] | None,
+    read_pieces: PieceReader,
+) -> EventColumns:
+    if not source.has_events:
+        raise no_events(source.header, name)
     merger = Merger()
-    if quality is not None:
-        merger.quality.merge(quality)
-    tail: bytes | None = None
-    source = _Source(iter(pieces))
-    stream = iter(read_pieces(source, pieces.cuts))
-    for _, batch in stream:
-        merger.add(batch)
-        if progress is not None:
-            progress()
-        if batch.tail is not None:
-            source.gives = False
-            taken = (piece for piece, _ in stream)
-            tail = batch.tail + _start_of(chain(taken, source.pieces))
-            break
+    merger.quality.merge(quality)
+    tail = _merge(source, merger, progress, read_pieces)
     if tail is None:
         merger.quality.add("truncated")
-    if pieces.header.strip() == b"[" and merger.is_empty:
+    if source.header.strip() == b"[" and merger.is_empty:
         raise no_trace(name, "none of its items is a trace event")
-    header = read_header(pieces.header, tail, merger.quality)
+    header = read_header(source.header, tail, merger.quality)
     return finish(merger, header)
+
+
+def _merge(
+    source: Pieces | FilePieces,
+    merger: Merger,
+    progress: Callable[[AnyPiece], None] | None,
+    read_pieces: PieceReader,
+) -> bytes | None:
+    """Merge every batch; return what follows the event array, None if that has no end."""
+    pieces = _Source(iter(source))
+    stream = iter(read_pieces(pieces, source.cuts))
+    for piece, batch in stream:
+        merger.add(batch)
+        if progress is not None:
+            progress(piece)
+        if batch.tail is not None:
+            pieces.gives = False
+            taken = (piece for piece, _ in stream)
+            return batch.tail + _start_of(chain(taken, pieces.pieces))
+    return None
 
 
 def no_events(header: bytes, name: str) -> TraceFormatError:
@@ -129,21 +194,23 @@ def no_trace(name: str, reason: str) -> TraceFormatError:
 class _Source:
     """Pieces for a reader that may take some before their turn, until ``gives`` is false."""
 
-    pieces: Iterator[Piece]
+    pieces: Iterator[AnyPiece]
     gives: bool = True
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[AnyPiece]:
         return self
 
-    def __next__(self) -> Piece:
+    def __next__(self) -> AnyPiece:
         if not self.gives:
             raise StopIteration
         return next(self.pieces)
 
 
-def _start_of(rest_of_file: Iterable[Piece]) -> bytes:
-    """What follows the events, as far as it can matter; the file is read to its end."""
+def _start_of(rest_of_file: Iterable[AnyPiece]) -> bytes:
+    """What follows the events, as far as it can matter; what is unpacked is so to its end."""
     rest = bytearray()
     for piece in rest_of_file:
-        rest += piece.text[: MAX_TAIL_BYTES - len(rest)]
+        if len(rest) < MAX_TAIL_BYTES:
+            text = (piece.read() if isinstance(piece, FilePiece) else piece).text
+            rest += text[: MAX_TAIL_BYTES - len(rest)]
     return bytes(rest)

@@ -1,0 +1,108 @@
+"""How parsing grows: a file of 1 GB, the same packed, opened again, and eight files at once.
+
+    python bench/scale.py                  needs 1.5 GB of disk
+    python bench/scale.py --factor 10      a smaller file
+
+Every figure is of processes of their own, start-up included, with the files in the page cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shutil
+import statistics
+from dataclasses import asdict
+from pathlib import Path
+
+from ingest import CACHE, Figure, machine, report
+from make_trace import OUT, trace_of
+from processes import Measured
+
+FILES = 8
+GIGABYTE = 29
+"""Times the sample."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--factor", type=int, default=GIGABYTE, help="times the sample")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each kind (default: 3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    path = trace_of(arguments.factor)
+    print(f"{machine()}; {path.name}: {path.stat().st_size / 1e6:,.0f} MB", flush=True)
+    is_goal_size = arguments.factor == GIGABYTE
+    figures = [
+        *one_large_file(path, arguments.rounds, is_goal_size),
+        *several_files(arguments.rounds),
+    ]
+    for figure in figures:
+        print(figure)
+    if arguments.json:
+        arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+
+
+def one_large_file(path: Path, rounds: int, is_goal_size: bool) -> list[Figure]:
+    """Cold, packed, and from the cache."""
+    plain = [report(path, "--no-cache") for _ in range(rounds)]
+    packed_path = packed(path)
+    zipped = [report(packed_path, "--no-cache") for _ in range(rounds)]
+    shutil.rmtree(CACHE, ignore_errors=True)
+    first = report(path, "--cache-dir", str(CACHE))
+    again = [report(path, "--cache-dir", str(CACHE)) for _ in range(rounds)]
+    overview = [report(path, "--cache-dir", str(CACHE), views="overview") for _ in range(rounds)]
+    if any(run.output != first.output for run in again):
+        raise RuntimeError("the cached trace gives other numbers than the parsed one")
+    return [
+        Figure("cold: file to three views, wall", wall(plain), "s", 6 if is_goal_size else None),
+        Figure("cold: CPU time", statistics.median(run.cpu_s for run in plain), "s"),
+        Figure("cold: peak memory, children included", max(run.peak_rss_mb for run in plain),
+               "MB", 700 if is_goal_size else None),
+        Figure("packed: wall against plain", wall(zipped) / wall(plain), "times", 1.3),
+        Figure("packed: peak memory, children included", max(r.peak_rss_mb for r in zipped), "MB"),
+        Figure("cached: opening to the first view, wall", wall(overview), "s",
+               1 if is_goal_size else None),
+        Figure("cached: opening to three views, wall", wall(again), "s"),
+    ]  # fmt: skip
+
+
+def several_files(rounds: int) -> list[Figure]:
+    """Eight files of the sample's size, with one core and with two."""
+    folder = OUT / "eight"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number in range(FILES):
+        shutil.copy(trace_of(1), folder / f"worker{number}.{1_700_000_000_000}.pt.trace.json")
+    one, two = [], []
+    for _ in range(rounds):
+        one.append(report(folder, "--no-cache", "--workers", "1"))
+        two.append(report(folder, "--no-cache", "--workers", "2"))
+    name = f"{FILES} files of 35 MB"
+    return [
+        Figure(f"{name}: one worker, wall", wall(one), "s"),
+        Figure(f"{name}: two workers, wall", wall(two), "s"),
+        Figure(f"{name}: two against one", wall(one) / wall(two), "times", 1.7, True),
+        Figure(f"{name}: peak memory of both", max(run.peak_rss_mb for run in two), "MB"),
+    ]
+
+
+def packed(path: Path) -> Path:
+    """The same, gzipped as torch does it."""
+    target = path.with_suffix(".json.gz")
+    if not target.is_file():
+        unfinished = target.with_suffix(".part")
+        with path.open("rb") as plain, gzip.open(unfinished, "wb", 6) as zipped:
+            shutil.copyfileobj(plain, zipped, 1 << 22)
+        unfinished.rename(target)
+    return target
+
+
+def wall(runs: list[Measured]) -> float:
+    """The median of several runs."""
+    return statistics.median(run.wall_s for run in runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A plain text file of this machine → pieces of its event array, as places in the file.
+
+A place is all that another process needs: it reads the bytes itself, and whoever cuts the file
+looks only at a little text around each cut.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torch_tb_profiler.importers.kineto.cuts import OVERLAP_BYTES, Cut
+from torch_tb_profiler.importers.kineto.pieces import (
+    LONG_FACTOR,
+    MAX_PIECE_BYTES,
+    PIECE_BYTES,
+    Piece,
+    Pieces,
+)
+
+WINDOW_BYTES = 1 << 15
+"""Text that is searched for a cut at once: a cut is seldom further away than one event."""
+
+CHUNK_BYTES = 1 << 20
+PLAIN_STARTS = (b"{", b"[")
+BLANK = b" \t\r\n"
+
+
+class FilePiece(NamedTuple):
+    """Where a :class:`Piece` lies.
+
+    Attributes:
+        path: The file.
+        version: What the file was when it was cut: size, time of change, number.
+        start: Offset of its first byte.
+        end: Offset behind its last byte.
+        is_last: Whether the file ends with this piece.
+    """
+
+    path: str
+    version: tuple[int, int, int]
+    start: int
+    end: int
+    is_last: bool
+
+    def read(self) -> Piece:
+        """The piece itself, shorter if the file is shorter by now.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with io.FileIO(self.path) as file:
+            text = _bytes_at(file, self.start, self.end)
+        return Piece(text if self.is_last else b"".join((b"[", text, b"]")), self.is_last)
+
+
+class FilePieces:
+    """Iterates over pieces of the event array of a file.
+
+    Attributes:
+        header: The text before the events, ending with the opening bracket of the array.
+        cuts: Where events begin.
+    """
+
+    def __init__(self, path: str, piece_bytes: int = PIECE_BYTES) -> None:
+        """Read up to the first events.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        self._path = path
+        self._piece_bytes = piece_bytes
+        with io.FileIO(path) as file:
+            status = os.fstat(file.fileno())
+            beginning = Pieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
+        self._size = status.st_size
+        self._version = (status.st_size, status.st_mtime_ns, status.st_ino)
+        self.header = beginning.header
+        self.has_events = beginning.has_events
+        self.cuts = beginning.cuts
+
+    def __iter__(self) -> Iterator[FilePiece]:
+        start = len(self.header)
+        with io.FileIO(self._path) as file:
+            while (cut := self._cut_behind(file, start + self._piece_bytes)) is not None:
+                yield self._piece(start, cut.end)
+                start = cut.start
+            rest = _bytes_at(file, start, self._size)
+        last = self.cuts.last(rest, self.cuts.learned)
+        if last is not None:
+            yield self._piece(start, start + last.end)
+            start += last.start
+        yield self._piece(start, self._size, is_last=True)
+
+    def _piece(self, start: int, end: int, is_last: bool = False) -> FilePiece:
+        return FilePiece(self._path, self._version, start, end, is_last)
+
+    def _cut_behind(self, file: io.FileIO, position: int) -> Cut | None:
+        """The first cut behind ``position``; None when the rest of the file is one piece."""
+        long = position + LONG_FACTOR * self._piece_bytes
+        longest = position + MAX_PIECE_BYTES
+        while position < min(self._size, longest):
+            window = _bytes_at(file, position, position + WINDOW_BYTES + OVERLAP_BYTES)
+            pattern = self.cuts.learned if position < long else self.cuts.common
+            found = pattern.search(window)
+            if found is not None:
+                return Cut(position + found.start() + 1, position + found.start(1))
+            position += WINDOW_BYTES
+        return None if position >= self._size else Cut(position, position)
+
+
+def is_plain_text(path: str) -> bool:
+    """Whether a file is JSON in UTF-8 as it lies there: not compressed, without byte order mark.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with io.FileIO(path) as file:
+        return file.read(WINDOW_BYTES).lstrip(BLANK).startswith(PLAIN_STARTS)
+
+
+def _bytes_at(file: io.FileIO, start: int, end: int) -> bytes:
+    file.seek(start)
+    parts: list[bytes] = []
+    while start < end and (part := file.read(end - start)):
+        parts.append(part)
+        start += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
