@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.helpers.views import use_views
 from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.answering import (
     NotReadyError,
@@ -24,7 +25,6 @@ from torch_tb_profiler.loading.answering import (
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError, RequestError, UnknownError
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, selected_steps
@@ -80,7 +80,7 @@ SPECS = (
 
 @pytest.fixture(autouse=True)
 def _views(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "SPECS", SPECS)
+    use_views(monkeypatch, *SPECS)
 
 
 @pytest.fixture

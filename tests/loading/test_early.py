@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def test_what_helpers_read_early_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     wanted = kineto.read_file(str(path), name="x")
     start_helpers([str(path)], 2)
     helpers = take_helpers(1)
-    first = helpers.early[str(path), 0].result(20)
+    first = pickle.loads(helpers.early[str(path), 0].result(20))
     assert first[0] == next(iter(FilePieces(str(path))))
 
     found = _read(path, helpers)

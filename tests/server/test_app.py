@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 from werkzeug.test import Client, TestResponse
 
+from tests.helpers.views import use_views
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server import static_files
 from torch_tb_profiler.server.app import App, standalone_app
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES, Site
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection
@@ -73,7 +73,7 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 
 @pytest.fixture
 def client(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
-    monkeypatch.setattr(registry, "SPECS", SPECS)
+    use_views(monkeypatch, *SPECS)
     catalog = Catalog([Place(str(logdir))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
 
@@ -244,7 +244,7 @@ def test_a_fault_of_ours_shows_nothing_internal(
         raise ZeroDivisionError("/home/somebody/secret")
 
     spec = ViewSpec("faulty", "F", "?", "trace", (EVENTS,), faulty)
-    monkeypatch.setattr(registry, "SPECS", (spec,))
+    use_views(monkeypatch, spec)
     response = get(client, "/api/view/faulty")
     assert response.status_code == 500
     assert "secret" not in response.text

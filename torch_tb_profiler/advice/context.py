@@ -12,9 +12,11 @@ import polars as pl
 
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
+from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.views.overview import role_costs
 from torch_tb_profiler.views.roles import Role
@@ -75,6 +77,11 @@ class Context:
         found: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
         return found
 
+    def slices_of(self, category: Category) -> pl.DataFrame:
+        """The slices of a category that began in the steps."""
+        found = self.trace.slices.filter(pl.col("category") == category)
+        return found.filter(pl.Series(self.inside(found["start_ns"].to_numpy())))
+
     @cached_property
     def work(self) -> pl.DataFrame:
         """``device_work`` that began in the steps, with ``is_kernel``, ``is_communication``,
@@ -91,6 +98,14 @@ class Context:
     def kernels(self) -> pl.DataFrame:
         """The kernels among :attr:`work` that compute."""
         return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
+
+    @cached_property
+    def operator_kernels(self) -> pl.DataFrame:
+        """The kernels among :attr:`work` that operators launched directly."""
+        category = self.trace.slices["category"].to_numpy()
+        owner = indices(self.work["owner"])
+        by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
+        return self.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
 
     @cached_property
     def used_devices(self) -> pl.DataFrame:

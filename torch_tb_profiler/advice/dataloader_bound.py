@@ -19,13 +19,9 @@ def detect(context: Context) -> Advice | None:
     share = context.share_pct(waited_ns)
     if share <= entry(CODE).threshold:
         return None
-    slices = context.trace.slices
-    loading = slices.filter(
-        (pl.col("category") == Category.DATALOADER)
-        & pl.Series(context.inside(slices["start_ns"].to_numpy()))
-    )
     rows = (
-        loading.group_by("name_code", maintain_order=True)
+        context.slices_of(Category.DATALOADER)
+        .group_by("name_code", maintain_order=True)
         .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
         .sort("total_us", descending=True, maintain_order=True)
     )

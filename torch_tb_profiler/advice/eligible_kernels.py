@@ -11,7 +11,6 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.knowledge import dtypes, gpus
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.kernel_kinds import eligible_slices
@@ -25,7 +24,7 @@ UNKNOWN_REASON = "the recording does not tell (record_shapes)"
 
 def operator_kernel_ns(context: Context) -> int:
     """Time of the kernels that operators launched directly."""
-    return int(_of_operators(context)["dur_ns"].sum())
+    return int(context.operator_kernels["dur_ns"].sum())
 
 
 def eligible_kernels(context: Context) -> pl.DataFrame:
@@ -37,15 +36,8 @@ def eligible_kernels(context: Context) -> pl.DataFrame:
     around = parent[eligible & (parent >= 0)]
     lowest = eligible.copy()
     lowest[around] = False
-    kernels = _of_operators(context)
+    kernels = context.operator_kernels
     return kernels.filter(pl.Series(lowest[indices(kernels["owner"])]))
-
-
-def _of_operators(context: Context) -> pl.DataFrame:
-    category = context.trace.slices["category"].to_numpy()
-    owner = indices(context.work["owner"])
-    by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
-    return context.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
 
 
 def unused_rows(context: Context, kernels: pl.DataFrame, limit: int) -> list[dict[str, Any]]:

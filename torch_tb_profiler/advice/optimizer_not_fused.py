@@ -56,11 +56,7 @@ def detect(context: Context) -> Advice | None:
 
 
 def _optimizer_steps(context: Context) -> pl.DataFrame:
-    slices = context.trace.slices
-    found = slices.filter(
-        (pl.col("category") == Category.OPTIMIZER)
-        & pl.Series(context.inside(slices["start_ns"].to_numpy()))
-    )
+    found = context.slices_of(Category.OPTIMIZER)
     names = context.texts(found["name_code"])
     return found.filter(names.str.starts_with("Optimizer.step"))
 

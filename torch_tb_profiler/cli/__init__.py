@@ -6,6 +6,7 @@ answer at once.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from argparse import Namespace
@@ -56,6 +57,10 @@ def _run(command: str, arguments: Namespace) -> int:
     keep_buffers()
     if command == "report":
         start_helpers(arguments.paths, arguments.workers or usable_cores())
+    # What modules make stays until the end: looking through it for garbage is lost time.
+    gc.disable()
     module = import_module(f"torch_tb_profiler.cli.{command}_command")
+    gc.freeze()
+    gc.enable()
     code: int = module.run(arguments)
     return code

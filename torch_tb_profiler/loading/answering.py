@@ -13,13 +13,13 @@ from torch_tb_profiler.loading.ingest import Part
 from torch_tb_profiler.loading.status import SpanStatus, joined
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.querying import QueryError, query
 from torch_tb_profiler.views.registry import (
     PairView,
     RunView,
     TraceView,
     ViewSpec,
-    all_views,
 )
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.selection import Selection, SelectionError
@@ -92,10 +92,10 @@ def view_spec(name: str) -> ViewSpec:
     Raises:
         UnknownError: there is no such view.
     """
-    views = all_views()
-    if name not in views:
-        raise unknown("view", name, views)
-    return views[name]
+    try:
+        return registry.view_named(name)
+    except KeyError:
+        raise unknown("view", name, registry.VIEW_NAMES) from None
 
 
 def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0) -> Answer:

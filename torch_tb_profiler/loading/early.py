@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -75,15 +76,18 @@ def start_helpers(paths: Sequence[str], cores: int) -> None:
     _started.append(helpers)
 
 
-def read_early(path: str, number: int, count: int) -> Any:
-    """In a helper: one of the first ``count`` pieces of a file, and its batch.
+def read_early(path: str, number: int, count: int) -> bytes:
+    """In a helper: one of the first ``count`` pieces of a file, and its batch, pickled.
+
+    As bytes, because whoever asked is still loading its modules: taking the answer apart in the
+    thread that receives it would load some of them at the same time, and each wait for the other.
 
     Raises:
         OSError: the file cannot be read.
         LookupError: it has no such piece, or is no plain text.
     """
     reader = importlib.import_module("torch_tb_profiler.importers.kineto.reader")
-    return reader.read_early_piece(path, number, count)
+    return pickle.dumps(reader.read_early_piece(path, number, count), pickle.HIGHEST_PROTOCOL)
 
 
 def _is_large(path: str) -> bool:

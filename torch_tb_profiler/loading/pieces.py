@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
@@ -106,7 +107,7 @@ class _Shared:
                 answer = result.result()
                 if isinstance(answer, Batch):
                     return piece, answer
-                found, batch = answer
+                found, batch = pickle.loads(answer)
                 if found == piece:
                     return piece, batch
         return piece, read_piece(piece, self.cuts)

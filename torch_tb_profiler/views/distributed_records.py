@@ -87,6 +87,9 @@ def _records(trace: Trace) -> Records:
     slice_id = np.concatenate((calls, trace.device_work["slice"].to_numpy()[alone]))
     starts = trace.slices["start_ns"].to_numpy()
     ends = starts + trace.slices["dur_ns"].to_numpy()
+    if not len(slice_id):
+        nothing = np.empty(0, np.int64)
+        return Records(pl.DataFrame(schema=RECORDS), nothing, nothing, nothing)
     order = np.lexsort((-ends[slice_id], starts[slice_id]))
     row_of_slice = np.full(trace.slices.height, -1, np.int64)
     row_of_slice[slice_id[order]] = np.arange(len(order))

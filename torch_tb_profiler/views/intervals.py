@@ -137,14 +137,19 @@ class WeightProfile:
         """Ranges ``[start_ns[i], end_ns[i])`` in any order with their weights; empty ones count
         for nothing."""
         filled = end_ns > start_ns
-        start, end, weights = start_ns[filled], end_ns[filled], weight[filled]
-        edges, where = np.unique(np.concatenate((start, end)), return_inverse=True)
-        ones = np.ones(len(start))
-        active = np.cumsum(np.bincount(where, np.concatenate((ones, -ones)), len(edges)))
-        summed = np.cumsum(np.bincount(where, np.concatenate((weights, -weights)), len(edges)))
-        self._edges_ns = edges
-        self._level = np.where(active > 0.5, np.clip(summed, 0.0, cap), 0.0)
-        self._integral = np.concatenate(([0.0], np.cumsum(self._level[:-1] * np.diff(edges))))
+        weights = weight[filled]
+        times = np.concatenate((start_ns[filled], end_ns[filled]))
+        # Starts, and mostly ends, are sorted already: a stable sort merges such runs.
+        order = np.argsort(times, kind="stable")
+        times = times[order]
+        is_last = np.append(times[1:] != times[:-1], True)[: len(times)]
+        sign = np.where(order < len(weights), 1, -1)
+        active = np.cumsum(sign)[is_last]
+        summed = np.cumsum(np.tile(weights, 2)[order] * sign)[is_last]
+        self._edges_ns = times[is_last]
+        self._level = np.where(active > 0, np.clip(summed, 0.0, cap), 0.0)
+        lengths = np.diff(self._edges_ns)
+        self._integral = np.concatenate(([0.0], np.cumsum(self._level[:-1] * lengths)))
 
     def integral_within(self, start_ns: Int64, end_ns: Int64) -> float:
         """Σ over the windows ``[start_ns[i], end_ns[i])`` of the integral, in weight × ns."""
