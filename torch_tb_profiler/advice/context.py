@@ -25,6 +25,25 @@ from torch_tb_profiler.views.step_windows import StepWindows, step_windows
 
 Bools = npt.NDArray[np.bool_]
 
+WORK_COLUMNS = (
+    "slice",
+    "category",
+    "name_code",
+    "start_ns",
+    "dur_ns",
+    "device",
+    "launch",
+    "owner",
+    "block_code",
+    "registers_per_thread",
+    "shared_memory_bytes",
+    "blocks_per_sm",
+    "est_achieved_occupancy_pct",
+    "bytes",
+    "occupancy_limit_code",
+)
+"""The columns of ``device_work`` that detectors look at; it may have millions of rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -84,11 +103,11 @@ class Context:
 
     @cached_property
     def work(self) -> pl.DataFrame:
-        """``device_work`` that began in the steps, with ``is_kernel``, ``is_communication``,
-        ``tensor_core`` (a verdict of ``views.codes``) and ``row`` (its row number)."""
+        """What of ``device_work`` began in the steps, with ``is_kernel``, ``is_communication`` and
+        ``tensor_core`` (a verdict of ``views.codes``)."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
-        return work.with_columns(
-            row=pl.int_range(pl.len()),
+        return work.select(
+            *WORK_COLUMNS,
             is_kernel=pl.Series(kinds.is_kernel),
             is_communication=pl.Series(kinds.is_communication),
             tensor_core=pl.Series(kinds.tensor_core),

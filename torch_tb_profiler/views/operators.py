@@ -158,8 +158,8 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
 def _operator_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
     ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
-    used_self, used_total = tensor_core_times(trace, codes.YES)
-    open_self, open_total = tensor_core_times(trace, codes.UNKNOWN)
+    used_self, used_total = (ns[ids] for ns in tensor_core_times(trace, codes.YES))
+    open_self, open_total = (ns[ids] for ns in tensor_core_times(trace, codes.UNKNOWN))
     frame = slices.select(
         "step",
         "start_ns",
@@ -175,10 +175,10 @@ def _operator_calls(trace: Trace) -> pl.DataFrame:
     calls: pl.DataFrame = frame.with_columns(
         slice=pl.Series(ids),
         input_shape_code=pl.Series(shapes[ids]),
-        tensor_core_self_ns=pl.Series(used_self[ids]),
-        tensor_core_total_ns=pl.Series(used_total[ids]),
-        unknown_self_ns=pl.Series(open_self[ids]),
-        unknown_total_ns=pl.Series(open_total[ids]),
+        tensor_core_self_ns=pl.Series(used_self),
+        tensor_core_total_ns=pl.Series(used_total),
+        unknown_self_ns=pl.Series(open_self),
+        unknown_total_ns=pl.Series(open_total),
         eligible=pl.Series(eligible_slices(trace)[ids]),
     )
     return calls
