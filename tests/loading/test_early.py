@@ -1,4 +1,4 @@
-"""Helpers start early for a large file only, and the parser takes them over."""
+"""Helpers start early for a large file only, workers for several; the parser takes them over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import pytest
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces
 from torch_tb_profiler.loading import early
-from torch_tb_profiler.loading.early import Helpers, start_helpers, take_helpers
+from torch_tb_profiler.loading.early import (
+    Helpers,
+    start_helpers,
+    start_workers,
+    take_helpers,
+    take_workers,
+)
 from torch_tb_profiler.loading.pieces import read_with
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -22,6 +28,8 @@ def _none_left() -> Iterator[None]:
     yield
     while early._started:
         early._started.pop().executor.shutdown(wait=False)
+    while early._workers:
+        early._workers.pop().shutdown(wait=False)
 
 
 def test_a_large_file_starts_helpers_and_they_are_taken_over_once(tmp_path: Path) -> None:
@@ -43,6 +51,29 @@ def test_nothing_is_started_for_small_files_folders_urls_or_one_core(tmp_path: P
         file.truncate(early.LARGE_BYTES)
     start_helpers([str(tmp_path / "large.json")], 1)
     assert not early._started
+
+
+@pytest.mark.parametrize("names", [("a.json", "b.json.gz"), ("run/a.json", "run/b.json")])
+def test_a_folder_with_several_traces_starts_workers(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"[]")
+    start_workers([str(tmp_path)], 2)
+    (started,) = early._workers
+    assert take_workers(1) is not started
+    assert take_workers(2) is started
+    assert started.submit(len, "abc").result(20) == 3
+    assert take_workers(2) is not started
+    started.shutdown(wait=False)
+
+
+def test_no_worker_is_started_for_one_trace_or_one_core(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"[]")
+    (tmp_path / "notes.txt").write_bytes(b"")
+    start_workers([str(tmp_path), "s3://bucket", str(tmp_path / "missing")], 2)
+    (tmp_path / "b.json").write_bytes(b"[]")
+    start_workers([str(tmp_path)], 0)
+    assert not early._workers
 
 
 def _events(path: Path, count: int) -> Path:

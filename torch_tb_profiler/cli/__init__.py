@@ -15,7 +15,7 @@ from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
-from torch_tb_profiler.loading.early import start_helpers
+from torch_tb_profiler.loading.early import MOST_WORKERS, start_helpers, start_workers
 from torch_tb_profiler.loading.freeing import keep_buffers
 from torch_tb_profiler.loading.resources import usable_cores
 
@@ -55,8 +55,10 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 def _run(command: str, arguments: Namespace) -> int:
     keep_buffers()
-    if command == "report":
-        start_helpers(arguments.paths, arguments.workers or usable_cores())
+    if command in ("report", "ingest"):
+        cores = arguments.workers or min(usable_cores(), MOST_WORKERS)
+        start_helpers(arguments.paths, cores)
+        start_workers(arguments.paths, cores if command == "ingest" else cores - 1)
     # What modules make stays until the end: looking through it for garbage is lost time.
     gc.disable()
     module = import_module(f"torch_tb_profiler.cli.{command}_command")

@@ -25,6 +25,9 @@ from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
 ALL_VIEWS = "all"
+AHEAD_BYTES = 256 << 20
+"""Files that are parsed before they are needed, where they are small: they stay in memory."""
+
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
 _PASSED_ON = ("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset")
 
@@ -122,8 +125,9 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
 
 
 def begin(tasks: Sequence[Task]) -> None:
-    """Let the traces of the next of ``tasks`` be parsed, as many as can be at once."""
-    begun: set[str] = set()
+    """Let the traces of the next of ``tasks`` be parsed: as many as can be at once, and small ones
+    beyond, so that no core waits for a view."""
+    begun: dict[str, int] = {}
     for task in tasks:
         if task.catalog is None or task.request is None or task.spec is None:
             continue
@@ -133,8 +137,8 @@ def begin(tasks: Sequence[Task]) -> None:
         with suppress(LoadingError):
             file = task.catalog.file(about.run, about.worker, about.span)
             store.request(file)
-            begun.add(file.location.url)
-        if len(begun) > store.files_at_once:
+            begun[file.location.url] = file.state.size_bytes
+        if len(begun) > store.files_at_once and sum(begun.values()) > AHEAD_BYTES:
             return
 
 

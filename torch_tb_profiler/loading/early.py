@@ -1,7 +1,8 @@
-"""Helpers that start while the command line still loads its own modules.
+"""Processes that start while the command line still loads its own modules.
 
-Only the standard library is imported here. A helper takes about as long to start as the program
-itself: for one large file the two go side by side.
+Only the standard library is imported here. A process takes about as long to start as the program
+itself: the two go side by side. For one large file helpers are started, which read pieces of it,
+for a folder with several traces workers, which parse whole files.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pickle
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from torch_tb_profiler.loading.executors import LocalExecutor
@@ -22,6 +24,9 @@ AHEAD = 2
 MOST_HELPERS = 3
 """One thread cuts and joins the pieces; it cannot keep more helpers busy."""
 
+MOST_WORKERS = 16
+"""More processes would wait for the disk and for whoever hands their tables on."""
+
 LARGE_BYTES = 64 << 20
 """Text from which reading in pieces pays."""
 
@@ -29,7 +34,10 @@ EARLY_PIECES = 12
 """Pieces that a helper reads while the command line loads its modules."""
 
 _GZIPPED_LARGE_BYTES = LARGE_BYTES // 10
-_PREPARE = "import torch_tb_profiler.importers.kineto.reader"
+_PREPARE_HELPER = "import torch_tb_profiler.importers.kineto.reader"
+_PREPARE_WORKER = "import torch_tb_profiler.loading.ingest"
+_MOST_LOOKED_AT = 1000
+"""Entries of a folder that are looked at to see whether it holds several traces."""
 
 PieceNumber = tuple[str, int]
 """Path of a file and number of a piece of it, from zero."""
@@ -49,6 +57,7 @@ class Helpers:
 
 
 _started: list[Helpers] = []
+_workers: list[LocalExecutor] = []
 
 
 def take_helpers(helpers: int) -> Helpers:
@@ -66,7 +75,7 @@ def start_helpers(paths: Sequence[str], cores: int) -> None:
         return
     helpers = Helpers(LocalExecutor(count, ahead=AHEAD))
     for _ in range(count):
-        helpers.executor.submit(exec, _PREPARE)
+        helpers.executor.submit(exec, _PREPARE_HELPER)
     if not large.endswith(".gz"):
         path = os.path.abspath(large)
         first = EARLY_PIECES * count
@@ -74,6 +83,40 @@ def start_helpers(paths: Sequence[str], cores: int) -> None:
             future = helpers.executor.submit(read_early, path, number, first)
             helpers.early[path, number] = future
     _started.append(helpers)
+
+
+def take_workers(workers: int) -> LocalExecutor:
+    """So many worker processes: those that were started early, if there are any."""
+    if _workers and _workers[-1].workers == workers:
+        return _workers.pop()
+    return LocalExecutor(workers)
+
+
+def start_workers(paths: Sequence[str], count: int) -> None:
+    """Start worker processes now if one of ``paths`` is a folder of this machine with several
+    traces in it or in the folders below."""
+    if count > 0 and any(map(_holds_several, paths)):
+        executor = LocalExecutor(count)
+        for _ in range(count):
+            executor.submit(exec, _PREPARE_WORKER)
+        _workers.append(executor)
+
+
+def _holds_several(path: str) -> bool:
+    names = (name for folder in (path, *_folders_in(path)) for name in _names_in(folder))
+    return sum(name.endswith((".json", ".json.gz")) for name in names) > 1
+
+
+def _folders_in(path: str) -> list[str]:
+    return [folder for name in _names_in(path) if os.path.isdir(folder := os.path.join(path, name))]
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, _MOST_LOOKED_AT)]
+    except OSError:
+        return []
 
 
 def read_early(path: str, number: int, count: int) -> bytes:

@@ -36,8 +36,11 @@ def ingest_all(files: Sequence[SpanFile], submit: Submit) -> Iterator[tuple[Span
 def on_this_machine(
     files: Sequence[SpanFile], cache: CacheFolder, workers: int | None
 ) -> Iterator[Submit]:
-    """Parse with the cores of this machine, as many files at once as memory allows."""
-    parser = Parser(workers)
+    """Parse with the cores of this machine, as many files at once as memory allows.
+
+    All in worker processes: this one tells how far they are.
+    """
+    parser = Parser(workers, takes_part=False)
     parser.announce(sum(file.state.size_bytes for file in files))
 
     def parse(file: SpanFile) -> Ingested:

@@ -15,9 +15,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from torch_tb_profiler.importers.kineto.reader import PieceReader
-from torch_tb_profiler.loading.early import LARGE_BYTES, MOST_HELPERS, take_helpers
+from torch_tb_profiler.loading.early import (
+    LARGE_BYTES,
+    MOST_HELPERS,
+    MOST_WORKERS,
+    take_helpers,
+    take_workers,
+)
 from torch_tb_profiler.loading.errors import OpenError, Problem
-from torch_tb_profiler.loading.executors import LocalExecutor, WorkerDiedError
+from torch_tb_profiler.loading.executors import WorkerDiedError
 from torch_tb_profiler.loading.ingest import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,
@@ -40,9 +46,6 @@ from torch_tb_profiler.storage.locations import Location, file_state
 from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace
 from torch_tb_profiler.trace.model import Trace
 
-MOST_WORKERS = 16
-"""More processes would wait for the disk and for whoever hands their tables on."""
-
 SMALL_BYTES = 32 << 20
 """Text that one core reads while a process starts and hands over its tables."""
 
@@ -62,7 +65,7 @@ class Parser:
         """
         self.workers = workers or min(usable_cores(), MOST_WORKERS)
         self._own_turn = threading.Semaphore(1 if takes_part else 0)
-        self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
+        self._processes = take_workers(max(1, self.workers - int(takes_part)))
         self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
         self._pieces = take_helpers(self._helpers)
         self._budget = MemoryBudget()
