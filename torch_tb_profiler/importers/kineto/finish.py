@@ -111,8 +111,10 @@ def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
     Kineto's rule: the process of a device event is its device, the thread its stream.
     """
     slices, device = tables["slices"], tables["device"]
-    work = np.flatnonzero(np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES]))
-    without = np.setdiff1d(work, device["slice"])
+    is_work = np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES])
+    lacks = is_work.copy()
+    lacks[device["slice"]] = False
+    without = np.flatnonzero(lacks)
     if without.size:
         added = {
             name: np.full(without.size, _absent(dtype), dtype)
@@ -122,11 +124,11 @@ def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
         order = np.argsort(np.concatenate([device["slice"], without]), kind="stable")
         device = {name: np.concatenate([device[name], added[name]])[order] for name in added}
         tables["device"] = device
-    is_work = np.isin(device["slice"], work)
+    is_of_work = is_work[device["slice"]]
     track = slices["track"][device["slice"]]
     for column, texts in (("device", [t.pid for t in tracks]), ("stream", [t.tid for t in tracks])):
         numbers = np.array([_number(text) for text in texts], np.int64)
-        gap = is_work & (device[column] == ABSENT)
+        gap = is_of_work & (device[column] == ABSENT)
         device[column][gap] = numbers[track[gap]]
 
 

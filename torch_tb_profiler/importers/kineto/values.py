@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -19,6 +20,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_TEXT_CHARS = 1 << 18
 """Longer texts are cut: a call stack of two thousand frames is shorter."""
+
+SHORT_BYTES = 512
+"""Lists up to here are kept with their text."""
 
 INT64_MAX = 2**63 - 1
 NO_NUMBER_WORDS = ("", "nan", "-nan", "inf", "-inf", "infinity", "-infinity", "n/a", "na", "none")
@@ -141,11 +145,19 @@ def list_text(raw: bytes) -> str | None:
         return None
     if len(raw) > MAX_TEXT_CHARS:
         return raw.decode("utf-8", "replace")
+    return _short_list_text(raw) if len(raw) <= SHORT_BYTES else _decoded_list(raw)
+
+
+def _decoded_list(raw: bytes) -> str | None:
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return raw.decode("utf-8", "replace")
     return None if value is None else str(value)
+
+
+_short_list_text = lru_cache(maxsize=8192)(_decoded_list)
+"""Every piece of a file has the same shapes again."""
 
 
 def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
