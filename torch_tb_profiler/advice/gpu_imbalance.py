@@ -10,7 +10,8 @@ import numpy as np
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.forests import covered_lengths
+from torch_tb_profiler.views.forests import indices
+from torch_tb_profiler.views.intervals import total, union
 from torch_tb_profiler.views.kernel_kinds import kernel_kinds
 
 CODE = "gpu_imbalance"
@@ -39,14 +40,14 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
 def compute_ns(context: Context) -> dict[int, float]:
     """Per GPU the time per step in which kernels other than communication ran."""
     work, kinds = context.trace.device_work, kernel_kinds(context.trace)
-    device, start = work["device"].fill_null(-1).to_numpy(), work["start_ns"].to_numpy()
+    device, start = indices(work["device"]), work["start_ns"].to_numpy()
     chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & context.inside(start)
-    device, start = device[chosen], start[chosen]
-    if not len(device):
-        return {}
-    gpus, row = np.unique(device, return_inverse=True)
-    lengths = covered_lengths(row, start, start + work["dur_ns"].to_numpy()[chosen], len(gpus))
-    return {int(gpu): context.per_step(float(ns)) for gpu, ns in zip(gpus, lengths, strict=True)}
+    device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
+    busy = {}
+    for gpu in np.unique(device).tolist():
+        rows = device == gpu
+        busy[gpu] = context.per_step(total(union(start[rows], start[rows] + dur[rows])))
+    return busy
 
 
 def imbalance(

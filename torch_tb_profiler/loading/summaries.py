@@ -26,6 +26,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.distributed_records import Records, records
 from torch_tb_profiler.views.distributed_times import computation
+from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.intervals import Intervals, empty, union
 from torch_tb_profiler.views.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.views.roles import TIMED_ROLES, Role
@@ -131,7 +132,7 @@ def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
     """Device, start and duration of the kernels that compute, merged where those of one device
     and step touch; ordered by start."""
     kinds, work = kernel_kinds(trace), trace.device_work
-    device = work["device"].fill_null(-1).to_numpy()
+    device = indices(work["device"])
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & (device >= 0))
     start = work["start_ns"].to_numpy()[rows]
     end = start + work["dur_ns"].to_numpy()[rows]

@@ -90,6 +90,7 @@ class TraceStore:
         self._entries: OrderedDict[tuple[str, Part], _Entry] = OrderedDict()
         self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._started = 0
+        self._used_bytes = 0
 
     @property
     def files_at_once(self) -> int:
@@ -184,6 +185,7 @@ class TraceStore:
 
     def _drop(self, key: tuple[str, Part]) -> None:
         entry = self._entries.pop(key)
+        self._used_bytes -= entry.memory_bytes
         entry.wanted = False
         entry.finished.set()
 
@@ -241,18 +243,19 @@ class TraceStore:
             entry.problem = problem
             entry.state = state
             if entry.wanted:
+                self._used_bytes += memory_bytes
                 self._make_room(entry)
         entry.finished.set()
 
     def _make_room(self, newest: _Entry) -> None:
+        if self._used_bytes <= self._limit_bytes:
+            return
         recently_s = time.monotonic() - KEEP_USED_S
-        used_bytes = sum(entry.memory_bytes for entry in self._entries.values())
         for key, entry in list(self._entries.items()):
-            if used_bytes <= self._limit_bytes:
-                break
             if entry.trace is not None and entry is not newest and entry.used_s < recently_s:
-                used_bytes -= entry.memory_bytes
                 self._drop(key)
+                if self._used_bytes <= self._limit_bytes:
+                    return
 
 
 def _status(entry: _Entry, file: SpanFile) -> SpanStatus:

@@ -19,6 +19,7 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import is_folder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import file_state, open_location
+from torch_tb_profiler.views.registry import all_views
 
 DEFAULT_PORT = 6007
 """Next to TensorBoard's 6006."""
@@ -85,6 +86,7 @@ def serve(
     """
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = make_app_server(url, port=port, host=host, cache=cache, workers=workers)
+    all_views()  # their modules are loaded before anybody waits for an answer
     announce(server_url(server, host))
     server.serve_forever()  # returns on Ctrl-C, with the socket closed
     announce("Stopped.")

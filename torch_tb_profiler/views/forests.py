@@ -17,7 +17,10 @@ Bools = npt.NDArray[np.bool_]
 
 def indices(column: pl.Series) -> Int64:
     """A column of row numbers or codes as int64 numpy, null as -1."""
-    values: Int64 = column.cast(pl.Int64).fill_null(-1).to_numpy()
+    numbers = column.cast(pl.Int64)
+    if numbers.null_count():
+        numbers = numbers.set(numbers.is_null(), -1)
+    values: Int64 = numbers.to_numpy()
     return values
 
 

@@ -98,7 +98,7 @@ def _make(trace: Trace) -> MemoryRecords:
     memory = trace.memory.filter(trace.memory["is_oom"].fill_null(0) != 1)
     devices, device = _devices(
         memory["device_type"].fill_null(ABSENT).to_numpy(),
-        memory["device"].fill_null(-1).to_numpy(),
+        indices(memory["device"]),
     )
     size = _credible(memory["bytes"], 0, -MAX_BYTES)
     address = memory["address"].fill_null(ABSENT).to_numpy()

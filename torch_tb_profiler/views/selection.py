@@ -16,6 +16,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.forests import indices
 
 _NO_NUMBERS = np.empty(0, np.int32)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -92,7 +93,7 @@ def in_selection(
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    numbers = steps.fill_null(-1).to_numpy() if selection.steps is not None else _NO_NUMBERS
+    numbers = indices(steps).astype(np.int32) if selection.steps is not None else _NO_NUMBERS
     return _mask(trace, selection, numbers, starts_ns.to_numpy())
 
 
@@ -113,7 +114,7 @@ def _mask(
 
 def slice_steps(trace: Trace) -> Int32:
     """Per slice its row of ``trace.steps``, -1 for none; made once."""
-    return trace.derived("slice_steps", lambda: trace.slices["step"].fill_null(-1).to_numpy())
+    return trace.derived("slice_steps", lambda: indices(trace.slices["step"]).astype(np.int32))
 
 
 def device_work_steps(trace: Trace) -> Int32:

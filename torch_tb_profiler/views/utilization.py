@@ -14,6 +14,7 @@ import polars as pl
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
+from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.intervals import Intervals, WeightProfile, total_within, union
 from torch_tb_profiler.views.kernel_kinds import Bools, kernel_kinds
 
@@ -46,7 +47,7 @@ def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
 
 def _gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     work = trace.device_work
-    device = work["device"].fill_null(-1).to_numpy()
+    device = indices(work["device"])
     is_kernel = kernel_kinds(trace).is_kernel
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
@@ -140,7 +141,7 @@ def tensor_core_time(trace: Trace, gpu: int, mask: Bools) -> TensorCoreTime:
     """Kernel time of ``gpu`` in the rows of ``device_work`` that ``mask`` marks."""
     work = trace.device_work
     kinds = kernel_kinds(trace)
-    rows = mask & kinds.is_kernel & (work["device"].fill_null(-1).to_numpy() == gpu)
+    rows = mask & kinds.is_kernel & (indices(work["device"]) == gpu)
     verdicts = kinds.tensor_core[rows]
     dur = work["dur_ns"].to_numpy()[rows]
     used, unused, unknown = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.intervals import Intervals, complement, intersect, union, union_all
 from torch_tb_profiler.views.kernel_kinds import kernel_kinds
 
@@ -40,7 +41,7 @@ def device_times(trace: Trace) -> dict[int, DeviceTime]:
 
 def _device_times(trace: Trace) -> dict[int, DeviceTime]:
     work = trace.device_work
-    device = work["device"].fill_null(-1).to_numpy()
+    device = indices(work["device"])
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
     moving = kernel_kinds(trace).is_communication
