@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import time
@@ -164,6 +165,8 @@ def _columns(
                 location.path, name=location.url, progress=report, read_pieces=read_pieces
             )
         except OSError as error:
+            if error.errno == errno.ESTALE:
+                raise changed(location.url) from error
             raise from_os_error(error, location.url) from error
     if columns is None:
         columns = import_trace(

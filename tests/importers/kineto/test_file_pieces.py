@@ -4,6 +4,7 @@ size, and with data behind the events. A file that changes or goes meanwhile is 
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import pickle
@@ -132,3 +133,14 @@ def test_a_file_that_became_shorter_gives_what_is_there(tmp_path: Path, text: by
     path.unlink()
     with pytest.raises(FileNotFoundError):
         first.read()
+
+
+def test_another_file_in_its_place_is_not_read(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "whole.json"
+    path.write_bytes(text)
+    first, *_ = list(FilePieces(str(path), 100_000))
+    (tmp_path / "other.json").write_bytes(text)
+    (tmp_path / "other.json").replace(path)
+    with pytest.raises(OSError, match="replaced") as raised:
+        first.read()
+    assert raised.value.errno == errno.ESTALE

@@ -6,6 +6,7 @@ looks only at a little text around each cut.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Iterator
@@ -28,19 +29,38 @@ PLAIN_STARTS = (b"{", b"[")
 BLANK = b" \t\r\n"
 
 
+class Version(NamedTuple):
+    """What a file is at one moment."""
+
+    size_bytes: int
+    changed_ns: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, file: io.FileIO) -> Version:
+        """Of an open file."""
+        status = os.fstat(file.fileno())
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+    def is_same_file(self, other: Version) -> bool:
+        """Whether both are one file, written to meanwhile perhaps."""
+        return self[2:] == other[2:]
+
+
 class FilePiece(NamedTuple):
     """Where a :class:`Piece` lies.
 
     Attributes:
         path: The file.
-        version: What the file was when it was cut: size, time of change, number.
+        version: What the file was when it was cut.
         start: Offset of its first byte.
         end: Offset behind its last byte.
         is_last: Whether the file ends with this piece.
     """
 
     path: str
-    version: tuple[int, int, int]
+    version: Version
     start: int
     end: int
     is_last: bool
@@ -49,9 +69,11 @@ class FilePiece(NamedTuple):
         """The piece itself, shorter if the file is shorter by now.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: the file cannot be read, or (``ESTALE``) another one lies there by now.
         """
         with io.FileIO(self.path) as file:
+            if not self.version.is_same_file(Version.of(file)):
+                raise OSError(errno.ESTALE, "the file was replaced", self.path)
             text = _bytes_at(file, self.start, self.end)
         return Piece(text if self.is_last else b"".join((b"[", text, b"]")), self.is_last)
 
@@ -73,10 +95,9 @@ class FilePieces:
         self._path = path
         self._piece_bytes = piece_bytes
         with io.FileIO(path) as file:
-            status = os.fstat(file.fileno())
+            self._version = Version.of(file)
             beginning = Pieces(iter(lambda: file.read(CHUNK_BYTES), b""), piece_bytes)
-        self._size = status.st_size
-        self._version = (status.st_size, status.st_mtime_ns, status.st_ino)
+        self._size = self._version.size_bytes
         self.header = beginning.header
         self.has_events = beginning.has_events
         self.cuts = beginning.cuts
