@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from torch_tb_profiler.loading.executors import LocalExecutor
@@ -37,7 +37,9 @@ _GZIPPED_LARGE_BYTES = LARGE_BYTES // 10
 _PREPARE_HELPER = "import torch_tb_profiler.importers.kineto.reader"
 _PREPARE_WORKER = "import torch_tb_profiler.loading.ingest"
 _MOST_LOOKED_AT = 1000
-"""Entries of a folder that are looked at to see whether it holds several traces."""
+_MOST_FOLDERS = 20
+"""So many entries of a folder, and folders in it, are looked at for several traces: it may lie on
+a slow disk."""
 
 PieceNumber = tuple[str, int]
 """Path of a file and number of a piece of it, from zero."""
@@ -103,20 +105,15 @@ def start_workers(paths: Sequence[str], count: int) -> None:
 
 
 def _holds_several(path: str) -> bool:
-    names = (name for folder in (path, *_folders_in(path)) for name in _names_in(folder))
-    return sum(name.endswith((".json", ".json.gz")) for name in names) > 1
-
-
-def _folders_in(path: str) -> list[str]:
-    return [folder for name in _names_in(path) if os.path.isdir(folder := os.path.join(path, name))]
-
-
-def _names_in(folder: str) -> list[str]:
     try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in islice(entries, _MOST_LOOKED_AT)]
+        with os.scandir(path) as entries:
+            looked_at = list(islice(entries, _MOST_LOOKED_AT))
+        folders = [entry.path for entry in looked_at if entry.is_dir()][:_MOST_FOLDERS]
+        names = chain((entry.name for entry in looked_at), *map(os.listdir, folders))
+        traces = (name for name in names if name.endswith((".json", ".json.gz")))
+        return len(list(islice(traces, 2))) > 1
     except OSError:
-        return []
+        return False
 
 
 def read_early(path: str, number: int, count: int) -> bytes:
