@@ -283,6 +283,32 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
         assert ends[0] == ends[1]
 
 
+def test_a_slice_that_is_no_collective_opens_no_other_trace(samples: Path) -> None:
+    catalog = Catalog([Place(str(samples / "cpu_ddp4_gloo"))], cache=None)
+    client = Client(standalone_app(Site(catalog, "standalone")))
+    own, *others = catalog.contents().files()
+    catalog.store.request(own)
+    catalog.store.wait([own], None)
+    url = f"/api/timeline/search?worker={own.worker}&q==aten::addmm"
+    hit = client.get(url, headers={"Host": "localhost"}).get_json()["hits"][0]
+    url = f"/api/timeline/flows?worker={own.worker}&slice={hit['id']}&peers=1"
+    answer = client.get(url, headers={"Host": "localhost"})
+    assert answer.status_code == 200
+    assert [catalog.store.status(file, "summary").state for file in others] == ["queued"] * 3
+
+
+def test_of_many_peers_those_that_came_last_are_told(tmp_path: Path) -> None:
+    names = [f"w{number:02}" for number in range(20)]
+    for number, worker in enumerate(names):
+        begin = 1000 + 3 * number
+        call = {"cat": "user_annotation", "name": "gloo:all_reduce", "ts": begin}
+        write(tmp_path / f"{worker}.1.pt.trace.json", [{**call, "dur": 2000 - begin}])
+    ask = serve(tmp_path, names)
+    answer = ask("timeline/flows?worker=w00&slice=0&peers=1").get_json()
+    assert answer["flow_count"] == 19
+    assert [flow["worker"] for flow in answer["flows"]] == names[-16:]
+
+
 def test_clocks_are_aligned_on_the_ends_of_collectives(tmp_path: Path) -> None:
     # w1's clock is 5 s ahead, its recording begins 30 µs earlier, and it saw one end 7 µs late.
     for worker, shift, first, late in (("w0", 0, 100, 0), ("w1", 5_000_000, 70, 7)):

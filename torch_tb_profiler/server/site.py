@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from werkzeug.wrappers import Request, Response
@@ -44,14 +44,26 @@ def opened_trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
     return file, open_traces(site.catalog, [file], WAIT_S)[0]
 
 
-def opened_workers(site: Site, file: SpanFile, part: Part = "trace") -> dict[str, Trace]:
-    """The traces (or summaries) of all workers of the run and span of ``file``, by worker; those
+def opened_workers(
+    site: Site, file: SpanFile, part: Part = "trace", among: Collection[str] | None = None
+) -> dict[str, Trace]:
+    """The traces (or summaries) of the workers of the run and span of ``file``, by worker; those
     that cannot be read are left out.
+
+    Args:
+        site: Where they are.
+        file: One of them.
+        part: What of them.
+        among: Only these workers.
 
     Raises:
         NotReadyError: one is still being read.
     """
-    files = site.catalog.workers(file.run, file.span)
+    files = {
+        worker: fellow
+        for worker, fellow in site.catalog.workers(file.run, file.span).items()
+        if among is None or worker in among
+    }
     for fellow in files.values():
         site.catalog.store.request(fellow, part)
     opened: dict[str, Trace] = {}

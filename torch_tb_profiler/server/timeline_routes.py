@@ -37,9 +37,10 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.views.selection import SelectionError
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.clocks import worker_clocks
-from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of, peers_of
+from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of
 from torch_tb_profiler.views.timeline.index import Timeline
 from torch_tb_profiler.views.timeline.index import timeline as timeline_of
+from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
 from torch_tb_profiler.views.timeline.places import placed
 from torch_tb_profiler.views.timeline.range_summary import range_summary
 from torch_tb_profiler.views.timeline.screen import View
@@ -134,12 +135,12 @@ def _flows(site: Site, request: Request) -> Response:
         raise RequestError("bad_parameter", "slice: needs the id of a slice.")
     _check_slice(made, slice_id)
     flows = flows_of(trace, slice_id)
-    peers = _peers(site, file, made, slice_id) if request.args.get("peers") == "1" else []
+    peers, peer_count = _peers(site, file, made, slice_id) if _wants_peers(request) else ([], 0)
     beside = _same_name(made, slice_id)
     body = TimelineFlowsAnswer(
         schema_version=SCHEMA_VERSION,
         slice=slice_payload(placed(made, [slice_id])[0]),
-        flow_count=len(flows) + len(peers),
+        flow_count=len(flows) + peer_count,
         flows=[*peers, *flow_payloads(made, flows)][:MAX_FLOWS],
         next=slice_payload_or_none(made, beside.following),
         previous=slice_payload_or_none(made, beside.previous),
@@ -185,16 +186,35 @@ def _same_name(made: Timeline, slice_id: int) -> Found:
     return find(made.trace, np.array([code], np.int64), from_slice=slice_id)
 
 
-def _peers(site: Site, file: SpanFile, made: Timeline, slice_id: int) -> list[TimelineFlowPayload]:
-    """Arrows to the same collective on other workers, those times moved so that all end together.
+def _wants_peers(request: Request) -> bool:
+    return request.args.get("peers") == "1"
 
-    Workers whose file cannot be read are left out.
+
+def _peers(
+    site: Site, file: SpanFile, made: Timeline, slice_id: int
+) -> tuple[list[TimelineFlowPayload], int]:
+    """Arrows to the same collective on other workers, those times moved so that all end together,
+    and how many workers have it.
+
+    Workers whose file cannot be read are left out. Of many workers only those that arrived last
+    are told: for each a trace is opened.
     """
-    traces = opened_workers(site, file)
+    if not is_collective(made.trace, slice_id):
+        return [], 0
+    summaries = opened_workers(site, file, "summary")
+    if file.worker not in summaries:
+        return [], 0
+    peers = peers_of(summaries, file.worker, made.trace, slice_id)
+    order = list(summaries)
+    told = sorted(peers[:MAX_PEERS], key=lambda peer: order.index(peer.worker))
+    traces = opened_workers(site, file, among={peer.worker for peer in told})
     own = placed(made, [slice_id])[0]
     arrows = []
-    for peer in peers_of(traces, file.worker, slice_id):
-        there = placed(timeline_of(traces[peer.worker]), [peer.slice])[0]
+    for peer in told:
+        found = slice_of(peer, traces[peer.worker]) if peer.worker in traces else None
+        if found is None:
+            continue
+        there = placed(timeline_of(traces[peer.worker]), [found])[0]
         aligned = replace(there, start_ns=own.start_ns + own.dur_ns - there.dur_ns)
         arrows.append(
             TimelineFlowPayload(
@@ -204,7 +224,7 @@ def _peers(site: Site, file: SpanFile, made: Timeline, slice_id: int) -> list[Ti
                 worker=peer.worker,
             )
         )
-    return arrows
+    return arrows, len(peers)
 
 
 def _range(request: Request, made: Timeline) -> tuple[int, int]:

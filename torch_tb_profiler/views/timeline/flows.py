@@ -1,16 +1,13 @@
-"""The arrows of one slice: to and from device work, forward and backward, and other ranks."""
+"""The arrows of one slice within its trace: to and from device work, forward and backward."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.distributed_matching import match
 
 FlowKind = Literal["launch", "forward_backward", "collective"]
 
@@ -25,14 +22,6 @@ class Flow:
     kind: FlowKind
     source: int
     target: int
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """The slice of another worker that is the same collective."""
-
-    worker: str
-    slice: int
 
 
 def flows_of(trace: Trace, slice_id: int) -> list[Flow]:
@@ -62,45 +51,3 @@ def flows_of(trace: Trace, slice_id: int) -> list[Flow]:
         return away
 
     return sorted(found, key=distance)
-
-
-def peers_of(traces: Mapping[str, Trace], worker: str, slice_id: int) -> list[Peer]:
-    """The slices of the other workers that are the same collective as a slice of ``worker``: a
-    host range those of the calls, a kernel those of the kernels."""
-    matching = match(traces)
-    names = matching.workers
-    own = traces[worker]
-    start, dur = own.slices["start_ns"][slice_id], own.slices["dur_ns"][slice_id]
-    calls = matching.calls.filter(pl.col("match").is_not_null())
-    number = names.index(worker)
-    same = calls.filter((pl.col("worker") == number) & (pl.col("slice") == slice_id))
-    if same.height:
-        others = calls.filter((pl.col("match") == same["match"][0]) & (pl.col("worker") != number))
-        return [Peer(names[at], peer) for at, peer in others.select("worker", "slice").iter_rows()]
-    ranges = matching.ranges.filter(pl.col("match").is_not_null())
-    same = ranges.filter(
-        (pl.col("worker") == number)
-        & (pl.col("start_ns") == start)
-        & (pl.col("end_ns") == start + dur)
-    )
-    if not same.height:
-        return []
-    others = ranges.filter((pl.col("match") == same["match"][0]) & (pl.col("worker") != number))
-    found = []
-    for at, begin, end in others.select("worker", "start_ns", "end_ns").iter_rows():
-        peer = _work_at(traces[names[at]], begin, end)
-        if peer is not None:
-            found.append(Peer(names[at], peer))
-    return found
-
-
-def _work_at(trace: Trace, start_ns: int, end_ns: int) -> int | None:
-    """The device work, else the host slice, with exactly these times."""
-    for frame, column in ((trace.device_work, "slice"), (trace.slices, "id")):
-        starts = frame["start_ns"].to_numpy()
-        rows = np.flatnonzero(
-            (starts == start_ns) & (starts + frame["dur_ns"].to_numpy() == end_ns)
-        )
-        if len(rows):
-            return int(frame[column][int(rows[0])])
-    return None
