@@ -64,6 +64,7 @@ class TimelineTracksAnswer(TypedDict):
     origin_us: float
     slices: int
     overlapping: int
+    tracks_left_out: int
     categories: list[TimelineCategoryPayload]
     groups: list[TimelineGroupPayload]
     tracks: list[TimelineTrackPayload]

@@ -30,6 +30,8 @@ from torch_tb_profiler.views.timeline.search import Found
 from torch_tb_profiler.views.timeline.tracks import TimelineTrack
 
 NS_PER_US = 1000
+MAX_TRACKS = 5000
+"""Tracks a page is told of: more than any real trace has."""
 
 
 def tracks_payload(timeline: Timeline, ref: TraceRef) -> TimelineTracksAnswer:
@@ -41,6 +43,7 @@ def tracks_payload(timeline: Timeline, ref: TraceRef) -> TimelineTracksAnswer:
         origin_us=timeline.origin_ns / NS_PER_US,
         slices=timeline.trace.slices.height,
         overlapping=timeline.overlapping,
+        tracks_left_out=timeline.counters_left_out + max(0, len(timeline.tracks) - MAX_TRACKS),
         categories=[
             TimelineCategoryPayload(key=category.key, title=category.title)
             for category in CATEGORIES
@@ -51,7 +54,7 @@ def tracks_payload(timeline: Timeline, ref: TraceRef) -> TimelineTracksAnswer:
             )
             for group in timeline.groups
         ],
-        tracks=[_track(track) for track in timeline.tracks],
+        tracks=[_track(track) for track in timeline.tracks[:MAX_TRACKS]],
     )
 
 

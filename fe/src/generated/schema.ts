@@ -255,6 +255,7 @@ export interface TimelineTracksAnswer {
   origin_us: number;
   slices: number;
   overlapping: number;
+  tracks_left_out: number;
   categories: TimelineCategoryPayload[];
   groups: TimelineGroupPayload[];
   tracks: TimelineTrackPayload[];

@@ -33,6 +33,7 @@ interface Props {
 export function Toolbar(props: Props) {
   const { stage, stack, mode, dragMode } = props;
   const overlapping = stack.parts.reduce((sum, { tracks }) => sum + tracks.overlapping, 0);
+  const leftOut = stack.parts.reduce((sum, { tracks }) => sum + tracks.tracks_left_out, 0);
   return (
     <div className="page-head tl-tools">
       <h1>Timeline</h1>
@@ -40,6 +41,11 @@ export function Toolbar(props: Props) {
       {overlapping > 0 && (
         <span className="tl-overlap" title="Slices that overlap others of their track without nesting. None is left out: they have lanes of their own, marked “overlapping”.">
           {formatNumber(overlapping)} overlapping
+        </span>
+      )}
+      {leftOut > 0 && (
+        <span className="tl-overlap" title="The trace has more tracks than a page can hold. Counters with most points are kept. Overview, operators and kernels count everything.">
+          {formatNumber(leftOut)} tracks not shown
         </span>
       )}
       <span style={{ flex: 1 }} />

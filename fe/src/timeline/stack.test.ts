@@ -21,6 +21,7 @@ function worker(name: string, offsetNs: number | null, originUs: number, endNs: 
     origin_us: originUs,
     slices: 1,
     overlapping: 0,
+    tracks_left_out: 0,
     categories: [],
     groups: [
       { key: "trace", title: "Trace", kind: "trace", device: null },

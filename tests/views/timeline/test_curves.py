@@ -5,12 +5,15 @@ of a level; the queue of launches; memory and counters of a file as tracks; no v
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.traces import call, kernel, memory, op, trace
+from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.views.timeline.counter_screen import counter_screen
 from torch_tb_profiler.views.timeline.curves import MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.extremes import BLOCK, Extremes
@@ -109,3 +112,19 @@ def test_counters_share_the_size_that_is_allowed() -> None:
     shown = counter_screen(made, numbers, View(0, 6_000_000, 4000), 10_000)
     assert len(shown.bucket) * 16 <= 10_000
     assert shown.first.tolist()[-1] == len(shown.bucket)
+
+
+def test_of_masses_of_counters_those_with_most_points_are_drawn() -> None:
+    points = [(f"rare{number}", number) for number in range(700)]
+    points += [("often", at) for at in range(50)]
+    where = {"pid": 1, "tid": 1}
+    events = [{"ph": "X", "cat": "cpu_op", "name": "x", "ts": 0, "dur": 1000, **where}]
+    events += [
+        {"ph": "C", "name": name, "ts": at, "args": {"used": at}, **where} for name, at in points
+    ]
+    text = json.dumps({"traceEvents": events}).encode()
+    made = timeline(build_trace(import_trace([text], name="x")))
+    drawn = {track.title: track.maximum for track in made.tracks if track.kind == "counter"}
+    assert len(drawn) == 500
+    assert drawn["often: used"] == 49
+    assert made.counters_left_out == 201

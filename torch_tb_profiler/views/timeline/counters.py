@@ -17,6 +17,10 @@ from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit, group_of_row
 from torch_tb_profiler.views.utilization import gpu_profiles
 
+MAX_FILE_COUNTERS = 500
+"""Counters of a file that are drawn; a damaged one may have a series per event."""
+
+_SERIES = ("track", "name_code", "series_code")
 _ALLOCATED = "Live allocations, as the allocator counted them."
 _RESERVED = "Held by the allocator, used or not."
 
@@ -52,19 +56,22 @@ _QUEUE = _Title(
 )
 
 
-def counters(trace: Trace, groups: Iterable[Group]) -> list[Counter]:
-    """All counters of ``trace``, those of one group together in their order.
+def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]:
+    """All counters of ``trace``, those of one group together in their order, and how many of the
+    file are left out because it has more than :data:`MAX_FILE_COUNTERS`.
 
     Args:
         trace: The trace.
         groups: Headings there are; a counter that belongs under none brings its own.
     """
     known = {group.key: group for group in groups}
-    made = [*_gpu_counters(trace), *_memory_counters(trace, known), *_file_counters(trace, known)]
+    kept, left_out = _most_counted(trace.counters)
+    made = [*_gpu_counters(trace), *_memory_counters(trace, known)]
+    made += _file_counters(trace, kept, known)
     return [
         replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
         for counter in made
-    ]
+    ], left_out
 
 
 def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:
@@ -147,15 +154,24 @@ def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
     return made
 
 
-def _file_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
-    if not trace.counters.height:
+def _most_counted(points: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The points of the counters that have most of them, and how many counters are left out."""
+    points = points.with_columns(pl.col(*_SERIES).fill_null(-1))
+    counted = points.group_by(_SERIES, maintain_order=True).len()
+    if counted.height <= MAX_FILE_COUNTERS:
+        return points, 0
+    kept = counted.top_k(MAX_FILE_COUNTERS, by="len")
+    left_out = counted.height - MAX_FILE_COUNTERS
+    return points.join(kept, on=_SERIES, how="semi"), left_out
+
+
+def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) -> list[Counter]:
+    if not points.height:
         return []
     rows = {row["track"]: row for row in trace.tracks.to_dicts()}
     names = dict(trace.devices.select("device", "name").iter_rows())
     made = []
-    parts = trace.counters.with_row_index("at").partition_by(
-        "track", "name_code", "series_code", maintain_order=True
-    )
+    parts = points.partition_by(_SERIES, maintain_order=True)
     for number, part in enumerate(parts):
         row = rows.get(part["track"][0])
         group = Group("counters", "Counters", "process")

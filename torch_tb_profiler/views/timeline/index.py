@@ -65,6 +65,7 @@ class Timeline:
         tracks: Tracks from top to bottom; their place is their number.
         lanes: The slices.
         counters: Track number → the counter it shows.
+        counters_left_out: How many counters of the file have no track.
     """
 
     trace: Trace
@@ -72,6 +73,7 @@ class Timeline:
     tracks: list[TimelineTrack]
     lanes: Lanes
     counters: dict[int, Counter]
+    counters_left_out: int
 
     @property
     def origin_ns(self) -> int:
@@ -111,7 +113,7 @@ def _timeline(trace: Trace) -> Timeline:
         )
         for number, track in enumerate(placement.tracks)
     ]
-    listed = counters(trace, placement.groups)
+    listed, left_out = counters(trace, placement.groups)
     groups, tracks = _arranged(trace, placement.groups, event_tracks, listed)
     number_of = {track.key: number for number, track in enumerate(tracks)}
     lanes = _slice_lanes(trace, order, [number_of[track.key] for track in event_tracks])
@@ -122,6 +124,7 @@ def _timeline(trace: Trace) -> Timeline:
         _with_communication(tracks, lanes),
         lanes,
         {number_of[counter.track.key]: counter for counter in listed},
+        left_out,
     )
 
 
