@@ -13,10 +13,10 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.helpers import tasks
+from tests.importers.kineto.reference import assert_same_columns
 from torch_tb_profiler.importers.kineto import read
 from torch_tb_profiler.loading import pieces
 from torch_tb_profiler.loading.executors import LocalExecutor
@@ -50,23 +50,13 @@ def columns(text: bytes, **options: Any) -> EventColumns:
     return read(chunks, name="x", piece_bytes=PIECE_BYTES, **options)
 
 
-def assert_same(one: EventColumns, other: EventColumns) -> None:
-    assert one.strings == other.strings
-    assert one.tracks == other.tracks
-    assert one.quality == other.quality
-    assert one.header == other.header
-    for name, table in one.tables.items():
-        for column, values in table.items():
-            np.testing.assert_array_equal(values, other.tables[name][column], f"{name}.{column}")
-
-
 def test_a_file_cut_in_the_middle(executor: LocalExecutor, text: bytes) -> None:
-    assert_same(columns(text), columns(text, read_pieces=read_with(executor, 1)))
+    assert_same_columns(columns(text), columns(text, read_pieces=read_with(executor, 1)))
 
 
 def test_damage_in_a_piece(executor: LocalExecutor, text: bytes) -> None:
     hurt = text[:1_000_000] + b'"\x00}' + text[1_000_300:]
-    assert_same(columns(hurt), columns(hurt, read_pieces=read_with(executor, 1)))
+    assert_same_columns(columns(hurt), columns(hurt, read_pieces=read_with(executor, 1)))
 
 
 def test_data_behind_the_events(executor: LocalExecutor, text: bytes) -> None:
@@ -74,7 +64,7 @@ def test_data_behind_the_events(executor: LocalExecutor, text: bytes) -> None:
     after = json.dumps({"trailing": ["x" * 100] * 40_000}).encode()
     for tail in (b"\n]}", b'\n], "distributedInfo": {"rank": 3}}', b"\n]}" + after):
         expected = columns(whole + tail)
-        assert_same(expected, columns(whole + tail, read_pieces=read_with(executor, 1)))
+        assert_same_columns(expected, columns(whole + tail, read_pieces=read_with(executor, 1)))
     assert expected.quality.counts["trailing_data"] == 1
 
 
@@ -97,6 +87,6 @@ class KilledOnTheWay(Executor):
 def test_a_killed_worker_loses_no_event(text: bytes) -> None:
     inner = LocalExecutor(1, ahead=2)
     killing = KilledOnTheWay(inner)
-    assert_same(columns(text), columns(text, read_pieces=read_with(killing, 1)))
+    assert_same_columns(columns(text), columns(text, read_pieces=read_with(killing, 1)))
     assert killing.count > 6
     inner.shutdown(wait=False)

@@ -172,3 +172,14 @@ class _View:
         if isinstance(value, float):
             return None if np.isnan(value) else value
         return None if value == ABSENT else value
+
+
+def assert_same_columns(one: EventColumns, other: EventColumns) -> None:
+    """Everything two readings of a file made is the same."""
+    assert one.strings == other.strings
+    assert one.tracks == other.tracks
+    assert one.quality == other.quality
+    assert one.header == other.header
+    for name, table in one.tables.items():
+        for column, values in table.items():
+            np.testing.assert_array_equal(values, other.tables[name][column], f"{name}.{column}")

@@ -11,16 +11,14 @@ import pickle
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.importers.kineto.reference import actual, chunks_of
+from tests.importers.kineto.reference import actual, assert_same_columns, chunks_of
 from torch_tb_profiler.importers import import_file, import_trace, kineto
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.reader import read_early_piece
-from torch_tb_profiler.trace.columns import EventColumns
 
 ROOT = Path(__file__).resolve().parents[3]
 DAMAGED = sorted(
@@ -29,16 +27,6 @@ DAMAGED = sorted(
     for path in (ROOT / "tests" / "data" / folder).iterdir()
     if path.name != "manifest.json" and is_plain_text(str(path))
 )
-
-
-def assert_same(one: EventColumns, other: EventColumns) -> None:
-    assert one.strings == other.strings
-    assert one.tracks == other.tracks
-    assert one.quality == other.quality
-    assert one.header == other.header
-    for name, table in one.tables.items():
-        for column, values in table.items():
-            np.testing.assert_array_equal(values, other.tables[name][column], f"{name}.{column}")
 
 
 @pytest.fixture(scope="module", name="text")
@@ -52,7 +40,7 @@ def test_a_damaged_file_is_read_as_its_bytes_are(path: Path) -> None:
     wanted = import_trace(chunks_of(path.read_bytes()), name="x")
     found = import_file(str(path), name="x")
     assert found is not None
-    assert_same(found, wanted)
+    assert_same_columns(found, wanted)
 
 
 @settings(max_examples=60, deadline=None)
