@@ -71,7 +71,9 @@ def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     context = Context(trace, selection)
     if context.step_ns <= 0:
         return ()
-    return ranked([found for detect in DETECTORS if (found := detect(context)) is not None])
+    # From the end: the first ones need what the overview, at work beside, is making just now.
+    found = [detect(context) for detect in reversed(DETECTORS)]
+    return ranked([advice for advice in reversed(found) if advice is not None])
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -152,10 +153,13 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         SelectionError: as the view.
     """
     _check_available(spec, [spec.missing(trace)])
-    view = cast(TraceView, spec.function)(trace, selection)
+    make = cast(TraceView, spec.function)
     if spec.name != "overview":
-        return view
-    return replace(view, notes=view.notes + advice.all_advice(trace, selection))
+        return make(trace, selection)
+    with ThreadPoolExecutor(1, "advice") as beside:
+        found = beside.submit(advice.all_advice, trace, selection)
+        view = make(trace, selection)
+        return replace(view, notes=view.notes + found.result())
 
 
 def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:

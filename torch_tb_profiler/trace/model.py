@@ -7,6 +7,7 @@ and turn only the rows they show into text. Absent values are polars nulls.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -180,14 +181,18 @@ class Trace:
     tracks: pl.DataFrame
     quality: QualityReport
     _derived: dict[str, Any] = field(default_factory=dict, repr=False)
+    _making: dict[str, threading.RLock] = field(default_factory=dict, repr=False)
 
     def derived(self, key: str, make: Callable[[], T]) -> T:
         """``make()``, computed once per trace and kept under ``key``; for what several views share.
 
-        Two threads may both compute it; the result is the same and one is kept.
+        A thread that needs what another one is making waits for it: two at a time could be more
+        than memory holds. What is made may need other keys, but never in a circle.
         """
         if key not in self._derived:
-            self._derived.setdefault(key, make())
+            with self._making.setdefault(key, threading.RLock()):
+                if key not in self._derived:
+                    self._derived[key] = make()
         value: T = self._derived[key]
         return value
 

@@ -7,7 +7,6 @@ that the parts of a lane are disjoint whatever a damaged trace holds, and busy t
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,9 +94,8 @@ class Timeline:
 
 
 def timeline(trace: Trace) -> Timeline:
-    """The timeline of ``trace``; made once, as two at a time could be more than memory holds."""
-    with trace.derived("timeline_lock", threading.Lock):
-        return trace.derived("timeline", lambda: _timeline(trace))
+    """The timeline of ``trace``; made once."""
+    return trace.derived("timeline", lambda: _timeline(trace))
 
 
 def _timeline(trace: Trace) -> Timeline:
