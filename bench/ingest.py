@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import sys
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from figures import Figure, add_options, machine, tell
 from make_trace import OUT, trace_of
 from processes import Measured, measured
 
@@ -27,65 +26,33 @@ CACHE = OUT / "cache"
 VIEWS = "overview,operators,kernels"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One figure. ``goal`` is for a trace ten times the sample on two cores, or None."""
-
-    name: str
-    value: float
-    unit: str
-    goal: float | None = None
-    larger_is_better: bool = False
-
-    def __str__(self) -> str:
-        decimals = 2 if self.value < 100 else 0
-        value = f"{self.value:>10,.{decimals}f}"
-        return f"{self.name:<44} {value} {self.unit:<9} {self.verdict}".rstrip()
-
-    @property
-    def verdict(self) -> str:
-        if self.goal is None:
-            return ""
-        met = self.value >= self.goal if self.larger_is_better else self.value <= self.goal
-        sign = ">=" if self.larger_is_better else "<="
-        return f"{'met' if met else 'MISSED'} (goal {sign} {self.goal:g})"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--factor", type=int, default=10, help="times the sample (default: 10)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each kind (default: 3)")
     parser.add_argument("--draws", type=int, default=300, help="random questions (default: 300)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    add_options(parser)
     arguments = parser.parse_args()
     path = trace_of(arguments.factor)
     size_mb = path.stat().st_size / 1e6
     with path.open("rb") as file:
         events = sum(line.count(EVENT_MARK) for line in file)
-    print(f"{machine()}; {path.name}: {size_mb:.0f} MB, {events:,} events", flush=True)
+    subject = f"{size_mb:.0f} MB, {events:,} events"
+    print(f"{machine()}; {subject}", flush=True)
     figures = [
         *cold(path, size_mb, events, arguments.rounds),
         *columns(path, size_mb, events, arguments.rounds),
         *cached(path, arguments.rounds),
         *answers(path, arguments.draws),
     ]
-    for figure in figures:
-        print(figure)
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
-
-
-def machine() -> str:
-    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores, {memory_gib:.0f} GiB memory, Python {sys.version.split()[0]}"
+    tell("ingest", subject, figures, arguments)
 
 
 def cold(path: Path, size_mb: float, events: int, rounds: int) -> list[Figure]:
     runs = [report(path, "--no-cache") for _ in range(rounds)]
     wall_s = statistics.median(run.wall_s for run in runs)
     return [
-        Figure("cold: file to three views, wall", wall_s, "s", 2.5),
+        Figure("cold: file to three views, wall", wall_s, "s", 1.8),
         Figure("cold: best of the runs", min(run.wall_s for run in runs), "s"),
         Figure("cold: CPU time", statistics.median(run.cpu_s for run in runs), "s"),
         Figure("cold: peak memory, children included", max(r.peak_rss_mb for r in runs), "MB", 500),

@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from figures import Figure, add_options, tell
+
 ROOT = Path(__file__).resolve().parent.parent
 VIEWS = ("overview", "operators", "kernels", "memory", "modules", "distributed")
 MORE = ("", "&limit=100", "&sort=-name&limit=50", "&filter=name~a", "&start_us=0&end_us=5000")
@@ -103,8 +105,8 @@ def resident_mb(pid: int) -> float:
     return int(found[1]) * 1024 / 1e6 if found else 0.0
 
 
-def measure(port: int, pid: int, clients: int, seconds: float) -> int:
-    """Run the clients, print the figures, return how many answers were wrong."""
+def measure(port: int, pid: int, clients: int, seconds: float) -> tuple[str, list[Figure]]:
+    """Run the clients; return what they did and the figures. Some wrong answers are printed."""
     queries = ask_all(port)
     found = Found()
     until_s = time.perf_counter() + seconds
@@ -120,19 +122,19 @@ def measure(port: int, pid: int, clients: int, seconds: float) -> int:
         time.sleep(0.5)
     for thread in threads:
         thread.join()
-    half = memory[len(memory) // 2 :]
-    p95_s = statistics.quantiles(found.seconds, n=20)[18]
-    print(
-        f"{clients} clients, {len(queries)} traces, {seconds:g} s: {len(found.seconds)} answers "
-        f"({len(found.seconds) / seconds:.0f}/s), {len(found.wrong)} wrong, "
-        f"median {statistics.median(found.seconds) * 1000:.0f} ms, "
-        f"95 % within {p95_s * 1000:.0f} ms, "
-        f"slowest {max(found.seconds) * 1000:.0f} ms; memory {memory[0]:.0f} MB at first, "
-        f"{half[0]:.0f} MB in the middle, {half[-1]:.0f} MB at the end"
-    )
     for line in found.wrong[:5]:
         print(line)
-    return len(found.wrong)
+    half = memory[len(memory) // 2 :]
+    times_ms = sorted(1000 * taken for taken in found.seconds)
+    return f"{clients} clients, {len(queries)} traces, {seconds:g} s", [
+        Figure("answers", len(times_ms), ""),
+        Figure("wrong answers", len(found.wrong), "", 0),
+        Figure("median", statistics.median(times_ms), "ms"),
+        Figure("95th percentile", statistics.quantiles(times_ms, n=20)[18], "ms", 1000),
+        Figure("slowest", times_ms[-1], "ms"),
+        Figure("memory of the server, in the middle", half[0], "MB"),
+        Figure("memory at the end, against the middle", half[-1] / half[0], "times", 1.1),
+    ]
 
 
 def main() -> int:
@@ -141,6 +143,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--runs", type=int, default=20)
+    add_options(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         make_runs(Path(folder), given.runs)
@@ -156,9 +159,11 @@ def main() -> int:
                     address = re.search(r"http://[^/\s]*:(\d+)", line)
                     port = int(address[1]) if address else 0
                 threading.Thread(target=server.stdout.read, daemon=True).start()
-                return min(measure(port, server.pid, given.clients, given.seconds), 1)
+                subject, figures = measure(port, server.pid, given.clients, given.seconds)
             finally:
                 server.terminate()
+    tell("load", subject, figures, given)
+    return 0 if all(figure.is_met for figure in figures) else 1
 
 
 if __name__ == "__main__":

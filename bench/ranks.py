@@ -10,7 +10,6 @@ includes finding the files and reading the summaries.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import statistics
@@ -18,10 +17,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import asdict
 from pathlib import Path
 
-from ingest import Figure, machine
+from figures import Figure, add_options, machine, tell
 from make_ranks import make_run
 from make_trace import OUT
 from processes import Measured, measured
@@ -33,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ranks", type=int, default=1024, help="how many (default: 1024)")
     parser.add_argument("--workers", type=int, default=2, help="cores that parse (default: 2)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    add_options(parser)
     arguments = parser.parse_args()
     ranks, part = arguments.ranks, max(1, arguments.ranks // 4)
     whole, quarter = OUT / f"ranks{ranks}", OUT / f"ranks{part}"
@@ -41,7 +39,8 @@ def main() -> None:
         if not folder.is_dir():
             make_run(folder, count)
     size_mb = sum(file.stat().st_size for file in whole.iterdir()) / 1e6
-    print(f"{machine()}; {ranks} ranks, {size_mb:,.0f} MB", flush=True)
+    subject = f"{ranks:,} ranks, {size_mb:,.0f} MB"
+    print(f"{machine()}; {subject}", flush=True)
     few = ingest(quarter, arguments.workers)
     many = ingest(whole, arguments.workers)
     growth = (many.wall_s / ranks) / (few.wall_s / part)
@@ -53,10 +52,7 @@ def main() -> None:
         Figure("ingest: time per rank, against a quarter of them", growth, "times", 1.2),
         *views(whole),
     ]
-    for figure in figures:
-        print(figure)
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+    tell("ranks", subject, figures, arguments)
 
 
 def ingest(folder: Path, workers: int) -> Measured:

@@ -14,10 +14,10 @@ import json
 import shutil
 import statistics
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
-from ingest import CACHE, INSIDE, Figure, machine, report
+from figures import Figure, add_options, machine, tell
+from ingest import CACHE, INSIDE, report
 from make_trace import OUT, trace_of
 from processes import Measured, measured
 
@@ -30,19 +30,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--factor", type=int, default=GIGABYTE, help="times the sample")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each kind (default: 3)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    add_options(parser)
     arguments = parser.parse_args()
     path = trace_of(arguments.factor)
-    print(f"{machine()}; {path.name}: {path.stat().st_size / 1e6:,.0f} MB", flush=True)
+    subject = f"one file of {path.stat().st_size / 1e6:,.0f} MB, and {FILES} of 35 MB"
+    print(f"{machine()}; {subject}", flush=True)
     is_goal_size = arguments.factor == GIGABYTE
     figures = [
         *one_large_file(path, arguments.rounds, is_goal_size),
         *several_files(arguments.rounds),
     ]
-    for figure in figures:
-        print(figure)
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+    tell("scale", subject, figures, arguments)
 
 
 def one_large_file(path: Path, rounds: int, is_goal_size: bool) -> list[Figure]:

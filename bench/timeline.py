@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import Figure, add_options, tell
 
 from torch_tb_profiler.loading.opening import trace_key
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -52,7 +53,7 @@ PERIOD_NS = 4_000_000
 """One call from the outermost frame to the innermost and back."""
 
 VISIBLE_LANES = 60
-GOAL_P95_MS, GOAL_BYTES, GOAL_SERVER_MB = 50.0, 300_000, 2_500
+GOAL_P95_MS, GOAL_KB, GOAL_SERVER_MB = 50.0, 300.0, 2_500.0
 
 
 def make_events(slices: int) -> EventColumns:
@@ -197,8 +198,8 @@ def screens(listed: dict[str, Any], count: int, *, whole: bool) -> list[str]:
     return asked
 
 
-def measure(client: Client, title: str, asked: list[str]) -> bool:
-    """Print the times and sizes of the answers; whether they are within the goals."""
+def measure(client: Client, title: str, asked: list[str]) -> list[Figure]:
+    """Times and sizes of the answers."""
     answers = []
     for path in asked:
         answered, status, body = client.get(path)
@@ -206,13 +207,13 @@ def measure(client: Client, title: str, asked: list[str]) -> bool:
             raise SystemExit(f"{path[:200]}: {status} {body[:500]!r}")
         answers.append(answered)
     times = np.array([answered.seconds for answered in answers]) * 1000
-    sizes = np.array([answered.size_bytes for answered in answers])
-    p95 = float(np.percentile(times, 95))
-    print(
-        f"{title:28} p50 {np.median(times):6.1f} ms  p95 {p95:6.1f} ms  max {times.max():6.1f} ms"
-        f"   size p50 {np.median(sizes) / 1000:5.0f} kB  max {sizes.max() / 1000:5.0f} kB"
-    )
-    return p95 <= GOAL_P95_MS and int(sizes.max()) <= GOAL_BYTES
+    sizes = np.array([answered.size_bytes for answered in answers]) / 1000
+    return [
+        Figure(f"{title}: p50", float(np.median(times)), "ms"),
+        Figure(f"{title}: p95", float(np.percentile(times, 95)), "ms", GOAL_P95_MS),
+        Figure(f"{title}: max", float(times.max()), "ms"),
+        Figure(f"{title}: largest answer", float(sizes.max()), "kB", GOAL_KB),
+    ]
 
 
 def memory_mb(pid: int) -> tuple[float, float]:
@@ -230,6 +231,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--slices", type=int, default=10_000_000)
     parser.add_argument("--screens", type=int, default=500)
+    add_options(parser)
     arguments = parser.parse_args()
     folder = OUT / f"timeline_{arguments.slices}"
     # In a process of its own: what making the trace takes is given back before the server starts.
@@ -246,26 +248,34 @@ def main() -> int:
         assert server.stdout is not None
         port = next(int(n) for line in server.stdout for n in re.findall(r":(\d+)/", line))
         client = Client(port)
-        opened_s, _ = client.ready("slice/0")
+        client.ready("slice/0")
         loaded_mb, _ = memory_mb(server.pid)
         index_s, listed = client.ready("timeline/tracks")
-        print(
-            f"{listed['slices']:,} slices, {len(listed['tracks'])} tracks, "
-            f"{sum(track['lanes'] for track in listed['tracks'])} lanes, "
-            f"{listed['end_ns'] / 1e9:.1f} s; opened in {opened_s:.1f} s, index in {index_s:.1f} s"
-        )
         half = arguments.screens // 2
-        good = measure(client, "sixty lanes", screens(listed, half, whole=False))
-        good &= measure(client, "every lane", screens(listed, half, whole=True))
-        now_mb, peak_mb = memory_mb(server.pid)
-        print(f"server: {now_mb:.0f} MB (trace {loaded_mb:.0f} MB), at most {peak_mb:.0f} MB")
+        figures = [
+            Figure("index, once per process", index_s, "s"),
+            *measure(client, "sixty lanes", screens(listed, half, whole=False)),
+            *measure(client, "every lane", screens(listed, half, whole=True)),
+        ]
         for path in ("timeline/search?q=forward_7", "timeline/range", "timeline/flows?slice=1000"):
-            print(f"{path:28} {client.get(path)[0].seconds * 1000:8.1f} ms")
-        print(f"server at last: at most {memory_mb(server.pid)[1]:.0f} MB")
-        return 0 if good and peak_mb <= GOAL_SERVER_MB else 1
+            name = path.partition("?")[0]
+            figures.append(Figure(f"/{name}", client.get(path)[0].seconds * 1000, "ms"))
+        now_mb, peak_mb = memory_mb(server.pid)
+        figures += [
+            Figure("server: memory", now_mb, "MB"),
+            Figure("server: memory of the trace alone", loaded_mb, "MB"),
+            Figure("server: peak memory", peak_mb, "MB", GOAL_SERVER_MB),
+        ]
+        subject = (
+            f"{listed['slices']:,} slices, {len(listed['tracks'])} tracks, "
+            f"{sum(track['lanes'] for track in listed['tracks']):,} lanes, "
+            f"{arguments.screens} random screens over HTTP"
+        )
     finally:
         server.terminate()
         server.wait()
+    tell("timeline", subject, figures, arguments)
+    return 0 if all(figure.is_met for figure in figures) else 1
 
 
 if __name__ == "__main__":
