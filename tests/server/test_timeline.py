@@ -281,6 +281,12 @@ def test_peers_of_a_collective_on_another_worker(samples: Path) -> None:
         assert flow["target"]["name"] == "gloo:all_reduce"
         ends = [flow[end]["start_ns"] + flow[end]["dur_ns"] for end in ("source", "target")]
         assert ends[0] == ends[1]
+        url = f"/api/slice/{flow['target']['id']}?worker={flow['worker']}"
+        own = client.get(url, headers=headers).get_json()["slice"]
+        tracks = client.get(f"/api/timeline/tracks?worker={flow['worker']}", headers=headers)
+        origin_us = tracks.get_json()["origin_us"]
+        moved_us = (flow["target"]["start_ns"] - flow["moved_ns"]) / 1000
+        assert moved_us == pytest.approx(own["start_us"] - origin_us, abs=0.01)
 
 
 def test_a_slice_that_is_no_collective_opens_no_other_trace(samples: Path) -> None:

@@ -189,12 +189,13 @@ class TimelineSearchAnswer(TypedDict):
 
 
 class TimelineFlowPayload(TypedDict):
-    """An arrow from one slice to another; ``worker`` names the other trace of a collective."""
+    """An arrow from one slice to another; the target may be ``worker``'s, moved by ``moved_ns``."""
 
     kind: TimelineFlowKind
     source: TimelineSlicePayload
     target: TimelineSlicePayload
     worker: str | None
+    moved_ns: int
 
 
 class TimelineFlowsAnswer(TypedDict):

@@ -179,6 +179,7 @@ def flow_payloads(timeline: Timeline, flows: list[Flow]) -> list[TimelineFlowPay
             source=slice_payload(source),
             target=slice_payload(target),
             worker=None,
+            moved_ns=0,
         )
         for flow, source, target in zip(flows, sources, targets, strict=True)
     ]

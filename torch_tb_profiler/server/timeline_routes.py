@@ -215,13 +215,14 @@ def _peers(
         if found is None:
             continue
         there = placed(timeline_of(traces[peer.worker]), [found])[0]
-        aligned = replace(there, start_ns=own.start_ns + own.dur_ns - there.dur_ns)
+        moved_ns = own.start_ns + own.dur_ns - there.dur_ns - there.start_ns
         arrows.append(
             TimelineFlowPayload(
                 kind="collective",
                 source=slice_payload(own),
-                target=slice_payload(aligned),
+                target=slice_payload(replace(there, start_ns=there.start_ns + moved_ns)),
                 worker=peer.worker,
+                moved_ns=moved_ns,
             )
         )
     return arrows, len(peers)

@@ -368,12 +368,13 @@ export interface TimelineSearchAnswer {
   previous: TimelineSlicePayload | null;
 }
 
-/** An arrow from one slice to another; `worker` names the other trace of a collective. */
+/** An arrow from one slice to another; the target may be `worker`'s, moved by `moved_ns`. */
 export interface TimelineFlowPayload {
   kind: TimelineFlowKind;
   source: TimelineSlicePayload;
   target: TimelineSlicePayload;
   worker: string | null;
+  moved_ns: number;
 }
 
 /** `/timeline/flows`: the slice itself and its arrows, nearest first. */

@@ -14,9 +14,9 @@ it("bars of all ranks lie on one clock; arrows to other slices are no ranks", ()
     next: null,
     previous: null,
     flows: [
-      { kind: "launch", source: slice(9, 500, 10), target: own, worker: null },
-      { kind: "collective", source: own, target: slice(7, 900, 200), worker: "rank1" },
-      { kind: "collective", source: own, target: slice(8, 1080, 20), worker: "rank2" },
+      { kind: "launch", source: slice(9, 500, 10), target: own, worker: null, moved_ns: 0 },
+      { kind: "collective", source: own, target: slice(7, 900, 200), worker: "rank1", moved_ns: 40 },
+      { kind: "collective", source: own, target: slice(8, 1080, 20), worker: "rank2", moved_ns: -5 },
     ],
   };
   expect(peerBars(answer, "rank0").map(({ worker, id, leftPct, widthPct }) => [worker, id, leftPct, widthPct])).toEqual([

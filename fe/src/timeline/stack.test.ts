@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { AS_PROPOSED, fold, groupKey, layOut, uncover } from "./layout";
 import { formatStack, parseStack } from "./link";
-import { fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
+import { arrowsOnScreen, fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
 
 function track(key: string, kind: TimelineTrackKind, group: string, lanes: number): TimelineTrackPayload {
   const rest = { subtitle: null, help: null, lane_titles: null, overlap_from: null, slices: 1, collapsed: false, communication: false, device: null, unit: null, maximum: null };
@@ -87,6 +87,16 @@ describe("a stack of three", () => {
     expect(shown.tracks.map(({ track: { key } }) => key)).toContain("b/py");
     expect(shown.tracks.length).toBe(3 + CPU_TRACKS.length + 3);
     expect(uncover(stack.groups, python, uncover(stack.groups, python, folding))).toEqual(uncover(stack.groups, python, folding));
+  });
+
+  it("leads arrows to where the other worker is drawn, and to none that is not there", () => {
+    const slice = { id: 3, name: "all_reduce", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4 };
+    // In c's own time it begins at 50; the answer moved it by 7 so that both end together.
+    const arrow = (to: string | null) => ({ kind: "collective" as const, source: slice, target: { ...slice, start_ns: 57 }, worker: to, moved_ns: to === null ? 0 : 7 });
+    const [within, across, ...rest] = arrowsOnScreen(stack, a, [arrow(null), arrow("c"), arrow("d")]);
+    expect(rest).toEqual([]);
+    expect([within?.source.start_ns, within?.target.start_ns, within?.target.track]).toEqual([40, 87, "a/s7"]);
+    expect([across?.source.track, across?.target.start_ns, across?.target.track]).toEqual(["a/s7", 280, "c/s7"]);
   });
 
   it("moves times there and back", () => {

@@ -8,7 +8,7 @@
  *     rank 1      |allreduce|         shift 120 µs: its recording began later
  */
 import type { Query } from "../api/client";
-import type { TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import type { TrackGroup } from "./layout";
 import type { TimeRange } from "./scene";
@@ -129,6 +129,18 @@ export function partOf(stack: Stack, trackKey: string): StackPart {
 /** A slice as the server tells it, where it is on screen. */
 export function onScreen(part: StackPart, slice: TimelineSlicePayload): TimelineSlicePayload {
   return { ...slice, track: part.prefix + slice.track, start_ns: slice.start_ns + part.shiftNs };
+}
+
+/** Arrows of a slice of one worker, where they are on screen; those to workers that are not there are left out. */
+export function arrowsOnScreen(stack: Stack, part: StackPart, flows: readonly TimelineFlowPayload[]): TimelineFlowPayload[] {
+  return flows.flatMap((flow) => {
+    const source = onScreen(part, flow.source);
+    if (flow.worker === null) return [{ ...flow, source, target: onScreen(part, flow.target) }];
+    const there = stack.parts.find(({ worker }) => worker === flow.worker);
+    if (there === undefined) return [];
+    // Each worker is drawn by its own clock; the answer's times are aligned on this one collective.
+    return [{ ...flow, source, target: onScreen(there, { ...flow.target, start_ns: flow.target.start_ns - flow.moved_ns }) }];
+  });
 }
 
 /** A range on screen in the worker's own time. */

@@ -7,7 +7,7 @@ import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } f
 import { adjust } from "../state/urlStore";
 import { uncover, type Folding } from "./layout";
 import { foldingPatch } from "./link";
-import { onScreen, partOf, type Stack, type StackPart } from "./stack";
+import { arrowsOnScreen, onScreen, partOf, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { fitRange, reveal, spanNs } from "./viewport";
 
@@ -16,7 +16,7 @@ export interface FollowedSlice {
   readonly slice: TimelineSlicePayload | null;
   /** As its worker tells, in that worker's own time. */
   readonly flows: TimelineFlowsAnswer | null;
-  /** Arrows within its worker, where they are on screen. */
+  /** Its arrows, also to the same collective on stacked workers, where they are on screen. */
   readonly arrows: readonly TimelineFlowPayload[];
   /** Selects what was clicked: it is in sight. */
   readonly pick: (slice: TimelineSlicePayload) => void;
@@ -39,7 +39,7 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   const flows = answer.state === "ready" && answer.data.slice.id === id ? answer.data : null;
   const told = useMemo(() => (flows === null ? null : onScreen(part, flows.slice)), [part, flows]);
   const slice = told ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
-  const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOf(part, flows)), [part, flows]);
+  const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOnScreen(stack, part, flows.flows)), [stack, part, flows]);
 
   const latestFolding = useRef(folding);
   useEffect(() => {
@@ -82,10 +82,6 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
 /** Ids count anew in every worker. */
 function placeOf({ prefix }: StackPart, id: number): string {
   return prefix + String(id);
-}
-
-function arrowsOf(part: StackPart, { flows }: TimelineFlowsAnswer): TimelineFlowPayload[] {
-  return flows.filter(({ worker }) => worker === null).map((flow) => ({ ...flow, source: onScreen(part, flow.source), target: onScreen(part, flow.target) }));
 }
 
 function uncoverTrack({ stack }: Stage, key: string, folding: Folding): void {
