@@ -94,6 +94,19 @@ def test_the_longest_unused_goes_first_and_the_newest_stays(tmp_path: Path) -> N
     assert [cache.find(key * 40) is not None for key in "abcd"] == [False, False, False, True]
 
 
+def test_small_entries_go_last(tmp_path: Path) -> None:
+    cache = CacheFolder(tmp_path, max_bytes=10 << 20)
+    sizes = {"old small": 1000, "old": 4 << 20, "small": 1000, "new": 4 << 20, "newest": 4 << 20}
+    for age, (name, size) in enumerate(sizes.items()):
+        key = cache_key(name)
+        cache.store(key, lambda folder, size=size: (folder / "x").write_bytes(bytes(size)))
+        os.utime(cache._entry(key), (age, age))
+    cache.evict()
+    assert [name for name in sizes if cache._entry(cache_key(name)).is_dir()] == [
+        "old small", "small", "new", "newest",
+    ]  # fmt: skip
+
+
 def test_what_killed_writers_left_goes(tmp_path: Path) -> None:
     for name, age in [("old", STALE_TEMPORARY_S + 60), ("new", 0.0)]:
         folder = tmp_path / "tmp" / name

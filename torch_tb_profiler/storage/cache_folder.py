@@ -31,6 +31,8 @@ EVICT_AFTER = 0.1
 """Part of the size that a process stores between two looks at all entries: a thousand ranks would
 else be looked at a thousand times."""
 
+SMALL_BYTES = 1 << 20
+
 _stored_bytes: dict[Path, int] = {}
 """Bytes this process stored in a cache since it last looked at all of its entries."""
 
@@ -123,11 +125,16 @@ class CacheFolder:
         shutil.rmtree(doomed, ignore_errors=True)
 
     def evict(self) -> None:
-        """Remove the longest unused entries until the rest fit, and what killed writers left."""
+        """Remove the longest unused entries until the rest fit, and what killed writers left.
+
+        Small ones go last: the summaries of a run whose traces do not all fit are what its views
+        need, and take hardly any room.
+        """
         entries = [_usage(entry) for entry in (self.root / "entries").glob("*/*")]
         used = sorted(entry for entry in entries if entry is not None)
         total = sum(size for _, size, _ in used)
-        for _, size, key in used[:-1]:  # the newest stays, whatever its size
+        older = used[:-1]  # the newest stays, whatever its size
+        for _, size, key in sorted(older, key=lambda entry: entry[1] <= SMALL_BYTES):
             if total <= self.max_bytes:
                 break
             self.discard(key)
