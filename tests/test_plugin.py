@@ -8,7 +8,6 @@ import importlib.metadata
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from tensorboard.backend import application, security_validator
 from tensorboard.plugins import base_plugin
 from werkzeug.test import Client
 
+from tests.helpers.http import interrupt
 from torch_tb_profiler.loading import catalog as catalog_module
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.plugin import TorchProfilerPlugin
@@ -159,11 +159,7 @@ def test_a_real_tensorboard(tmp_path: Path, write_trace: Writer) -> None:
         with urllib.request.urlopen(f"{url}{PREFIX[1:]}/runs", timeout=START_S) as response:
             assert [run["name"] for run in json.load(response)["runs"]] == ["run"]
     finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        interrupt(process)
 
 
 def _printed_url(process: subprocess.Popen[str]) -> str:

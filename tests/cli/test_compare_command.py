@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,8 @@ def fast(samples: Path) -> Path:
     return samples / "cpu_slowloader_nw2"
 
 
-def _rows(answer: dict[str, object], table: str) -> list[dict[str, object]]:
-    content = answer["tables"][table]  # type: ignore[index]
+def _rows(answer: dict[str, Any], table: str) -> list[dict[str, object]]:
+    content = answer["tables"][table]
     keys = [column["key"] for column in content["columns"]]
     return [dict(zip(keys, row, strict=True)) for row in content["rows"]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.emulators import START_S, Emulator, get_json
+from tests.helpers.http import interrupt
 
 
 @contextmanager
@@ -37,11 +37,7 @@ def started(*command: str) -> Iterator[str]:
                 return
         raise AssertionError("".join(printed))
     finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        interrupt(process)
 
 
 @pytest.mark.parametrize("face", ["tensorboard", "serve"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from werkzeug.test import Client, TestResponse
+from werkzeug.test import Client
 
+from tests.helpers.http import get
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.routes import ROUTES, Site
@@ -40,15 +40,6 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 def client(logdir: Path) -> Client:
     catalog = Catalog([Place(str(logdir))], cache=None)
     return Client(standalone_app(Site(catalog, "standalone")))
-
-
-def _get(client: Client, url: str) -> TestResponse:
-    for _ in range(200):
-        response = client.get(url)
-        if response.status_code != 202:
-            return response
-        time.sleep(0.02)
-    raise AssertionError("parsing takes too long")
 
 
 def _hostile(tmp_path: Path) -> list[str]:
@@ -89,7 +80,7 @@ def test_no_parameter_reaches_another_file_or_breaks_an_answer(
     for parameter in PARAMETERS:
         for value in _hostile(tmp_path):
             url = f"/api/{route}?{parameter}={quote(value, safe='')}"
-            response = _get(client, url)
+            response = get(client, url)
 
             assert response.status_code in (200, 400, 404), url[:200]
             assert SECRET not in response.text, url[:200]
@@ -101,14 +92,14 @@ def test_no_parameter_reaches_another_file_or_breaks_an_answer(
 def test_paths_in_place_of_names(client: Client, tmp_path: Path) -> None:
     for route in sorted({*ROUTES_OF_A_TRACE, *ROUTES}):
         for value in _hostile(tmp_path):
-            response = _get(client, f"/api/{route}/{quote(value, safe='/')}")
+            response = get(client, f"/api/{route}/{quote(value, safe='/')}")
 
             assert response.status_code in (200, 301, 308, 400, 404), (route, value[:80])
             assert SECRET not in response.text
 
 
 def test_links_out_of_the_logdir_are_named_and_not_followed(client: Client) -> None:
-    runs = _get(client, "/api/runs").json
+    runs = get(client, "/api/runs").json
 
     assert runs is not None
     assert [run["name"] for run in runs["runs"]] == ["run"]
@@ -117,8 +108,8 @@ def test_links_out_of_the_logdir_are_named_and_not_followed(client: Client) -> N
 
 
 def test_a_very_long_query_is_answered(client: Client) -> None:
-    response = _get(client, "/api/view/operators?filter=" + quote("name~a;" * 20_000))
+    response = get(client, "/api/view/operators?filter=" + quote("name~a;" * 20_000))
 
     assert response.status_code in (200, 400)
-    response = _get(client, "/api/view/operators?" + "&".join(f"p{i}=1" for i in range(20_000)))
+    response = get(client, "/api/view/operators?" + "&".join(f"p{i}=1" for i in range(20_000)))
     assert response.status_code in (200, 400)

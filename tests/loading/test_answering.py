@@ -23,7 +23,7 @@ from torch_tb_profiler.loading.answering import (
     answer,
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import OpenError, RequestError, UnknownError
+from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
@@ -169,11 +169,11 @@ def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
     ],
 )
 def test_what_cannot_be_answered(
-    catalog: Catalog, request_: ViewRequest, error: type[Exception], code: str | None
+    catalog: Catalog, request_: ViewRequest, error: type[LoadingError], code: str | None
 ) -> None:
     with pytest.raises(error) as caught:
         answer(catalog, request_, wait_s=None)
-    problem = caught.value.problem  # type: ignore[attr-defined]
+    problem = caught.value.problem
     assert problem.code == (code or "bad_parameter")
     assert problem.message
 

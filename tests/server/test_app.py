@@ -10,12 +10,12 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from werkzeug.test import Client, TestResponse
+from werkzeug.test import Client
 
+from tests.helpers.http import get
 from tests.helpers.views import use_views
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.loading.catalog import Catalog, Place
@@ -76,16 +76,6 @@ def client(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     use_views(monkeypatch, *SPECS)
     catalog = Catalog([Place(str(logdir))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
-
-
-def get(client: Client, url: str, **options: Any) -> TestResponse:
-    """GET, again while the trace is being parsed."""
-    for _ in range(100):
-        response = client.get(url, **options)
-        if response.status_code != 202:
-            return response
-        time.sleep(0.02)
-    raise AssertionError("parsing takes too long")
 
 
 def test_about(client: Client, logdir: Path) -> None:

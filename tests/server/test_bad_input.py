@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
+from tests.helpers.http import get
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.routes import Site
@@ -55,15 +55,6 @@ def logdir(tmp_path: Path, write_trace: Writer) -> Path:
 def client_of(place: Path) -> Client:
     catalog = Catalog([Place(str(place))], cache=None, rescan_s=0.0)
     return Client(standalone_app(Site(catalog, "standalone")))
-
-
-def get(client: Client, url: str) -> TestResponse:
-    for _ in range(200):
-        response = client.get(url)
-        if response.status_code != 202:
-            return response
-        time.sleep(0.02)
-    raise AssertionError("parsing takes too long")
 
 
 def error_of(response: TestResponse) -> dict[str, Any]:

@@ -15,21 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.views.test_memory import STATISTICS
 from torch_tb_profiler.views.memory import memory
 from torch_tb_profiler.views.memory_curve import Curve, thinned
 from torch_tb_profiler.views.memory_pairs import NEVER, pair
 from torch_tb_profiler.views.selection import Selection
-
-STATISTICS = (
-    "self_size_increase_bytes",
-    "self_allocation_bytes",
-    "self_allocation_count",
-    "size_increase_bytes",
-    "allocation_bytes",
-    "allocation_count",
-    "calls",
-)
-
 
 record = st.tuples(st.integers(0, 1), st.integers(0, 3), st.sampled_from([-8, 0, 8, 16]))
 

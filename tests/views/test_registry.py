@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import pytest
 
 from tests.helpers.traces import trace
 from tests.views.test_overview import FX1, FX7
-from torch_tb_profiler.views.registry import ViewSpec, all_views
+from torch_tb_profiler.views.registry import TraceView, ViewSpec, all_views
 from torch_tb_profiler.views.schema import Table, TableSpec
 from torch_tb_profiler.views.selection import Selection
 
@@ -72,7 +73,7 @@ def assert_filled(table: Table) -> None:
 def test_core_views_fill_what_they_declare(spec: ViewSpec, events: list[dict[str, object]]) -> None:
     recorded = trace(events)
     for group_by in spec.group_bys or (None,):
-        view = spec.function(recorded, Selection(group_by=group_by))  # type: ignore[call-arg, arg-type]
+        view = cast(TraceView, spec.function)(recorded, Selection(group_by=group_by))
         assert list(view.tables) == [table.name for table in spec.tables]
         for table in view.tables.values():
             assert_filled(table)

@@ -11,10 +11,11 @@ import tempfile
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from torch_tb_profiler.importers.kineto.reader import PieceReader
+from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
 from torch_tb_profiler.loading.early import (
     LARGE_BYTES,
     MOST_HELPERS,
@@ -90,6 +91,7 @@ class Parser:
         Raises:
             OpenError: the file cannot be read or holds no trace, or its worker died.
         """
+        job = Job(location, cache, part=part)
         try:
             state = file_state(location)
             if part == "summary":
@@ -97,25 +99,25 @@ class Parser:
                 if summary is not None:
                     return summary
             if cached_trace(location, cache) is not None:
-                return self._here(location, cache, part, progress)
+                return self._here(job, progress)
             size = text_bytes(location, state)
             with self._budget.reading(size):
                 if self.workers > 1 and self._has_fellows(size, state.size_bytes):
-                    return self._beside(location, state.size_bytes, cache, part, progress)
-                return self._here(location, cache, part, progress, is_large=size >= LARGE_BYTES)
+                    return self._beside(job, state.size_bytes, progress)
+                return self._here(job, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
             raise OpenError(error.code, error.message, error.hint) from error
 
     def ingest(self, location: Location, cache: CacheFolder) -> Ingested:
         """Put the trace of one file and its summary into the cache; nothing stays open."""
         try:
-            size_bytes = file_state(location).size_bytes
-            size = text_bytes(location, file_state(location))
+            state = file_state(location)
+            size = text_bytes(location, state)
         except StorageError as error:
             return Ingested(problem=Problem(error.code, error.message, error.hint))
         job = Job(location, cache)
         with self._budget.reading(size):
-            if self.workers > 1 and self._has_fellows(size, size_bytes):
+            if self.workers > 1 and self._has_fellows(size, state.size_bytes):
                 try:
                     done = self._processes.submit(ingest_file, job).result()
                 except WorkerDiedError as error:
@@ -139,70 +141,44 @@ class Parser:
         self._processes.shutdown(wait=False)
         self._pieces.executor.shutdown(wait=False)
 
-    def _beside(
-        self,
-        location: Location,
-        size_bytes: int,
-        cache: CacheFolder | None,
-        part: Part,
-        progress: Progress | None,
-    ) -> Trace:
+    def _beside(self, job: Job, size_bytes: int, progress: Progress | None) -> Trace:
         """Parse one of several files: here when it is our turn, else in a process of its own."""
         if not self._own_turn.acquire(blocking=False):
-            return self._in_worker(location, size_bytes, cache, part, progress)
+            return self._in_worker(job, size_bytes, progress)
         try:
-            return self._here(location, cache, part, progress)
+            return self._here(job, progress)
         finally:
             self._own_turn.release()
 
-    def _here(
-        self,
-        location: Location,
-        cache: CacheFolder | None,
-        part: Part,
-        progress: Progress | None,
-        *,
-        is_large: bool = False,
-    ) -> Trace:
-        if is_large and self._helpers:
-            trace = open_file(location, cache=cache, progress=progress, read_pieces=self._reader())
-        else:
-            trace = open_file(location, cache=cache, progress=progress)
-        if part == "trace":
+    def _here(self, job: Job, progress: Progress | None, *, is_large: bool = False) -> Trace:
+        reader = self._reader() if is_large and self._helpers else read_in_turn
+        trace = open_file(job.location, cache=job.cache, progress=progress, read_pieces=reader)
+        if job.part == "trace":
             return trace
-        keep_summary(trace, location, cache)
-        return read_summary(location, cache) or _summarised(trace)
+        keep_summary(trace, job.location, job.cache)
+        return read_summary(job.location, job.cache) or _summarised(trace)
 
-    def _in_worker(
-        self,
-        location: Location,
-        size_bytes: int,
-        cache: CacheFolder | None,
-        part: Part,
-        progress: Progress | None,
-    ) -> Trace:
+    def _in_worker(self, job: Job, size_bytes: int, progress: Progress | None) -> Trace:
         with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
             scratch = Path(folder)
             signals = Signals(scratch / "signals")
             signals.make()
-            job = Job(location, cache, scratch, part, signals)
-            future = self._processes.submit(ingest_file, job)
+            handed_job = replace(job, scratch=scratch, signals=signals)
+            future = self._processes.submit(ingest_file, handed_job)
             try:
                 done = self._awaited(future, signals, size_bytes, progress)
             except WorkerDiedError as error:
-                raise _died(location, error) from error
+                raise _died(job.location, error) from error
             if done.problem is not None:
                 raise OpenError(done.problem.code, done.problem.message, done.problem.hint)
             self._budget.learn(done.text_bytes, done.peak_bytes)
-            handed = _handed_over(scratch, part)
+            handed = _handed_over(scratch, job.part)
         # What the worker kept is in the cache; what nobody could keep is parsed again, here.
-        return handed if handed is not None else self._kept(location, cache, part, progress)
+        return handed if handed is not None else self._kept(job, progress)
 
-    def _kept(
-        self, location: Location, cache: CacheFolder | None, part: Part, progress: Progress | None
-    ) -> Trace:
-        summary = read_summary(location, cache) if part == "summary" else None
-        return summary or self._here(location, cache, part, progress)
+    def _kept(self, job: Job, progress: Progress | None) -> Trace:
+        summary = read_summary(job.location, job.cache) if job.part == "summary" else None
+        return summary or self._here(job, progress)
 
     def _awaited(
         self,
