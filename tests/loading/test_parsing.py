@@ -17,6 +17,7 @@ import pytest
 from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.executors import LocalExecutor
+from torch_tb_profiler.loading.ingest import Job
 from torch_tb_profiler.loading.opening import open_file
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
@@ -97,8 +98,8 @@ def test_a_killed_worker_fails_its_file_only(
     files = files_of(tmp_path, write_trace, 6, events=20)
     submit = LocalExecutor.submit
 
-    def killing(executor: LocalExecutor, fn: object, job: object) -> object:
-        if "w2" in str(job):
+    def killing(executor: LocalExecutor, fn: object, job: Job) -> object:
+        if job.location.name.startswith("w2."):
             return submit(executor, os.kill, KillsItself(), signal.SIGKILL)
         return submit(executor, fn, job)
 
