@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from werkzeug.test import Client
 
 from tests.helpers.http import interrupt
 from torch_tb_profiler.loading import catalog as catalog_module
-from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.catalog import Catalog, Contents
 from torch_tb_profiler.plugin import TorchProfilerPlugin
 from torch_tb_profiler.server import static_files
 
@@ -121,11 +122,18 @@ def test_traces_that_appear_later_make_it_active(tmp_path: Path, write_trace: Wr
 
 
 def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_module, "_scan_places", lambda *_: time.sleep(3))
-    started_s = time.monotonic()
+    may_end, ended = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> Contents:
+        may_end.wait(30)
+        ended.set()
+        return Contents()
+
+    monkeypatch.setattr(catalog_module, "_scan_places", slow)
     plugin = TorchProfilerPlugin(context(str(tmp_path)))
     assert [plugin.is_active() for _ in range(3)] == [False] * 3
-    assert time.monotonic() - started_s < 1.0
+    assert not ended.is_set()
+    may_end.set()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ npm. Nothing of this package or its clients is replaced.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import logging
 import os
@@ -15,9 +16,10 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -48,6 +50,7 @@ class Emulator:
         requests: ``"GET /path?query"`` of every request since :meth:`forget`.
         signatures: The Authorization header of every request (S3 only), "" without one.
         faults: Status codes to answer the next requests with (S3 only).
+        late_log_url: Where to ask for anything, when requests are written down after the answer.
     """
 
     scheme: str
@@ -55,6 +58,7 @@ class Emulator:
     requests: list[str] = field(default_factory=list)
     signatures: list[str] = field(default_factory=list)
     faults: list[int] = field(default_factory=list)
+    late_log_url: str | None = None
 
     def url(self, path: str = "") -> str:
         """The URL of an object or prefix of the bucket."""
@@ -79,19 +83,18 @@ class Emulator:
 
     def forget(self) -> None:
         """Begin to count requests anew."""
-        time.sleep(0.05)  # a server may log an answer after the client has it
+        self._catch_up()
         self.requests.clear()
         self.signatures.clear()
 
     def listings(self) -> list[str]:
         """The requests that list objects."""
-        time.sleep(0.05)
+        self._catch_up()
         kinds = ("list-type=2", "comp=list", "prefix=")
         return [line for line in self.requests if any(kind in line for kind in kinds)]
 
     def downloads(self) -> list[str]:
         """The requests for the bytes of objects."""
-        time.sleep(0.05)
         listed = self.listings()
         return [
             line
@@ -102,6 +105,22 @@ class Emulator:
             and ("alt=media" in line or self.scheme != "gs")
         ]
 
+    def _catch_up(self) -> None:
+        """Wait for the log of a server that writes a request down after it is answered.
+
+        It answers in one thread, so that what it wrote before a request of ours is complete.
+        """
+        if self.late_log_url is None:
+            return
+        mark = f"GET /mark-{uuid.uuid4()}"
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{self.late_log_url}{mark[4:]}", timeout=START_S).close()
+        until_s = time.monotonic() + START_S
+        while mark not in self.requests:
+            assert time.monotonic() < until_s, "the server does not log what it is asked"
+            time.sleep(0.005)
+        self.requests.remove(mark)
+
 
 def free_port() -> int:
     """A TCP port nobody listens on."""
@@ -110,7 +129,7 @@ def free_port() -> int:
         return port
 
 
-@contextmanager
+@contextlib.contextmanager
 def s3() -> Iterator[Emulator]:
     """S3 by moto, behind a listener that writes down requests and gives faults on demand."""
     moto = pytest.importorskip("moto.server", reason="pip install '.[cloud-test]'")
@@ -143,7 +162,7 @@ def s3() -> Iterator[Emulator]:
         server.shutdown()
 
 
-@contextmanager
+@contextlib.contextmanager
 def gs() -> Iterator[Emulator]:
     """Google Cloud Storage."""
     emulator = pytest.importorskip("gcp_storage_emulator.server", reason="as moto")
@@ -168,7 +187,7 @@ def gs() -> Iterator[Emulator]:
         server.stop()
 
 
-@contextmanager
+@contextlib.contextmanager
 def az() -> Iterator[Emulator]:
     """Azure Blob Storage by Azurite, which is installed into ``.cache/`` when it is missing."""
     command = _installed_azurite()
@@ -179,7 +198,8 @@ def az() -> Iterator[Emulator]:
             f"BlobEndpoint=http://127.0.0.1:{port}/{AZURE_ACCOUNT};"
         )
     }
-    store = Emulator("az", environment)
+    url = f"http://127.0.0.1:{port}/{AZURE_ACCOUNT}"
+    store = Emulator("az", environment, late_log_url=url)
     process = subprocess.Popen(
         [
             *(str(command), "--blobPort", str(port), "--inMemoryPersistence"),

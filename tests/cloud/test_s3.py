@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,6 +122,9 @@ def test_several_ranges_are_under_way_before_the_first_is_used(s3: Emulator) -> 
     s3.forget()
     chunks = read_chunks(location, chunk_bytes=100)
     next(chunks)
+    until_s = time.monotonic() + 10
+    while len(s3.downloads()) < RANGES_AHEAD and time.monotonic() < until_s:
+        time.sleep(0.005)
     assert RANGES_AHEAD <= len(s3.downloads()) <= RANGES_AHEAD + 1
     chunks.close()  # type: ignore[attr-defined]  # an iterator that is a generator
     assert len(s3.downloads()) <= RANGES_AHEAD + 1

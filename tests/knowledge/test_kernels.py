@@ -139,12 +139,16 @@ def test_all_at_once_says_the_same_as_one_by_one() -> None:
     assert kernels.classify_all([]) == []
 
 
+HANG_S = 60.0
+"""A rule that searches a name again and again takes hours; a busy machine not so long."""
+
+
 @pytest.mark.parametrize("part", ["a", "aA", "a<", "nvjet", "miopen", "cutlass", "_", "(", "at::"])
-def test_names_of_any_length_cost_little(part: str) -> None:
+def test_names_of_any_length_never_hang(part: str) -> None:
     name = part * 100_000
     start_s = time.perf_counter()
 
     kernels.classify(name)
     kernels.classify_all([name] * kernels.MANY_NAMES)
 
-    assert time.perf_counter() - start_s < 2
+    assert time.perf_counter() - start_s < HANG_S

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import gzip
 import os
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
@@ -135,21 +135,22 @@ def test_a_file_that_never_stops_changing_is_refused(tmp_path: Path, write_trace
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_a_file_that_is_half_written_is_read_when_it_is_whole(
-    tmp_path: Path, write_trace: Writer, compress: Callable[[bytes], bytes]
+    tmp_path: Path,
+    write_trace: Writer,
+    compress: Callable[[bytes], bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = compress(write_trace(tmp_path / "w.json", ("a",) * 20_000).read_bytes())
     file = tmp_path / "live.json"
     file.write_bytes(content[: len(content) // 2])
 
-    def finish() -> None:
-        time.sleep(opening.QUIET_S / 2)
+    def finish_during(wait_s: float) -> None:
+        assert wait_s == opening.QUIET_S
         with file.open("ab") as rest:
             rest.write(content[len(content) // 2 :])
 
-    writer = threading.Thread(target=finish)
-    writer.start()
+    monkeypatch.setattr(opening, "time", SimpleNamespace(time=time.time, sleep=finish_during))
     trace = open_file(open_location(str(file)), cache=None)
-    writer.join()
     assert trace.slices.height == 20_000
     assert trace.quality.counts.get("truncated") is None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,17 +160,14 @@ def test_ten_thousand_levels() -> None:
     assert forest.depth.tolist() == list(range(depth))
 
 
-def test_half_a_million_frames_forty_deep_take_less_than_a_second() -> None:
+def test_half_a_million_frames_forty_deep() -> None:
     stacks, depth = 12_500, 40
     level = np.tile(np.arange(depth), stacks)
     start = np.repeat(np.arange(stacks) * 100, depth) + level
     events = made_of([0] * len(start), start, 90 - 2 * level)
-    began = time.perf_counter()
     slices = order_slices(events)
     forest = nest(slices, np.arange(len(start)), 1)
-    took = time.perf_counter() - began
     assert forest.depth.tolist() == level.tolist()
-    assert took < 1
 
 
 def test_one_crossing_slice_among_many_keeps_all_others_nested() -> None:
