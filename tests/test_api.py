@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def folder(samples: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trace(folder: Path) -> Iterator[OpenedTrace]:
+def trace(folder: Path) -> OpenedTrace:
     return open_trace(folder, cache=False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.advice.scenes import (
@@ -24,7 +26,7 @@ V100 = gpus.architecture("Tesla V100-SXM2-32GB", None, None)
 
 
 def scene(second: str) -> list[Event]:
-    double = {"Input type": ["double", "double"]}
+    double: dict[str, Any] = {"Input type": ["double", "double"]}
     return [
         op("aten::mm", 0, 50),
         *launched(TENSOR_CORE_GEMM, 20, 80, 1),

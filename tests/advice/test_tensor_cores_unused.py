@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.advice.scenes import (
@@ -17,7 +19,7 @@ from tests.advice.scenes import (
 from tests.helpers.traces import Event, op
 from torch_tb_profiler.advice.tensor_cores_unused import detect
 
-FLOAT = {"Input type": ["float", "float"]}
+FLOAT: dict[str, Any] = {"Input type": ["float", "float"]}
 
 
 def scene(matrix_kernel: str) -> list[Event]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,9 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _calls_and_time(trace: OpenedTrace, view: str, column: str) -> tuple[int, float]:
+def _calls_and_time(trace: OpenedTrace, view: str, column: str) -> tuple[int, Any]:
     frame = trace.view(view).frame
-    return frame["calls"].sum(), frame[column].sum()
+    return int(frame["calls"].sum()), frame[column].sum()
 
 
 def test_it_is_json_with_ids_of_its_own_for_every_copy(double: Path) -> None:

@@ -31,7 +31,7 @@ def fast(samples: Path) -> Path:
     return samples / "cpu_slowloader_nw2"
 
 
-def _rows(answer: dict[str, Any], table: str) -> list[dict[str, object]]:
+def _rows(answer: dict[str, Any], table: str) -> list[dict[str, Any]]:
     content = answer["tables"][table]
     keys = [column["key"] for column in content["columns"]]
     return [dict(zip(keys, row, strict=True)) for row in content["rows"]]

@@ -23,7 +23,7 @@ from tests.cli.conftest import Done
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.server.app import standalone_app
-from torch_tb_profiler.server.routes import Site
+from torch_tb_profiler.server.site import Site
 
 Run = Callable[..., Done]
 
@@ -34,7 +34,8 @@ def _get(path: Path, url: str) -> bytes:
     while (response := client.get(url)).status_code == 202:
         pass
     assert response.status_code == 200, response.text
-    return response.data
+    data: bytes = response.data
+    return data
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from werkzeug.test import Client
 from tests.helpers.http import get
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
-from torch_tb_profiler.server.routes import ROUTES, Site
+from torch_tb_profiler.server.routes import ROUTES
+from torch_tb_profiler.server.site import Site
 
 Writer = Callable[..., Path]
 

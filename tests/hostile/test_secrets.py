@@ -13,7 +13,7 @@ from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening import open_file, wait_until_cached
 from torch_tb_profiler.server.app import standalone_app
-from torch_tb_profiler.server.routes import Site
+from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import open_location
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -23,7 +24,7 @@ from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
-from torch_tb_profiler.storage.locations import open_location
+from torch_tb_profiler.storage.locations import Location, open_location
 from torch_tb_profiler.trace.model import Trace
 
 Writer = Callable[..., Path]
@@ -81,9 +82,12 @@ def test_several_files_are_parsed_in_other_processes(
     place = places[cache]
     folder = None if place is None else CacheFolder(place)
     here: list[str] = []
-    monkeypatch.setattr(
-        parsing, "open_file", lambda at, **o: (here.append(at.name), open_file(at, **o))[1]
-    )
+
+    def opening(location: Location, **options: Any) -> Trace:
+        here.append(location.name)
+        return open_file(location, **options)
+
+    monkeypatch.setattr(parsing, "open_file", opening)
     traces = opened(TraceStore(cache=folder, parser=parser), files)
     assert len(traces) == 4
     for trace, file in zip(traces, files, strict=True):
@@ -96,11 +100,11 @@ def test_a_killed_worker_fails_its_file_only(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch, parser: Parser
 ) -> None:
     files = files_of(tmp_path, write_trace, 6, events=20)
-    submit = LocalExecutor.submit
+    submit, its_own_pid = LocalExecutor.submit, cast("int", KillsItself())
 
-    def killing(executor: LocalExecutor, fn: object, job: Job) -> object:
+    def killing(executor: LocalExecutor, fn: Callable[[Job], Any], job: Job) -> object:
         if job.location.name.startswith("w2."):
-            return submit(executor, os.kill, KillsItself(), signal.SIGKILL)
+            return submit(executor, os.kill, its_own_pid, signal.SIGKILL)
         return submit(executor, fn, job)
 
     monkeypatch.setattr(LocalExecutor, "submit", killing)
@@ -169,7 +173,12 @@ def test_large_and_alone_is_read_in_pieces(
     (file,) = files_of(tmp_path, write_trace, 1, events=50)
     used = threading.Event()
     submit = LocalExecutor.submit
-    monkeypatch.setattr(LocalExecutor, "submit", lambda *a: (used.set(), submit(*a))[1])
+
+    def using(*task: Any) -> object:
+        used.set()
+        return submit(*task)
+
+    monkeypatch.setattr(LocalExecutor, "submit", using)
     parser = Parser(2)
     assert_same(parser.open(file.location, cache=None), file)
     assert used.is_set()

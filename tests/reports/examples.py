@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, Unit, View
 from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -14,21 +14,19 @@ LONG = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int, float)"
 )
 
-MEASURES = tuple(
-    Column(key, title, "number", unit, "Help.")
-    for key, title, unit in (
-        ("total_us", "Total Duration", "us"),
-        ("mean_us", "Mean Duration", "us"),
-        ("min_us", "Min Duration", "us"),
-        ("max_us", "Max Duration", "us"),
-        ("bytes_bytes", "Bytes Moved", "bytes"),
-        ("rate_gb_per_s", "Rate", "gb_per_s"),
-        ("a_count", "Blocks", "count"),
-        ("b_count", "Warps", "count"),
-        ("c_pct", "Occupancy", "pct"),
-        ("d_pct", "Share", "pct"),
-    )
+_MEASURES: tuple[tuple[str, str, Unit], ...] = (
+    ("total_us", "Total Duration", "us"),
+    ("mean_us", "Mean Duration", "us"),
+    ("min_us", "Min Duration", "us"),
+    ("max_us", "Max Duration", "us"),
+    ("bytes_bytes", "Bytes Moved", "bytes"),
+    ("rate_gb_per_s", "Rate", "gb_per_s"),
+    ("a_count", "Blocks", "count"),
+    ("b_count", "Warps", "count"),
+    ("c_pct", "Occupancy", "pct"),
+    ("d_pct", "Share", "pct"),
 )
+MEASURES = tuple(Column(key, title, "number", unit, "Help.") for key, title, unit in _MEASURES)
 KERNELS = TableSpec(
     "kernels",
     "Kernels",

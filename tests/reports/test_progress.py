@@ -43,7 +43,8 @@ def test_it_appears_on_a_terminal_only_and_is_wiped(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_quick_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", _Terminal())
+    stream = _Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
     shown = Progress()
     shown.show(STATUS)
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert stream.getvalue() == ""

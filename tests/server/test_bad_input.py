@@ -18,7 +18,7 @@ from werkzeug.test import Client, TestResponse
 from tests.helpers.http import get
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
-from torch_tb_profiler.server.routes import Site
+from torch_tb_profiler.server.site import Site
 
 Writer = Callable[..., Path]
 

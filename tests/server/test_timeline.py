@@ -104,7 +104,7 @@ def test_a_screen_says_what_the_file_says(ask: Ask) -> None:
     assert response.content_type == "application/octet-stream"
     head, arrays = decoded(response.data)
     assert (head["start_ns"], head["end_ns"], head["bucket_ns"]) == (0, 900_000, 512)
-    whole = {}
+    whole: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
     for at in range(len(arrays["lane_track"])):
         place = (tracks[arrays["lane_track"][at]]["kind"], int(arrays["lane_row"][at]))
         for row in range(*arrays["lane_slices"][at : at + 2].tolist()):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_small_entries_go_last(tmp_path: Path) -> None:
     sizes = {"old small": 1000, "old": 4 << 20, "small": 1000, "new": 4 << 20, "newest": 4 << 20}
     for age, (name, size) in enumerate(sizes.items()):
         key = cache_key(name)
-        cache.store(key, lambda folder, size=size: (folder / "x").write_bytes(bytes(size)))
+        cache.store(key, partial(write_bytes, size))
         os.utime(cache._entry(key), (age, age))
     cache.evict()
     assert [name for name in sizes if cache._entry(cache_key(name)).is_dir()] == [

@@ -86,7 +86,7 @@ def test_background_keeps_order_and_raises_here() -> None:
         yield from (b"%d" % number for number in range(100))
         raise OSError("gone")
 
-    seen = []
+    seen: list[bytes] = []
     with pytest.raises(OSError, match="gone"):
         seen.extend(in_background(source(), depth=2))
     assert not seen or seen[0] == b"0"

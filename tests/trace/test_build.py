@@ -256,7 +256,7 @@ def test_steps_stretch_and_drop_their_tail_as_described(events: list[Event]) -> 
         for w in built.device_work.rows(named=True)
     ]
     of_step: list[list[Row]] = [[] for _ in steps]
-    outside = []
+    outside: list[Row] = []
     for device, launch in work:
         homes = [
             i

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.helpers.traces import annotation, frame, kernel, memory, op, trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -76,7 +78,7 @@ def test_device_ranges_make_trees_of_their_own_and_are_no_work() -> None:
 
 
 def test_collectives_point_at_their_slices() -> None:
-    args = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024}
+    args: dict[str, Any] = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024}
     built = trace([kernel("nccl", 10, 5, **args), op("first", 0, 1), kernel("k", 0, 5)])
     (row,) = built.collectives.rows(named=True)
     assert name_of(built, row["slice"]) == "nccl"

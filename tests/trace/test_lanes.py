@@ -9,7 +9,8 @@ from torch_tb_profiler.trace.lanes import FreeLanes, flat_lanes
 
 def lanes_of(intervals: list[tuple[int, int, int]], tolerance_ns: int = 0) -> list[int]:
     track, start, end = (np.array(column) for column in zip(*intervals, strict=True))
-    return flat_lanes(track.astype(np.int32), start, end, tolerance_ns).tolist()
+    lanes: list[int] = flat_lanes(track.astype(np.int32), start, end, tolerance_ns).tolist()
+    return lanes
 
 
 def test_the_lowest_lane_that_is_free() -> None:

@@ -6,6 +6,7 @@ Times are whole ns below about 500, so that a brute force may look at every mome
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from torch_tb_profiler.views.selection import Selection
 
 NAMES = ["aten::mm", "aten::add", "aten::conv2d", "custom::op", "nccl:all_reduce"]
 KERNELS = ["volta_s884gemm", "vectorized_elementwise_kernel", "mystery", "ncclKernel_AllReduce"]
-SHAPES = [None, "[[2]]", "[[3, 4], []]"]
+SHAPES: list[list[Any] | None] = [None, [[2]], [[3, 4], []]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Recording:
 class _Open:
     name: str
     start: int
-    shape: str | None
+    shape: list[Any] | None
     is_annotation: bool
 
 
@@ -89,7 +90,7 @@ class _Thread:
         for _ in range(draw(st.sampled_from([1, 1, 1, 0, 2]))):
             start = (self.now + draw(st.integers(0, 15))) / 1000
             length = draw(st.integers(0, 20)) / 1000
-            where = {
+            where: dict[str, Any] = {
                 "corr": correlation if draw(st.integers(0, 9)) else correlation + 10_000,
                 "device": draw(st.integers(0, 1)),
                 "stream": draw(st.integers(7, 8)),
@@ -103,7 +104,7 @@ class _Thread:
                 self.events.append(self._kernel(start, length, where))
         self.now += dur
 
-    def _kernel(self, start: float, length: float, where: dict[str, int]) -> Event:
+    def _kernel(self, start: float, length: float, where: dict[str, Any]) -> Event:
         draw = self.draw
         return kernel(
             draw(st.sampled_from(KERNELS)),

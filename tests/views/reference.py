@@ -203,7 +203,10 @@ def operator_sums(
         total = sums[key(node)]
         for i, value in enumerate(row):
             total[i] += value
-    return {group: (row[0], *(value / 1000 for value in row[1:])) for group, row in sums.items()}
+    return {
+        group: (row[0], row[1] / 1e3, row[2] / 1e3, row[3] / 1e3, row[4] / 1e3)
+        for group, row in sums.items()
+    }
 
 
 def kernel_key(piece: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.selection import Selection
 
 EVERYTHING = Selection()
-FLOAT = {"Input type": ["float"]}
+FLOAT: dict[str, Any] = {"Input type": ["float"]}
 
 
 def view(traces: dict[str, Trace], selection: Selection = EVERYTHING) -> View:

@@ -8,6 +8,9 @@ import pytest
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.views.kernels import kernels
+from torch_tb_profiler.views.operators import operators
+from torch_tb_profiler.views.overview import overview
 from torch_tb_profiler.views.querying import query
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Table
@@ -30,11 +33,11 @@ def test_views_of_damaged_files(path: Path) -> None:
         pytest.skip("refused; the importer's tests say why")
     recorded = build_trace(columns)
     middle = (recorded.meta.start_ns + recorded.meta.end_ns) // 2
-    for name in ("overview", "operators", "kernels"):
-        spec = all_views()[name]
+    for function in (overview, operators, kernels):
+        spec = all_views()[function.__name__]
         for group_by in spec.group_bys or (None,):
             for start_ns in (None, middle):
-                view = spec.function(recorded, Selection(start_ns=start_ns, group_by=group_by))
+                view = function(recorded, Selection(start_ns=start_ns, group_by=group_by))
                 for table in view.tables.values():
                     assert dict(table.frame.schema) == table.spec.polars_schema()
                     assert query(table, filter="x", limit=1).frame.height <= 1

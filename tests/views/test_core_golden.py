@@ -4,6 +4,7 @@ row of the operator and kernel tables against direct sums over the raw JSON."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_overview_of_appendix_b(opened: Any, span: int) -> None:
     assert [round(value, 2) for value in average["pct"].to_list()] == expected["shares"]
     assert view.tables["steps"].frame["step"].to_list() == expected["steps"]
     facts = {fact.key: fact.value for fact in view.facts}
-    assert round(facts["average_step_us"]) == expected["average"]
+    assert round(float(facts["average_step_us"] or 0)) == expected["average"]
     [gpu] = view.tables["gpus"].frame.to_dicts()
     assert tuple(round(gpu[key], 2) for key in GPU_COLUMNS) == expected["gpu"]
     assert (gpu["gpu"], gpu["name"]) == (0, "Tesla V100-DGXS-32GB")
@@ -123,7 +124,7 @@ def test_every_operator_row_is_the_sum_over_the_raw_events(
         text = node.args.get("Call stack")
         return text.strip(";") if text else None
 
-    keys = {
+    keys: dict[str, Callable[[Any], tuple[Any, ...]]] = {
         "name": lambda node: (node.name, None, None),
         "name+input_shape": lambda node: (node.name, shape(node), None),
     }
@@ -153,7 +154,7 @@ def test_every_kernel_row_is_the_sum_over_the_raw_events(
 ) -> None:
     read = reference.read(reference.load(samples / name))
     pieces = [piece for piece in read.device if piece["cat"].lower() == "kernel"]
-    keys = {
+    keys: dict[str, Callable[[Any], tuple[Any, ...]]] = {
         "name": lambda piece: (piece["name"], *[None] * 5),
         "name+operator+launch": reference.kernel_key,
     }

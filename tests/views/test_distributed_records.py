@@ -7,12 +7,14 @@ init / wait records; a launch from a coalesced range after the ranges inside it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.helpers.traces import annotation, call, kernel, op, step, trace
 from torch_tb_profiler.views.distributed_records import Records, records
 
-META = {
+META: dict[str, Any] = {
     "Collective name": "allreduce",
     "dtype": "Float",
     "In msg nelems": 1000,
@@ -23,6 +25,8 @@ META = {
     "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]",
     "Seq": 41,
 }
+FLOAT: dict[str, Any] = {"Input type": ["float"]}
+ALLREDUCE: dict[str, Any] = {"Collective name": "allreduce", "dtype": "Float"}
 
 
 def ranges_of(found: Records) -> list[tuple[int, float, float]]:
@@ -59,7 +63,7 @@ def test_without_a_launch_link_range_and_kernels_both_count() -> None:
     found = records(
         trace(
             [
-                op("nccl:broadcast", 0, 75, ext=146, shape=[[53120]], **{"Input type": ["float"]}),
+                op("nccl:broadcast", 0, 75, ext=146, shape=[[53120]], **FLOAT),
                 kernel("K", 16, 16, ext=146),
             ]
         )
@@ -156,8 +160,8 @@ def test_a_launch_after_the_inner_ranges_belongs_to_the_coalesced_range() -> Non
 
 
 def test_peers_by_name_by_metadata_and_by_the_caller() -> None:
-    send = {**META, "Collective name": "send", "Src Rank": 2, "Dst Rank": 3}
-    caller = {"Concrete Inputs": ["", "", "1", "0"]}
+    send: dict[str, Any] = {**META, "Collective name": "send", "Src Rank": 2, "Dst Rank": 3}
+    caller: dict[str, Any] = {"Concrete Inputs": ["", "", "1", "0"]}
     events = [
         annotation("nccl:send 0->1", 0, 5),
         annotation("nccl:recv 0<-1", 10, 5),
@@ -186,13 +190,13 @@ def test_absurd_sizes_are_unknown() -> None:
             "record_param_comms",
             10,
             5,
-            **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 2**62},
+            **{**ALLREDUCE, "In msg nelems": 2**62},
         ),
         op(
             "record_param_comms",
             20,
             5,
-            **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": -4},
+            **{**ALLREDUCE, "In msg nelems": -4},
         ),
         annotation("nccl:all_reduce", 30, 5, **{"Input Dims": [[2]], "Input type": ["int"]}),
     ]

@@ -193,7 +193,7 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
     def selected(piece: dict[str, Any]) -> bool:
         start = reference.ns(piece["ts"])
         launch = launch_of.get(piece["args"]["correlation"])
-        inside = piece["cat"] == "kernel"
+        inside = bool(piece["cat"] == "kernel")
         if selection.steps is not None:
             first, last = steps[selection.steps]
             inside &= launch is not None and first <= launch < last

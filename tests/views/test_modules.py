@@ -52,15 +52,17 @@ def test_fx12() -> None:
 def test_backward_time_belongs_to_the_module_of_the_forward_operator() -> None:
     """The worked example of peer-behaviour §2.11, with a kernel in the backward node."""
     root = "autograd::engine::evaluate_function: "
+    numbered: dict[str, Any] = {"Sequence number": 7}
+    first_thread: dict[str, Any] = {"Fwd thread id": 1}
     link = {"cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": t.HOST}
     trace = t.trace(
         [
             t.step(1, 0, 1000),
             module("M", 10, 100, 1, 0),
             module("L", 20, 50, 2, 1),
-            t.op("aten::linear", 25, 20, **{"Sequence number": 7}),
+            t.op("aten::linear", 25, 20, **numbered),
             t.op(root + "AddmmBackward0", 300, 50, tid=2),
-            t.op("AddmmBackward0", 305, 40, tid=2, **{"Sequence number": 7, "Fwd thread id": 1}),
+            t.op("AddmmBackward0", 305, 40, tid=2, **numbered, **first_thread),
             t.call("cudaLaunchKernel", 310, 5, tid=2, corr=3),
             t.kernel("gemm", 320, 17, corr=3),
             t.op(root + "torch::autograd::AccumulateGrad", 360, 10, tid=2),
@@ -207,7 +209,7 @@ def test_scripted_modules_are_told_by_their_operators() -> None:
         "TOP(C)::forward.A0(A)::forward.",
         "TOP(C)::forward.SELF(C)::call_b.B0(B)::forward.",
     )
-    backward = {"Sequence number": 3, "Fwd thread id": 1}
+    backward: dict[str, Any] = {"Sequence number": 3, "Fwd thread id": 1}
     trace = t.trace(
         [
             scripted("aten::sub", 0, 10, in_a, **{"Sequence number": 3}),

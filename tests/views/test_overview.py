@@ -384,7 +384,7 @@ def test_categories_add_up_and_agree_with_counted_moments(recording: Recording) 
         expected.append([count / 1000 for count in counts])
     frame = overview(recorded, selection).tables["steps"].frame
     assert frame.height == len(expected)
-    for row, counts in zip(frame.iter_rows(named=True), expected, strict=True):
+    for row, wanted in zip(frame.iter_rows(named=True), expected, strict=True):
         parts = [row[key] or 0 for key in KEYS]
         assert sum(parts) == pytest.approx(row["total_us"], abs=1e-9)
-        assert parts == pytest.approx(counts, abs=1e-9)
+        assert parts == pytest.approx(wanted, abs=1e-9)

@@ -6,6 +6,8 @@ free text; escapes; nulls and negation; offset, limit, row_count; each error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import eq, gt, lt
 from typing import Any
 
 import polars as pl
@@ -37,7 +39,7 @@ ROWS = [
 ]
 
 
-def table(rows: list[tuple[object, ...]] = ROWS) -> Table:
+def table(rows: Sequence[tuple[object, ...]] = ROWS) -> Table:
     return Table(SPEC, pl.DataFrame(rows, schema=SPEC.polars_schema(), orient="row"))
 
 
@@ -159,12 +161,8 @@ def test_a_clause_and_plain_python_agree(
     rows: list[tuple[int | None, int | None]], bound: int, operator: str
 ) -> None:
     filled = table([("x", None, a, b, None) for a, b in rows])
-    holds = {
-        "=": lambda v: v == bound,
-        "<": lambda v: v < bound,
-        ">": lambda v: v > bound,
-    }[operator]
-    expected = [a for a, _ in rows if a is not None and holds(a)]
+    holds = {"=": eq, "<": lt, ">": gt}[operator]
+    expected = [a for a, _ in rows if a is not None and holds(a, bound)]
     kept = query(filled, filter=f"calls{operator}{bound}").frame["calls"].to_list()
     assert kept == expected
 

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,10 @@ def original() -> Rows:
 
 def _change_slices(rows: Rows, change: Callable[[int, tuple[Any, ...]], tuple[Any, ...]]) -> Rows:
     return rows | {"slices": [change(at, row) for at, row in enumerate(rows["slices"])]}
+
+
+def _renamed(row: int, name: str, at: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (values[0], name, *values[2:]) if at == row else values
 
 
 @pytest.mark.parametrize("name", UNHARMED)
@@ -131,9 +136,7 @@ def test_names_with_bad_bytes_and_backslashes(original: Rows) -> None:
     for file, (row, name) in names.items():
         columns = read_file(DERIVED / file)
 
-        wanted = _change_slices(
-            original, lambda at, r, row=row, name=name: (r[0], name, *r[2:]) if at == row else r
-        )
+        wanted = _change_slices(original, partial(_renamed, row, name))
         assert actual(columns) == wanted
         assert columns.quality.counts == {issues[file]: 1}
 

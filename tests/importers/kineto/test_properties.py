@@ -16,7 +16,7 @@ from torch_tb_profiler.importers import TraceFormatError, import_trace, kineto
 from torch_tb_profiler.trace.columns import EventColumns
 
 NAMES = st.one_of(
-    st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
     st.sampled_from(
         [
             '}, {"ph": "X"',

@@ -91,6 +91,8 @@ def test_search_finds_counts_and_steps_through() -> None:
     assert find(made, codes, from_slice=int(found.hits[-1])).following is None
     assert find(made, codes, from_ns=0).previous is None
     at = find(made, codes, from_ns=45_000)
+    assert at.previous is not None
+    assert at.following is not None
     assert made.slices["start_ns"][at.following] == 70_000
     assert made.slices["start_ns"][at.previous] == 40_000
     assert find(made, codes_containing(made, "nowhere"), from_ns=0).count == 0

@@ -113,7 +113,9 @@ def test_merged_lanes_are_what_the_streams_did_together() -> None:
         places = np.arange(made.lanes.first[lane], made.lanes.first[lane + 1])
         assert (made.lanes.slice[places] == NO_SLICE).all()
         edges = zip(made.lanes.start_ns[places], made.lanes.end_ns(places), strict=True)
-        title = made.tracks[number].lane_titles[made.lanes.row[lane]]
+        titles = made.tracks[number].lane_titles
+        assert titles is not None
+        title = titles[made.lanes.row[lane]]
         found[title] = [(int(a) // 1000, int(b) // 1000) for a, b in edges]
     assert found == {
         "Computation": [(10, 60)],
