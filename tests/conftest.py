@@ -12,9 +12,11 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A busy machine is no reason for a test to fail.
-settings.register_profile("without_deadline", deadline=None)
-settings.load_profile("without_deadline")
+# A busy machine is no reason for a test to fail, and what one run finds every run shall find;
+# `pytest -m hypothesis --hypothesis-profile=search` looks at examples nobody saw before.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
