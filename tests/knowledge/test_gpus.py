@@ -33,13 +33,50 @@ def test_a_trace_agrees_with_the_table() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "NVIDIA RTX A1000 Laptop GPU",
+        "Quadro GV100",
+        "NVIDIA A100-SXM-64GB",
+        "NVIDIA H100 64GB HBM2",
+        "NVIDIA GeForce RTX 4080 SUPER",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA RTX A5000 Laptop GPU",
+    ],
+)
+def test_a_name_that_holds_another_models_is_unknown(name: str) -> None:
+    assert gpus.specification(name) is None
+
+
+def test_variants_of_a_model_are_told_apart() -> None:
+    """Bandwidth and memory differ between modules, cards and superchips of one name."""
+    names = {
+        "NVIDIA A800 80GB PCIe": 1935,
+        "NVIDIA A800-SXM4-80GB": 2039,
+        "NVIDIA H800 PCIe": 2000,
+        "NVIDIA H800": 3350,
+        "NVIDIA H20-3e": 4800,
+        "NVIDIA GB200": 8000,
+        "NVIDIA B200": 7700,
+        "NVIDIA RTX PRO 6000 Blackwell Server Edition": 1597,
+        "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition": 1792,
+    }
+    found = {name: gpus.specification(name) for name in names}
+    assert {name: item and item.bandwidth_gb_per_s for name, item in found.items()} == names
+
+
+@pytest.mark.parametrize(
     ("name", "major", "minor", "architecture"),
     [
         ("NVIDIA Quadro GV100", 7, 0, "Volta"),
+        (None, 7, 2, "Volta (Xavier)"),
         (None, 9, 0, "Hopper"),
+        (None, 10, 3, "Blackwell Ultra"),
+        (None, 11, 0, "Blackwell"),
         ("NVIDIA A2", 8, 6, "Ampere"),
         ("AMD Radeon RX 7900 XTX", 9, 0, None),
         ("GeForce GTX 1080", 6, 1, None),
+        ("NVIDIA GeForce GTX 1660 Ti", 7, 5, "Turing (GTX 16)"),
         (None, None, None, None),
     ],
 )
@@ -51,4 +88,11 @@ def test_the_compute_capability_helps_unknown_names(
 
 
 def test_half_precision_runs_on_every_architecture_with_matrix_units() -> None:
-    assert all("float16" in item.matrix_dtypes for item in gpus.gpu_file().architectures)
+    with_matrix_units = [item for item in gpus.gpu_file().architectures if item.matrix_dtypes]
+    assert all("float16" in item.matrix_dtypes for item in with_matrix_units)
+
+
+def test_a_turing_without_matrix_units_is_known_by_its_name() -> None:
+    found = gpus.architecture("NVIDIA GeForce GTX 1650", 7, 5)
+    assert found is not None
+    assert found.matrix_dtypes == ()

@@ -134,8 +134,14 @@ class Context:
     @cached_property
     def architecture(self) -> gpus.Architecture | None:
         """The generation of the devices in use; None when it is unknown or they differ."""
+        # AMD devices fill the capability with numbers of their own, and some leave the name empty.
+        is_hip = self.trace.meta.header.get("hip_runtime_version") is not None
         found = {
-            gpus.architecture(row["name"], row["compute_major"], row["compute_minor"])
+            gpus.architecture(
+                row["name"],
+                None if is_hip else row["compute_major"],
+                None if is_hip else row["compute_minor"],
+            )
             for row in self.used_devices.iter_rows(named=True)
         }
         return found.pop() if len(found) == 1 else None

@@ -21,10 +21,13 @@ interface Props {
 const LABEL = "Timeline: w a s d move, arrows walk from slice to slice, question mark lists the keys";
 
 export function StageFrame({ stage, stageRef, headsRef, stack, layout, onFold }: Props) {
+  const events = stack.parts.reduce((sum, { tracks }) => sum + tracks.slices, 0);
   return (
     <div className="tl-frame">
       <div className="tl-heads">
-        <div className="tl-corner">{formatNumber(stack.parts.reduce((sum, { tracks }) => sum + tracks.slices, 0))} events</div>
+        <div className="tl-corner">
+          {formatNumber(events)} {events === 1 ? "event" : "events"}
+        </div>
         <div className="tl-heads-view">
           <div ref={headsRef}>
             <TrackHeads layout={layout} onFold={onFold} />
