@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 from tests.helpers.traces import Event, call, kernel, step, trace
 from torch_tb_profiler.advice import Context, all_advice
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
 from torch_tb_profiler.views.selection import Selection
@@ -50,6 +54,11 @@ def one_step(events: list[Event], *, length: float = 1000, **header: Any) -> Tra
 def context(of: Trace) -> Context:
     """Everything of a trace."""
     return Context(of, Selection())
+
+
+def load(path: Path) -> Trace:
+    """The trace of a sample file."""
+    return build_trace(read([gzip.decompress(path.read_bytes())], name=path.name))
 
 
 def found(advice: Advice | None) -> Advice:

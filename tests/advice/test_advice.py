@@ -6,26 +6,19 @@ Appendix B).
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
 
-from tests.advice.scenes import device, notes_of, one_step
+from tests.advice.scenes import device, load, notes_of, one_step
 from tests.helpers.traces import Event, annotation, kernel, op, step, trace
 from torch_tb_profiler.advice import DETECTORS, RUN_DETECTORS, all_advice, run_advice
-from torch_tb_profiler.importers.kineto import read
 from torch_tb_profiler.knowledge.advice import entries
-from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.selection import Selection, SelectionError
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
-
-
-def load(path: Path) -> Trace:
-    return build_trace(read([gzip.decompress(path.read_bytes())], name=path.name))
 
 
 @pytest.mark.parametrize(("stamp", "share"), [("1623143089861", 33.4), ("1623143566756", 22.9)])

@@ -41,6 +41,17 @@ def test_workers_of_a_run_are_compared() -> None:
     assert advice.rows[0] == {"gpu": "b GPU 0", "compute_us_per_step": 300.0}
 
 
+def test_recordings_that_were_cut_short_are_not_compared() -> None:
+    """Without the half of c, a and b are even."""
+    contexts = {
+        name: context(one_step([kernel("k", 0, dur)]))
+        for name, dur in {"a": 300, "b": 300, "c": 100}.items()
+    }
+    assert found(detect_in_run(contexts)).measured == pytest.approx(100 * (900 / 700 - 1))
+    contexts["c"].trace.quality.add("truncated")
+    assert detect_in_run(contexts) is None
+
+
 def test_absurd_device_numbers_cost_nothing() -> None:
     numbers = (-1, 0, 2**53)
     events = [kernel("k", 0, 100 + number % 7, device=number) for number in numbers]

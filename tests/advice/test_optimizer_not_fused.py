@@ -22,7 +22,14 @@ def test_the_gain_is_the_gaps_between_the_kernels() -> None:
     advice = found(detect(context(one_step(scene(ELEMENTWISE, 101), length=3000))))
     assert advice.measured == 101
     assert advice.gain_us == pytest.approx(100 * 6)
-    assert list(advice.rows) == [{"name": ELEMENTWISE, "calls": 101, "total_us": 404.0}]
+    assert list(advice.rows) == [
+        {
+            "name": ELEMENTWISE,
+            "operator": "Optimizer.step#SGD.step",
+            "calls": 101,
+            "total_us": 404.0,
+        }
+    ]
 
 
 def test_fused_few_and_other_kernels_are_not() -> None:

@@ -25,6 +25,11 @@ def test_the_gain_is_the_time_the_host_is_kept() -> None:
     assert advice.values["calls"] == 2
 
 
+def test_a_single_copy_is_spoken_of_as_one() -> None:
+    note = found(detect(context(one_step(copy(0, 20, 1))))).note()
+    assert note.text.startswith("A copy between the GPU and pageable host memory keeps the host")
+
+
 def test_pinned_and_short_copies_are_not() -> None:
     pinned = copy(0, 50, 1, "Memcpy HtoD (Pinned -> Device)")
     assert detect(context(one_step(pinned))) is None

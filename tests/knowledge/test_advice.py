@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 
 import pytest
@@ -29,3 +30,10 @@ def test_the_predecessors_seven_rules_are_there() -> None:
 def test_an_unknown_code_is_an_error() -> None:
     with pytest.raises(KeyError):
         entry("no_such_advice")
+
+
+def test_no_text_speaks_of_1_in_the_plural() -> None:
+    """A count in front of its word needs a text of its own for 1, ``one``."""
+    for known in entries().values():
+        for text in known.texts.values():
+            assert "one" in known.texts or not re.search(r"\{calls\} [a-z]", text), known.code

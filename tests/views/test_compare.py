@@ -60,9 +60,64 @@ def test_a_recording_does_not_differ_from_itself() -> None:
             ):
                 values = table.frame[column.key].drop_nulls()
                 assert (values == 0).all(), (table.spec.name, column.key)
+                if table.frame[column.key].null_count():
+                    assert column.key in table.null_reasons, (table.spec.name, column.key)
     assert facts(view)["largest_change"] is None
     assert facts(view)["delta_total_us"] == 0
     assert view.notes == ()
+
+
+def test_there_is_no_percentage_of_0() -> None:
+    """Nothing copies: 0 → 0 µs is a difference of 0 µs, but of no percentage."""
+    view = compare(training(2), ALL, training(2), ALL)
+    row = rows(view, "average_step", "category")["Memcpy"]
+    assert (row["baseline_duration_us"], row["delta_duration_us"]) == (0, 0)
+    assert row["delta_duration_pct"] is None
+    assert row["confidence_duration_pct"] == 0
+    reason = view.tables["average_step"].null_reasons["delta_duration_pct"]
+    assert reason == "The baseline is 0, so there is no percentage."
+
+
+def damaged(trace: Trace, *issues: str) -> Trace:
+    for issue in issues:
+        trace.quality.add(issue, 2)
+    return trace
+
+
+def test_damage_is_noted_with_the_side_that_has_it() -> None:
+    base = damaged(training(2), "truncated", "missing_duration")
+    view = compare(base, ALL, damaged(training(2), "truncated"), ALL)
+    cut, lengths = view.notes
+    assert (cut.code, cut.severity) == ("truncated", "warning")
+    assert cut.text.startswith("Baseline, Candidate: The file ends in the middle")
+    assert cut.evidence == {
+        "count": 4,
+        "sides": ["baseline", "candidate"],
+        "side_count": 2,
+        "columns": [],
+    }
+    assert lengths.text.startswith("Baseline: Slices without a duration")
+    columns = lengths.evidence["columns"]
+    assert isinstance(columns, list)
+    assert set(columns) >= {"baseline_host_self_us", "delta_host_self_us"}
+    assert not any(key.startswith("candidate_") for key in columns)
+    known = {column.key for table in view.tables.values() for column in table.spec.columns}
+    assert {"baseline_host_self_us", "delta_host_self_us", "delta_total_us"} <= known
+
+
+def test_steps_left_out_are_named_unless_they_were_asked_for() -> None:
+    """The last step has one kernel where the step before has two."""
+    events = [t.step(number, 1000 * number, 500) for number in range(3)]
+    for corr, number in enumerate((0, 0, 1, 1, 2)):
+        at = 1000 * number + 10 + 20 * corr
+        events += [t.call("cudaLaunchKernel", at, 1, corr=corr), t.kernel("k", at, 5, corr=corr)]
+    short = t.trace(events)
+    view = compare(short, ALL, training(2), ALL)
+    (note,) = [note for note in view.notes if note.code == "step_left_out"]
+    assert note.evidence == {"steps": {"baseline": ["2"]}}
+    assert note.text.endswith("Baseline: step 2.")
+    asked = compare(short, Selection(steps="1:2"), training(2), ALL)
+    assert "step_left_out" not in [note.code for note in asked.notes]
 
 
 def test_values_are_those_of_each_view() -> None:
@@ -198,3 +253,14 @@ def test_the_variation_of_real_steps_is_that_of_their_sums(samples: Path) -> Non
     )
     middle = (row["delta_duration_low_us"] + row["delta_duration_high_us"]) / 2
     assert middle == pytest.approx(row["delta_duration_us"])
+
+
+def test_a_kernel_that_ran_on_one_side_has_no_mean_on_the_other() -> None:
+    call = t.call("cudaLaunchKernel", 15, 5, corr=1)
+    other = t.trace([t.step(0, 0, 200), call, t.kernel("other", 20, 40, corr=1)])
+    view = compare(training(4), ALL, other, ALL)
+    row = rows(view, "kernels", "name")["gemm"]
+    assert (row["baseline_mean_us"], row["candidate_mean_us"]) == (31.0, None)
+    assert (row["delta_mean_us"], row["delta_mean_pct"]) == (None, None)
+    assert (row["candidate_calls"], row["delta_calls"]) == (0.0, -1.0)
+    assert "no call" in view.tables["kernels"].null_reasons["candidate_mean_us"]

@@ -120,3 +120,14 @@ def test_what_cannot_be_told_is_an_error_not_a_pass(
 def test_confidence_of_a_single_step_is_an_error() -> None:
     with pytest.raises(GateError, match="two steps"):
         evaluate(view_of([50], [60]), "average_step.total_us>+5%@95")
+
+
+def test_a_mean_that_only_the_candidate_has() -> None:
+    """No change is known of it, but a limit holds for it as for all others."""
+    host = [t.step(0, 0, 100), t.op("aten::mm", 10, 30)]
+    gpu = [t.call("cudaLaunchKernel", 15, 5, corr=1), t.kernel("gemm", 20, 40, corr=1)]
+    view = compare(t.trace(host), Selection(), t.trace([*host, *gpu]), Selection())
+    result = evaluate(view, "kernels.mean_us>30us")
+    assert (result.failed, result.text) == (True, "failed: kernels.mean_us>30us: gemm: 40.000 µs")
+    with pytest.raises(GateError, match="no mean"):
+        evaluate(view, "kernels.mean_us>+5%")

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.helpers.traces import call, kernel, memcpy, op, step, trace
+from tests.helpers.traces import call, kernel, memcpy, memset, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from tests.views.test_operators import FX8
 from tests.views.test_overview import FX1, FX7
 from torch_tb_profiler.views.kernels import SPEC, kernels
+from torch_tb_profiler.views.overview import overview
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.selection import Selection
 
@@ -89,6 +90,40 @@ def test_fx8_tensor_cores() -> None:
     assert facts["no_tensor_core_time_pct"] == 0
     assert facts["unknown_tensor_core_time_pct"] == pytest.approx(40)
     assert facts["kernel_time_us"] == 25
+
+
+def tensor_core_facts(*events: dict[str, Any]) -> list[tuple[Any, Any]]:
+    facts = {fact.key: fact for fact in kernels(trace(events), Selection()).facts}
+    keys = ("tensor_core_time_pct", "no_tensor_core_time_pct", "unknown_tensor_core_time_pct")
+    return [(facts[key].value, facts[key].reason) for key in keys]
+
+
+def test_unknown_tensor_core_use_is_null_as_in_the_overview() -> None:
+    unknown = kernel("gemm_nobody_knows", 0, 30)
+    events = [step(1, 0, 100), unknown, memset(40, 5)]
+    (of_gpu,) = [
+        fact
+        for fact in overview(trace(events), Selection()).facts
+        if fact.key == "tensor_core_time_pct"
+    ]
+    assert of_gpu.value is None
+    reason = of_gpu.reason
+    assert reason is not None
+    assert tensor_core_facts(*events) == [(None, reason), (None, reason), (100, None)]
+    # 30 µs unknown beside 10 µs that use none: 0 is the lower bound, as the overview says.
+    known = kernel("vectorized_elementwise_kernel", 50, 10)
+    assert tensor_core_facts(unknown, known) == [(0, None), (25, None), (75, None)]
+    nothing = "The selection holds no kernel time."
+    assert tensor_core_facts(kernel("zero", 0, 0)) == [(None, nothing)] * 3
+
+
+def test_columns_of_the_launch_say_which_grouping_fills_them() -> None:
+    table = kernels(trace(FX1), Selection()).tables["kernels"]
+    for key in (*KEY[1:], "operator_tensor_core_eligible"):
+        assert table.frame[key].null_count() == table.frame.height
+        assert "group_by=name+operator+launch" in table.null_reasons[key]
+    by_launch = kernels(trace(FX1), BY_LAUNCH).tables["kernels"]
+    assert not any("group_by" in text for text in by_launch.null_reasons.values())
 
 
 def test_fx16_property_grouping() -> None:

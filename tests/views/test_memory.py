@@ -350,3 +350,22 @@ def test_a_trace_without_memory_says_what_to_do() -> None:
     reason = SPEC.missing(t.trace([t.op("aten::a", 0, 10)]))
     assert reason is not None
     assert "profile_memory=True" in reason
+
+
+def test_damage_of_the_recording_is_noted(fx9: Trace) -> None:
+    """A kernel without a launch costs no memory event; a cut file may."""
+    damaged = t.trace([t.op("aten::a", 0, 50), t.memory(10, 64, address=8), t.kernel("k", 20, 5)])
+    for issue in ("truncated", "event_dropped", "device_out_of_range", "negative_duration"):
+        damaged.quality.add(issue, 3)
+    notes = {note.code: note for note in memory(damaged, Selection()).notes}
+    damage = {"truncated", "event_dropped", "device_out_of_range"}
+    assert {code for code, note in notes.items() if note.severity == "warning"} == damage
+    assert notes["event_dropped"].evidence["count"] == 3
+    assert damage.isdisjoint(note.code for note in memory(fx9, Selection()).notes)
+
+
+def test_what_nobody_is_known_to_have_allocated_has_no_module() -> None:
+    view = memory(t.trace([t.op("aten::a", 0, 50), t.memory(10, -64, address=8)]), Selection())
+    table = view.tables["memory_events"]
+    assert table.frame["module"].to_list() == [None]
+    assert "before the recording" in table.null_reasons["module"]

@@ -166,6 +166,17 @@ def test_a_selection_keeps_the_modules_above() -> None:
     assert got["MyModule/Linear"]["host_total_us"] == 62
 
 
+def test_damage_of_the_recording_is_noted() -> None:
+    """Notes on what the numbers of modules depend on, and on nothing else."""
+    events = [*fx12(), t.kernel("lost", 100, 5, corr=77)]
+    damaged = t.trace(events)
+    for issue in ("truncated", "missing_duration", "launch_without_operator"):
+        damaged.quality.add(issue)
+    codes = {note.code for note in modules(damaged, Selection()).notes}
+    assert codes == {"truncated", "missing_duration", "kernel_without_launch"}
+    assert modules(t.trace(fx12()), Selection()).notes == ()
+
+
 def test_the_flame_graph_lays_siblings_side_by_side() -> None:
     bars = modules(t.trace(fx12()), Selection()).tables["module_flame"].frame
     columns = ("path", "depth", "host_left_us", "host_width_us")
@@ -244,6 +255,8 @@ def test_scripted_modules_are_told_by_their_operators() -> None:
         "TOP(C)/A0(A)": 10,
         "TOP(C)/B0(B)": 0,
     }
+    trace.quality.add("truncated")
+    assert "truncated" in [note.code for note in modules(trace, Selection()).notes]
 
 
 def test_a_trace_without_modules_says_why() -> None:

@@ -20,6 +20,7 @@ from tests.helpers.traces import (
     frame,
     kernel,
     memcpy,
+    memset,
     op,
     step,
     trace,
@@ -129,6 +130,30 @@ def test_fx8_tensor_cores() -> None:
     assert {"tensor_core_eligible", "tensor_core_self_pct"} <= set(reasons)
 
 
+def test_copies_do_not_make_an_unknown_kernel_known() -> None:
+    """100 µs of a kernel no rule knows and 1 µs of a set: unknown, not 0 %. With a known kernel of
+    50 µs beside, it is 50 of 151 µs at least; with copies alone it is 0."""
+    unknown = [launch(1, 1, 1), kernel("gemm_nobody_knows", 300, 100, corr=1)]
+    known = [launch(3, 1, 2), kernel("volta_fp16_s884gemm_fp16_64x64", 500, 50, corr=2)]
+    copies = [launch(5, 1, 3), memset(700, 1, corr=3)]
+
+    def shares(*launches: list[Event]) -> tuple[float | None, float | None]:
+        inner = [event for part in launches for event in part]
+        events = [op("custom::outer", 0, 50), op("custom::op", 0.5, 40), *inner]
+        table = operators(trace(events), Selection()).tables["operators"]
+        found = {row["name"]: row for row in table.frame.to_dicts()}
+        own, around = found["custom::op"], found["custom::outer"]
+        assert around["tensor_core_total_pct"] == own["tensor_core_self_pct"]
+        if own["tensor_core_self_pct"] is None:
+            assert "No rule knows" in table.null_reasons["tensor_core_self_pct"]
+        return own["tensor_core_self_pct"], own["tensor_core_total_pct"]
+
+    assert shares(unknown) == (None, None)
+    assert shares(unknown, copies) == (None, None)
+    assert shares(unknown, known, copies) == pytest.approx((5000 / 151, 5000 / 151))
+    assert shares(copies) == (0, 0)
+
+
 def test_eligible_through_what_is_inside_or_was_launched() -> None:
     events = [
         op("wrapper", 0, 100),
@@ -201,8 +226,28 @@ def test_groupings(group_by: str, expected: dict[tuple[str | None, str | None], 
     assert found == expected
     assert group_by in GROUP_BYS
     reasons = view.tables["operators"].null_reasons
-    assert ("input_shape" in reasons) == ("input_shape" in group_by)
-    assert ("call_stack" in reasons) == ("call_stack" in group_by)
+    assert ("record_shapes" in reasons["input_shape"]) == ("input_shape" in group_by)
+    assert ("with_stack" in reasons["call_stack"]) == ("call_stack" in group_by)
+
+
+@pytest.mark.parametrize(
+    ("group_by", "shapes", "stacks"),
+    [
+        ("name", "name+input_shape", "name+call_stack"),
+        ("name+call_stack", "name+input_shape+call_stack", None),
+        ("name+input_shape", None, "name+input_shape+call_stack"),
+    ],
+)
+def test_what_is_not_grouped_by_says_which_grouping_does(
+    group_by: str, shapes: str | None, stacks: str | None
+) -> None:
+    reasons = operators(trace(STACKED), Selection(group_by=group_by)).tables["operators"]
+    for key, better in (("input_shape", shapes), ("call_stack", stacks)):
+        if better is not None:
+            words = key.replace("_", " ")
+            told = f"Not grouped by {words}: choose group_by={better}."
+            assert reasons.null_reasons[key] == told
+            assert better in GROUP_BYS
 
 
 def test_call_stacks_come_from_python_frames_too() -> None:
@@ -323,3 +368,19 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
         assert found.keys() == expected.keys()
         for group, values in expected.items():
             assert found[group] == pytest.approx(values, abs=1e-9)
+
+
+def test_device_time_is_unknown_when_no_launch_is_recorded() -> None:
+    """Kernels without any call that launched them: 0 would be a claim."""
+    events = [step(1, 0, 100), op("aten::mm", 10, 30), kernel("gemm", 20, 40)]
+    view = operators(trace(events), Selection())
+    (row,) = rows(view)
+    assert (row["device_self_us"], row["device_total_us"]) == (None, None)
+    assert "no launch" in view.tables["operators"].null_reasons["device_self_us"]
+    fact = next(fact for fact in view.facts if fact.key == "device_self_us")
+    assert fact.value is None
+    launched = operators(
+        trace([*events, call("cudaLaunchKernel", 60, 5, corr=1), kernel("x", 70, 5, corr=1)]),
+        Selection(),
+    )
+    assert rows(launched)[0]["device_self_us"] == 0.0, "one launch is recorded, outside of it"

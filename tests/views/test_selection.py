@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
+from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.views.selection import (
     Selection,
     SelectionError,
@@ -13,6 +18,7 @@ from torch_tb_profiler.views.selection import (
     device_work_mask,
     selected_steps,
     slice_mask,
+    time_range,
 )
 
 STEPS = trace([step(number, 100 * number, 90) for number in (3, 4, 5, 10)])
@@ -78,3 +84,17 @@ def test_group_by() -> None:
     assert chosen_group_by(Selection(group_by="name+x"), ("name", "name+x")) == "name+x"
     with pytest.raises(SelectionError, match=r"group_by.*name, name\+x"):
         chosen_group_by(Selection(group_by="y"), ("name", "name+x"))
+
+
+def test_times_of_a_file_that_counts_from_the_epoch() -> None:
+    """torch <= 2.3 writes no base: what a user reads there as `ts` selects the same."""
+    epoch_us = 1_620_000_000_000_000
+    events = [op("a", epoch_us + 10, 5), op("b", epoch_us + 20, 5), op("c", epoch_us + 30, 5)]
+    text = json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()
+    recorded = build_trace(import_trace([text], name="old.json"))
+    assert recorded.meta.base_ns == epoch_us * 1000
+    for base_us in (0, epoch_us):
+        chosen = Selection(start_ns=(base_us + 15) * 1000, end_ns=(base_us + 30) * 1000)
+        rows = recorded.slices.filter(pl.Series(slice_mask(recorded, chosen)))
+        assert [recorded.text(code) for code in rows["name_code"]] == ["b"]
+        assert time_range(recorded, chosen) == (15_000, 30_000)

@@ -27,6 +27,7 @@ from torch_tb_profiler.advice import (
     straggler,
     tensor_core_candidates,
     tensor_cores_unused,
+    uneven_steps,
 )
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice, ranked
@@ -38,6 +39,7 @@ Detector = Callable[[Context], Advice | None]
 RunDetector = Callable[[Mapping[str, Context]], Advice | None]
 
 DETECTORS: tuple[Detector, ...] = (
+    uneven_steps.detect,
     dataloader_bound.detect,
     data_parallel.detect,
     nccl_backend.detect,

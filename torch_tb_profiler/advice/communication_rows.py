@@ -6,26 +6,45 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.views.distributed_records import records
+from torch_tb_profiler.views.forests import covered_lengths
 
 MAX_ROWS = 10
 
 
 def collective_rows(context: Context) -> tuple[dict[str, object], ...]:
-    """Collectives that began in the steps by name and group, those that took longest first."""
+    """Collectives that began in the steps by name and group, those that ran longest first.
+
+    As in the ``collectives`` table, calls that run at the same time count once.
+    """
     found = records(context.trace)
-    times = pl.DataFrame(
-        {"record": found.record, "ns": found.end_ns - found.start_ns},
-        schema={"record": pl.Int64, "ns": pl.Int64},
+    calls = found.frame.filter(
+        pl.Series(context.inside(found.frame["start_ns"].to_numpy()))
+    ).with_columns(
+        row=pl.concat_str("name", pl.col("group").fill_null(""), separator="\n")
+        .rank("dense")
+        .cast(pl.Int64)
+        - 1
     )
-    calls = found.frame.join(times.group_by("record").agg(pl.col("ns").max()), on="record")
-    calls = calls.filter(pl.Series(context.inside(calls["start_ns"].to_numpy())))
     rows = (
-        calls.group_by("name", "group")
+        calls.group_by("row")
         .agg(
+            pl.col("name", "group").first(),
             pl.len().alias("calls"),
-            (pl.col("ns").sum() / 1000).alias("total_us"),
             pl.col("input_bytes").sum().alias("total_bytes"),
         )
-        .sort("total_us", "name", descending=[True, False])
+        .sort("row")
     )
-    return tuple(rows.head(MAX_ROWS).to_dicts())
+    ranges = pl.DataFrame(
+        {"record": found.record, "start_ns": found.start_ns, "end_ns": found.end_ns}
+    ).join(calls.select("record", "row"), on="record")
+    total_ns = covered_lengths(
+        ranges["row"].to_numpy(),
+        ranges["start_ns"].to_numpy(),
+        ranges["end_ns"].to_numpy(),
+        rows.height,
+    )
+    rows = rows.with_columns(total_us=pl.Series(total_ns / 1000)).sort(
+        "total_us", "name", descending=[True, False]
+    )
+    shown = rows.select("name", "group", "calls", "total_us", "total_bytes").head(MAX_ROWS)
+    return tuple(shown.to_dicts())

@@ -6,22 +6,35 @@ from torch_tb_profiler.advice.communication_rows import collective_rows
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.roles import Role
+from torch_tb_profiler.views.distributed_times import computation
+from torch_tb_profiler.views.intervals import subtract, total_within
+from torch_tb_profiler.views.roles import Role, exclusive_intervals, role_intervals
 
 CODE = "communication_share"
 
 
 def detect(context: Context) -> Advice | None:
-    """Communication, where no kernel or copy runs, takes more than the threshold of the step."""
+    """Communication, where no kernel or copy runs, takes more than the threshold of the step.
+
+    The gain is the part of that time in which nothing computes. Where no kernel computes at all,
+    the host does, and may beside all of the communication.
+    """
     spent_ns = context.role_ns(Role.COMMUNICATION)
     share = context.share_pct(spent_ns)
     if share <= entry(CODE).threshold:
         return None
+    exposed = subtract(
+        exclusive_intervals(context.trace)[Role.COMMUNICATION], computation(context.trace)
+    )
+    start, end = context.windows.start_ns, context.windows.end_ns
+    exposed_ns = context.per_step(float(total_within(exposed, start, end).sum()))
+    on_host = not len(role_intervals(context.trace)[Role.KERNEL].start_ns)
     return Advice(
         CODE,
         share,
-        spent_ns / 1000,
+        exposed_ns / 1000 if exposed_ns > 0 else None,
         rows=collective_rows(context),
         source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,
+        variant=("host" if exposed_ns > 0 else "hidden") if on_host else "default",
     )

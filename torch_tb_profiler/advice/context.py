@@ -73,12 +73,13 @@ class Context:
         return float(lengths.mean()) if len(lengths) else 0.0
 
     @cached_property
-    def _costs(self) -> Int64:
+    def costs(self) -> Int64:
+        """Time in ns per step (row) and role (column), every moment counted for the strongest."""
         return role_costs(self.trace, self.windows)
 
     def role_ns(self, role: Role) -> float:
         """Mean time per step spent on a role, every moment counted for the strongest one."""
-        return float(self._costs[:, role].mean()) if self.step_count else 0.0
+        return float(self.costs[:, role].mean()) if self.step_count else 0.0
 
     def per_step(self, total_ns: float) -> float:
         """A sum over all steps as mean per step."""

@@ -37,6 +37,6 @@ def detect(context: Context) -> Advice | None:
         share,
         waited_ns / 1000,
         rows=tuple(rows.to_dicts()),
-        source={"view": "overview", "table": "steps"},
+        source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,
     )

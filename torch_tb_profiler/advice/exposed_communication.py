@@ -6,6 +6,7 @@ from torch_tb_profiler.advice.communication_rows import collective_rows
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.distributed_columns import ALL_STEPS
 from torch_tb_profiler.views.distributed_records import records
 from torch_tb_profiler.views.distributed_times import computation
 from torch_tb_profiler.views.intervals import intersect, total_within
@@ -37,6 +38,6 @@ def detect(context: Context) -> Advice | None:
         context.per_step(min(exposed_ns, alone_ns)) / 1000,
         values={"exposed_share": exposed_share},
         rows=collective_rows(context),
-        source={"view": "distributed", "table": "overlap"},
+        source={"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"},
         architecture=context.architecture_name,
     )

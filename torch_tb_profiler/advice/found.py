@@ -20,7 +20,8 @@ class Advice:
         values: What the text quotes besides ``measured``, ``gain`` (as text with its unit),
             ``threshold`` and ``architecture``.
         rows: The evidence: JSON-ready rows, largest first.
-        source: Where to look further: view, table and filter.
+        source: Which rows to look at further: view and table, with the group_by, filter
+            and sort that show them.
         architecture: The GPU generation it is about, None when it is about none.
         variant: Which of the entry's texts.
     """

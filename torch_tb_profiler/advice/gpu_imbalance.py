@@ -10,27 +10,38 @@ import numpy as np
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.distributed_columns import ALL_STEPS
 from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.intervals import total, union
 from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "gpu_imbalance"
+GPUS = {"view": "overview", "table": "gpus", "sort": "-utilization_pct"}
 
 
 def detect(context: Context) -> Advice | None:
     """The busiest GPU of the process computes longer than the mean by more than the threshold."""
     busy = {f"GPU {gpu}": ns for gpu, ns in compute_ns(context).items()}
-    return imbalance(busy, {"view": "overview", "table": "gpus"}, context.architecture_name)
+    return imbalance(busy, GPUS, context.architecture_name)
 
 
 def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
-    """The busiest GPU of all workers computes longer than the mean by more than the threshold."""
+    """The busiest GPU of all workers computes longer than the mean by more than the threshold;
+    recordings that were cut short are not compared."""
     busy = {
         f"{worker} GPU {gpu}": ns
         for worker, context in contexts.items()
+        if not is_cut_short(context.trace)
         for gpu, ns in compute_ns(context).items()
     }
-    found = imbalance(busy, {"view": "distributed", "table": "overlap"}, None)
+    source = {
+        "view": "distributed",
+        "table": "overlap",
+        "filter": f"step={ALL_STEPS}",
+        "sort": "-computation_us",
+    }
+    found = imbalance(busy, source, None)
     if found is None:
         return None
     architectures = {context.architecture_name for context in contexts.values()}

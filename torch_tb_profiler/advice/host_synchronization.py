@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.sources import operator_rows
 from torch_tb_profiler.advice.synchronizations import waiting_calls
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
@@ -37,7 +39,14 @@ def detect(context: Context) -> Advice | None:
     known = entry(CODE)
     if share <= known.threshold:
         return None
-    rows = _rows(context, calls, idle_end - idle_start)
+    groups = _groups(context, calls, idle_end - idle_start)
+    rows = [_row(context, group) for group in groups.iter_rows(named=True)]
+    # Calls outside operators are in no table; what they cost is in the runtime of the steps.
+    source = operator_rows(context, groups["owner"][0]) or {
+        "view": "overview",
+        "table": "steps",
+        "sort": "-runtime_us",
+    }
     return Advice(
         CODE,
         share,
@@ -47,7 +56,7 @@ def detect(context: Context) -> Advice | None:
             "operator": rows[0]["operator"],
         },
         rows=tuple(rows[: int(known.parameters["max_rows"])]),
-        source={"view": "operators", "table": "operators", "filter": "name~_local_scalar_dense"},
+        source=source,
         architecture=context.architecture_name,
     )
 
@@ -68,12 +77,13 @@ def _idle_after(context: Context, calls: pl.DataFrame) -> tuple[Int64, Int64]:
     return returned, np.maximum(idle_end, returned)
 
 
-def _rows(context: Context, calls: pl.DataFrame, idle_ns: Int64) -> list[dict[str, Any]]:
-    """Calls by the operator that made them, those with most idle time first."""
+def _groups(context: Context, calls: pl.DataFrame, idle_ns: Int64) -> pl.DataFrame:
+    """Calls by the operator that made them (``owner``, a name code, -1 for none), those with most
+    idle time first."""
     names = context.trace.slices["name_code"]
     owner = gather(indices(names), indices(calls["parent"]))
     frame = gather(indices(names), indices(calls["frame"]))
-    groups = (
+    return (
         calls.select("name_code", "dur_ns")
         .with_columns(owner=pl.Series(owner), frame=pl.Series(frame), idle_ns=pl.Series(idle_ns))
         .group_by("owner", "name_code", "frame")
@@ -84,20 +94,20 @@ def _rows(context: Context, calls: pl.DataFrame, idle_ns: Int64) -> list[dict[st
         )
         .sort("idle_us", "calls", "owner", descending=[True, True, False])
     )
-    return [
-        {
-            "operator": _operator(context, row),
-            "call": context.trace.text(row["name_code"]),
-            "frame": context.trace.text(row["frame"]),
-            "calls": row["calls"],
-            "waited_us": row["waited_us"],
-            "idle_us": row["idle_us"],
-        }
-        for row in groups.iter_rows(named=True)
-    ]
 
 
-def _operator(context: Context, row: dict[str, Any]) -> str:
+def _row(context: Context, group: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "operator": _operator(context, group),
+        "call": context.trace.text(group["name_code"]),
+        "frame": context.trace.text(group["frame"]),
+        "calls": group["calls"],
+        "waited_us": group["waited_us"],
+        "idle_us": group["idle_us"],
+    }
+
+
+def _operator(context: Context, row: Mapping[str, Any]) -> str:
     """Who made the call: the operator, else the python frame, else the call itself."""
     owner = context.trace.text(row["owner"])
     if owner is not None and not owner.startswith("ProfilerStep#"):

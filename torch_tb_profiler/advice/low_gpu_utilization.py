@@ -31,6 +31,11 @@ def detect(context: Context) -> Advice | None:
         context.step_ns * (1 - least / threshold) / 1000,
         values={"gpus": gpu_list([int(row["gpu"]) for row in rows])},
         rows=tuple(rows),
-        source={"view": "overview", "table": "gpus"},
+        source={
+            "view": "overview",
+            "table": "gpus",
+            "filter": f"utilization_pct<{threshold:g}",
+            "sort": "utilization_pct",
+        },
         architecture=context.architecture_name,
     )

@@ -68,6 +68,7 @@ def detect(context: Context) -> Advice | None:
         source={
             "view": "kernels",
             "table": "kernels",
+            "group_by": "name+operator+launch",
             "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
         },
         architecture=context.architecture_name,

@@ -35,7 +35,12 @@ def detect(context: Context) -> Advice | None:
         float(worst["compute_us_per_step"]) * (1 - float(worst["filled_pct"]) / threshold),
         values={"gpus": gpu_list([int(row["gpu"]) for row in rows])},
         rows=tuple(rows),
-        source={"view": "overview", "table": "gpus"},
+        source={
+            "view": "kernels",
+            "table": "kernels",
+            "group_by": "name+operator+launch",
+            "filter": "mean_blocks_per_sm<1",
+        },
         architecture=context.architecture_name,
     )
 

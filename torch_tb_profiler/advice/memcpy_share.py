@@ -6,8 +6,10 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.sources import heaviest_operator_rows
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.roles import Role
 
 CODE = "memcpy_share"
@@ -19,12 +21,16 @@ def detect(context: Context) -> Advice | None:
     share = context.share_pct(spent_ns)
     if share <= entry(CODE).threshold:
         return None
+    copies = context.work.filter(pl.col("category") == Category.MEMCPY)
+    by_operator = heaviest_operator_rows(
+        context, indices(copies["owner"]), copies["dur_ns"].to_numpy()
+    )
     return Advice(
         CODE,
         share,
         spent_ns / 1000,
-        rows=copy_rows(context, context.work.filter(pl.col("category") == Category.MEMCPY)),
-        source={"view": "overview", "table": "average_step"},
+        rows=copy_rows(context, copies),
+        source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
         architecture=context.architecture_name,
     )
 

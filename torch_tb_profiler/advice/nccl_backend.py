@@ -33,5 +33,6 @@ def detect(context: Context) -> Advice | None:
         newest,
         None,
         rows=tuple({"backend": backend} for backend in used),
+        source={"view": "distributed", "table": "collectives"} if used else {},
         architecture=context.architecture_name,
     )

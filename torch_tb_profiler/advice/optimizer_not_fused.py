@@ -6,10 +6,11 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.views.containment import innermost_around_start
-from torch_tb_profiler.views.forests import covered_lengths, indices
+from torch_tb_profiler.views.forests import covered_lengths, gather, indices
 
 CODE = "optimizer_not_fused"
 ALREADY_FUSED = frozenset({"optimizer", "foreach"})
@@ -36,23 +37,51 @@ def detect(context: Context) -> Advice | None:
     per_step = context.per_step(float(single.height))
     if per_step <= entry(CODE).threshold:
         return None
-    rows = (
-        single.group_by("name_code")
-        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("calls", "name_code", descending=[True, False])
-        .head(MAX_ROWS)
-    )
-    rows = rows.select(context.texts(rows["name_code"]).alias("name"), "calls", "total_us")
+    groups = _groups(context, single)
     step_names = context.texts(steps["name_code"])
     return Advice(
         CODE,
         per_step,
         context.per_step(_gaps_ns(single)) / 1000,
         values={"optimizer": step_names[0]},
-        rows=tuple(rows.to_dicts()),
-        source={"view": "kernels", "table": "kernels", "group_by": "name+operator+launch"},
+        rows=tuple(
+            {
+                "name": context.trace.text(group["name_code"]),
+                "operator": context.trace.text(group["owner_code"]),
+                "calls": group["calls"],
+                "total_us": group["total_us"],
+            }
+            for group in groups.head(MAX_ROWS).iter_rows(named=True)
+        ),
+        source={
+            "view": "kernels",
+            "table": "kernels",
+            "group_by": "name+operator+launch",
+            "filter": _by_main_operator(context, groups),
+            "sort": "-calls",
+        },
         architecture=context.architecture_name,
     )
+
+
+def _groups(context: Context, kernels: pl.DataFrame) -> pl.DataFrame:
+    """Kernels by name and operator (or range, ``owner_code``), those called most first."""
+    name_codes = indices(context.trace.slices["name_code"])
+    return (
+        kernels.with_columns(owner_code=pl.Series(gather(name_codes, indices(kernels["owner"]))))
+        .group_by("name_code", "owner_code")
+        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
+        .sort("calls", "name_code", "owner_code", descending=[True, False, False])
+    )
+
+
+def _by_main_operator(context: Context, groups: pl.DataFrame) -> str:
+    """The filter for what launched most of the kernels: the clauses of a filter must all hold, so
+    it cannot name several."""
+    by_operator = groups.group_by("owner_code").agg(pl.col("calls").sum())
+    by_operator = by_operator.sort("calls", "owner_code", descending=[True, False])
+    name = context.trace.text(by_operator["owner_code"][0])
+    return "operator=-" if name is None else clause("operator", name)
 
 
 def _optimizer_steps(context: Context) -> pl.DataFrame:

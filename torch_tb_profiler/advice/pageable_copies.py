@@ -7,6 +7,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.memcpy_share import copy_rows
+from torch_tb_profiler.advice.sources import heaviest_operator_rows
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.views.forests import covered_lengths, indices
@@ -32,12 +33,16 @@ def detect(context: Context) -> Advice | None:
     share = context.share_pct(blocked)
     if share <= entry(CODE).threshold:
         return None
+    by_operator = heaviest_operator_rows(
+        context, indices(calls["parent"]), calls["dur_ns"].to_numpy()
+    )
     return Advice(
         CODE,
         share,
         blocked / 1000,
         values={"calls": copies.height},
         rows=copy_rows(context, copies),
-        source={"view": "operators", "table": "operators", "filter": "name~copy_"},
+        source=by_operator or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
         architecture=context.architecture_name,
+        variant="one" if copies.height == 1 else "default",
     )

@@ -8,16 +8,22 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.distributed import stragglers
+from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "straggler"
 
 
 def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
-    """The worst straggler delays the others by more than the threshold of the mean step."""
+    """The worst straggler delays the others by more than the threshold of the mean step.
+
+    A recording that was cut short says too little of its worker: what it lacks of a call makes that
+    look short, as if the worker had arrived last.
+    """
     traces = {worker: context.trace for worker, context in contexts.items()}
     first = next(iter(contexts.values()))
     frame = stragglers(traces, first.selection).frame
-    worst = frame.filter(frame["delay_us"] > 0).head(1)
+    whole = [worker for worker, trace in traces.items() if not is_cut_short(trace)]
+    worst = frame.filter(frame["worker"].is_in(whole) & (frame["delay_us"] > 0)).head(1)
     if worst.is_empty():
         return None
     row = worst.row(0, named=True)

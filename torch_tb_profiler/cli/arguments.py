@@ -89,6 +89,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_subject(compare, "baseline-")
     _add_rows(compare)
     _add_cache(compare)
+    _add_workers(compare)
 
 
 def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -24,6 +24,8 @@ from torch_tb_profiler.cli.tasks import (
 from torch_tb_profiler.loading.answering import view_spec, with_rows
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.views.compare_gate import GateError, evaluate
@@ -92,7 +94,9 @@ def _task(arguments: Namespace) -> Task:
         LoadingError: a place holds no trace, or none of the names asked for.
     """
     places = [Place(arguments.baseline, BASELINE), Place(arguments.candidate, CANDIDATE)]
-    catalog = Catalog(places, cache=cache_of(arguments))
+    cache = cache_of(arguments)
+    store = TraceStore(cache=cache, parser=Parser(arguments.workers))
+    catalog = Catalog(places, cache=cache, store=store)
     asked: dict[str, str] = {}
     for place, prefix, option in zip(places, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
         file = _file_of(catalog, place, arguments, prefix, option)

@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
@@ -185,7 +186,7 @@ def _subject_text(subject: Subject) -> str:
         parts.append(f"steps {selection.steps}")
     if selection.start_ns is not None or selection.end_ns is not None:
         times = (selection.start_ns, selection.end_ns)
-        start, end = ("" if time is None else f"{time / 1000:,.3f}" for time in times)
+        start, end = ("" if time is None else f"{Decimal(time) / 1000:,.3f}" for time in times)
         parts.append(f"{start} to {end} µs")
     if selection.group_by:
         parts.append(f"by {selection.group_by}")

@@ -205,13 +205,15 @@ class Catalog:
 
 
 def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
-    """The one of ``known`` that is called ``name``; the first one for None and empty."""
+    """The one of ``known`` that is called ``name``; for None and empty the one without a name (of a
+    file ``.pt.trace.json``), else the first.
+    """
     if not known:
         raise UnknownError(f"unknown_{kind}", f"There is no {kind}.")
-    if not name and "" not in known:
-        return next(iter(known.items()))
-    if name is None or name not in known:
-        raise unknown(kind, name or "", known)
+    if not name:
+        return ("", known[""]) if "" in known else next(iter(known.items()))
+    if name not in known:
+        raise unknown(kind, name, known)
     return name, known[name]
 
 

@@ -20,7 +20,7 @@ from torch_tb_profiler.reports.chrome_counters import counter_events
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, selected_steps
+from torch_tb_profiler.views.selection import Selection, selected_steps, time_range
 
 NS_PER_US = 1000
 SLICES_AT_ONCE = 20_000
@@ -131,10 +131,11 @@ def selected_windows(trace: Trace, selection: Selection) -> tuple[Int64, Int64]:
     else:
         steps = trace.steps.filter(pl.Series(selected_steps(trace, selection)))
         start, end = steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()
-    if selection.start_ns is not None:
-        start = np.maximum(start, selection.start_ns)
-    if selection.end_ns is not None:
-        end = np.minimum(end, selection.end_ns)
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        start = np.maximum(start, first_ns)
+    if last_ns is not None:
+        end = np.minimum(end, last_ns)
     kept = end > start
     return start[kept], end[kept]
 

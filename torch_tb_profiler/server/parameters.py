@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 
 from torch_tb_profiler.loading.answering import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.loading.errors import RequestError
@@ -95,7 +96,7 @@ def time_ns(parameters: Parameters, name: str) -> int | None:
     if not abs(time_us) <= MAX_TIME_US:
         message = f"{name}: {value[:40]!r} is no time in microseconds."
         raise RequestError("bad_parameter", message)
-    return round(time_us * NS_PER_US)
+    return round(Decimal(value) * NS_PER_US)  # a double of µs since the epoch holds no ns
 
 
 def count(parameters: Parameters, name: str) -> int | None:

@@ -18,7 +18,7 @@ import polars as pl
 from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
 
-TRACE_SCHEMA_VERSION = 3
+TRACE_SCHEMA_VERSION = 4
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"

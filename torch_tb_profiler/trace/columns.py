@@ -8,6 +8,7 @@ event. Text is dictionary coded: a ``*_code`` column holds indices into
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,9 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 ABSENT = np.iinfo(np.int64).min
 """Marks an integer the file does not give (0 and -1 are values)."""
+
+EPOCH_NS = 10**17
+"""Times beyond this (three years in ns) count from the epoch, not from a base."""
 
 MAX_DEVICES = 1024
 """No process sees as many devices: larger numbers are damage, and views look at each device."""
@@ -146,6 +150,10 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
 
 Table = dict[str, npt.NDArray[Any]]
 """Equal-length arrays by column name, with the dtypes of :data:`TABLE_COLUMNS`."""
+
+
+DEVICE_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
+"""How a writer labels the process that holds a device's rows, with the device's number."""
 
 
 @dataclass(slots=True)

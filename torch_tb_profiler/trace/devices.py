@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ import polars as pl
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
+    DEVICE_LABEL,
     MAX_DEVICES,
     EventColumns,
     Int32,
@@ -29,7 +29,6 @@ _DEVICE_CATEGORIES = (
     Category.DEVICE_SYNC,
     Category.DEVICE_OTHER,
 )
-_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
 _LEAST_THREADS_PER_SM = 768
 """No GPU of the last fifteen years holds fewer; torch 2.13's python exporter writes the number of
 SMs under the key of the threads (formats.md §1.10)."""
@@ -100,7 +99,7 @@ def _given_or(value: np.int64, other: int | None) -> int | None:
 
 
 def _device_of(track: Track) -> int | None:
-    label = _LABEL.search(track.process_label or "")
+    label = DEVICE_LABEL.search(track.process_label or "")
     device = _integer(label[1] if label else track.pid)
     return device if device is not None and abs(device) < MAX_DEVICES else None
 

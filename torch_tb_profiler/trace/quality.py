@@ -33,7 +33,11 @@ ISSUE_TEXTS: dict[str, str] = {
     "negative_duration": "Negative durations were set to 0.",
     "huge_duration": "Slices that would end after the recording were clipped to its end.",
     "string_time": "Time stamps written as strings were read as decimals.",
+    "unpadded_time": "Times lack the zeros behind their point, as PyTorch nightlies of March 2024 "
+    "wrote them: .5 was read as 5 ns.",
     "unknown_category": "Slices of a category this version does not know.",
+    "ascend_trace": "Written by Ascend's tools; rows are read, links from host to device are not.",
+    "paddle_trace": "Written by Paddle Profiler; read as far as it resembles a PyTorch trace.",
     "unknown_phase": "Events of a phase this version does not read were left out.",
     "unmatched_begin": "B events without an E were closed at the end of their track.",
     "unmatched_end": "E events without a B were left out.",

@@ -22,6 +22,7 @@ from torch_tb_profiler.views.compare_average import (
     steps_frame,
 )
 from torch_tb_profiler.views.compare_facts import comparison_facts
+from torch_tb_profiler.views.compare_notes import comparison_notes
 from torch_tb_profiler.views.compare_phases import PHASE_MEASURES, phase_side
 from torch_tb_profiler.views.compare_sides import (
     KERNEL_MEASURES,
@@ -42,7 +43,7 @@ from torch_tb_profiler.views.compare_tables import (
     pair_by_key,
     pair_spec,
 )
-from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, chosen_group_by
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -119,7 +120,9 @@ def compare(
     return View(
         tables={table.spec.name: table for table in tables},
         facts=comparison_facts(average, (len(rows[0]), len(rows[1])), per_step),
-        notes=_notes(bases, per_step and chosen == AUTO),
+        notes=comparison_notes(
+            bases, (baseline_selection, candidate_selection), scaled=per_step and chosen == AUTO
+        ),
     )
 
 
@@ -182,25 +185,6 @@ def _module_keys(found: Alignment, a: pl.DataFrame, b: pl.DataFrame) -> dict[str
         "baseline_name": [a["name"][row] if row >= 0 else None for row in found.baseline],
         "candidate_name": [b["name"][row] if row >= 0 else None for row in found.candidate],
     }
-
-
-def _notes(bases: tuple[StepBasis, StepBasis], scaled: bool) -> tuple[Note, ...]:
-    notes: list[Note] = []
-    counts = [len(basis.rows) for basis in bases]
-    evidence: dict[str, object] = {"baseline_steps": counts[0], "candidate_steps": counts[1]}
-    if scaled:
-        text = (
-            f"The baseline has {counts[0]} steps and the candidate {counts[1]}, so values are "
-            "per step; group_by=total shows totals."
-        )
-        notes.append(Note("quality", "per_step", "info", text, evidence))
-    if min(counts) < 2:
-        text = (
-            "A side has fewer than two steps: differences are shown, but how sure they are "
-            "cannot be told."
-        )
-        notes.append(Note("quality", "too_few_steps", "warning", text, evidence))
-    return tuple(notes)
 
 
 def _missing(trace: Trace) -> str | None:

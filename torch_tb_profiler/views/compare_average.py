@@ -18,6 +18,7 @@ from torch_tb_profiler.views.overview import STEPS as STEPS_OF_ONE
 from torch_tb_profiler.views.overview import steps_table
 from torch_tb_profiler.views.schema import Column, Table
 from torch_tb_profiler.views.student import moments
+from torch_tb_profiler.views.units import NS_PER_US, whole_nanoseconds
 
 TOTAL = "Total"
 CATEGORIES = {column.key: column.title for column in STEPS_OF_ONE.columns if column.unit == "us"}
@@ -96,5 +97,8 @@ def compared_average(baseline: Table, candidate: Table) -> Table:
 def _average(table: Table) -> Side:
     values = np.array([_values(table.frame, key) for key in CATEGORIES])
     samples = moments(values)
+    mean = samples.mean
+    if samples.size:
+        mean = whole_nanoseconds(values).sum(axis=1) / (samples.size * NS_PER_US)
     reasons = {"duration_us": next(iter(table.null_reasons.values()))} if table.null_reasons else {}
-    return Side(len(CATEGORIES), {"duration_us": samples.mean}, {"duration_us": samples}, reasons)
+    return Side(len(CATEGORIES), {"duration_us": mean}, {"duration_us": samples}, reasons)

@@ -48,6 +48,7 @@ _SCALES = {
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
     "bytes": {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3},
 }
+_SIDES_AND_DELTA = ("baseline", "candidate", "delta")
 _SHOWN_ROWS = 5
 
 
@@ -61,7 +62,8 @@ class GateRow:
 
     Attributes:
         label: Which row, ``"aten::mm"``.
-        baseline: Value of the measure in the baseline, in its own unit.
+        baseline: Value of the measure in the baseline, in its own unit; None where it has none,
+            as have the differences then.
         candidate: Value in the candidate.
         delta: Candidate less baseline.
         delta_pct: The difference in percent of the baseline; infinite over a baseline of 0.
@@ -69,10 +71,10 @@ class GateRow:
     """
 
     label: str
-    baseline: float
+    baseline: float | None
     candidate: float
-    delta: float
-    delta_pct: float
+    delta: float | None
+    delta_pct: float | None
     confidence_pct: float | None
 
 
@@ -123,7 +125,7 @@ def evaluate(view: View, expression: str) -> GateResult:
     limit = gate.limit * _scale(gate, unit)
     rows = _rows(table, gate, measure, unit)
     failing = [row for row in rows if _satisfies(row, gate, limit)]
-    failing.sort(key=lambda row: -abs(row.delta))
+    failing.sort(key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
     text = _sentence(gate, failing, unit)
     return GateResult(expression, bool(failing), tuple(failing), len(rows), text)
 
@@ -202,17 +204,14 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
         )
     label = next(column.key for column in table.spec.columns if column.type == "string")
     rows = []
-    values = frame.select(label, f"baseline_{measure}", f"candidate_{measure}").rows()
-    for (name, baseline, candidate), confidence_pct in zip(values, sure, strict=True):
-        if baseline is None or candidate is None:
+    values = frame.select(label, *(f"{of}_{measure}" for of in _SIDES_AND_DELTA)).rows()
+    for (name, baseline, candidate, delta), confidence_pct in zip(values, sure, strict=True):
+        if candidate is None or (delta is None and gate.is_change):
             continue
         if gate.confidence_pct is not None and confidence_pct is None:
             raise GateError(f"gate {gate.expression!r} cannot be told: {FEW_STEPS}")
-        delta = candidate - baseline
-        change = 100 * delta / baseline if baseline else math.copysign(math.inf, delta)
-        rows.append(
-            GateRow(str(name), baseline, candidate, delta, change if delta else 0.0, confidence_pct)
-        )
+        share = _change_pct(baseline, delta)
+        rows.append(GateRow(str(name), baseline, candidate, delta, share, confidence_pct))
     if not rows:
         reason = table.null_reasons.get(f"candidate_{measure}") or table.null_reasons.get(
             f"baseline_{measure}", "It is null in every chosen row."
@@ -221,11 +220,20 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
     return rows
 
 
+def _change_pct(baseline: float | None, delta: float | None) -> float | None:
+    if baseline is None or delta is None:
+        return None
+    if delta == 0:
+        return 0.0
+    return 100 * delta / baseline if baseline else math.copysign(math.inf, delta)
+
+
 def _satisfies(row: GateRow, gate: _Gate, limit: float) -> bool:
     change = row.delta_pct if gate.unit == "%" else row.delta
     if gate.confidence_pct is not None and (row.confidence_pct or 0.0) < gate.confidence_pct:
         return False
-    return gate.holds(change if gate.is_change else row.candidate, limit)
+    value = change if gate.is_change else row.candidate
+    return value is not None and gate.holds(value, limit)
 
 
 def _sentence(gate: _Gate, failing: list[GateRow], unit: str | None) -> str:
@@ -234,10 +242,11 @@ def _sentence(gate: _Gate, failing: list[GateRow], unit: str | None) -> str:
     shown_unit = {"us": " µs", "bytes": " bytes"}.get(unit or "", "")
     parts = []
     for row in failing[:_SHOWN_ROWS]:
-        sure = "" if row.confidence_pct is None else f", confidence {row.confidence_pct:.1f} %"
-        parts.append(
-            f"{row.label}: {row.baseline:,.3f} → {row.candidate:,.3f}{shown_unit} "
-            f"({row.delta:+,.3f}, {row.delta_pct:+.1f} %{sure})"
-        )
+        text = f"{row.candidate:,.3f}{shown_unit}"
+        if row.baseline is not None and row.delta is not None:
+            sure = "" if row.confidence_pct is None else f", confidence {row.confidence_pct:.1f} %"
+            change = f"{row.delta:+,.3f}, {row.delta_pct:+.1f} %{sure}"
+            text = f"{row.baseline:,.3f} → {text} ({change})"
+        parts.append(f"{row.label}: {text}")
     more = f"; and {len(failing) - _SHOWN_ROWS} more" if len(failing) > _SHOWN_ROWS else ""
     return f"failed: {gate.expression}: {'; '.join(parts)}{more}"

@@ -14,14 +14,14 @@ import numpy as np
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compare_sides import NS_PER_US
 from torch_tb_profiler.views.compare_steps import StepBasis, step_samples
 from torch_tb_profiler.views.compare_tables import Measure, Side
 from torch_tb_profiler.views.forests import gather, indices
 from torch_tb_profiler.views.module_times import module_times
 from torch_tb_profiler.views.module_tree import module_tree
-from torch_tb_profiler.views.operators import NO_DEVICE_WORK
+from torch_tb_profiler.views.null_reasons import no_device_time
 from torch_tb_profiler.views.selection import slice_mask, slice_steps
+from torch_tb_profiler.views.units import NS_PER_US
 
 DATALOADER = "DataLoader"
 FORWARD = "Forward"
@@ -82,21 +82,17 @@ def phase_side(basis: StepBasis) -> PhaseSide:
     )
     mask = slice_mask(trace, basis.selection)[slices]
     phase, slices, device_ns = phase[mask], slices[mask], device_ns[mask]
-    host = trace.slices["dur_ns"].to_numpy()[slices] / NS_PER_US
-    device = device_ns / NS_PER_US
     step = slice_steps(trace)[slices]
-    values = {
-        "calls": np.bincount(phase, minlength=count) / basis.divisor,
-        "host_total_us": np.bincount(phase, host, count) / basis.divisor,
-        "device_total_us": np.bincount(phase, device, count) / basis.divisor,
-    }
-    samples = {
-        "host_total_us": step_samples(basis, phase, step, host, keys=count),
-        "device_total_us": step_samples(basis, phase, step, device, keys=count),
-    }
+    values = {"calls": np.bincount(phase, minlength=count) / basis.divisor}
+    samples = {}
+    host_ns = trace.slices["dur_ns"].to_numpy()[slices]
+    for key, ns in (("host_total_us", host_ns), ("device_total_us", device_ns)):
+        values[key] = np.bincount(phase, ns, count) / (basis.divisor * NS_PER_US)
+        samples[key] = step_samples(basis, phase, step, ns / NS_PER_US, keys=count)
     reasons = {}
-    if trace.device_work.is_empty():
-        reasons["device_total_us"] = NO_DEVICE_WORK
+    unknown = no_device_time(trace)
+    if unknown is not None:
+        reasons["device_total_us"] = unknown
         values["device_total_us"] = np.full(count, np.nan)
     names = [", ".join(sorted(found)) for found in ranges.names]
     return PhaseSide(ranges.phases, names, Side(count, values, samples, reasons))

@@ -17,15 +17,15 @@ from torch_tb_profiler.views.kernels import kernels
 from torch_tb_profiler.views.module_times import module_times
 from torch_tb_profiler.views.module_tree import module_tree
 from torch_tb_profiler.views.modules import modules
-from torch_tb_profiler.views.operators import NO_DEVICE_WORK, operator_calls, operators
+from torch_tb_profiler.views.null_reasons import no_device_time
+from torch_tb_profiler.views.operators import operator_calls, operators
 from torch_tb_profiler.views.selection import (
     device_work_mask,
     device_work_steps,
     slice_mask,
     slice_steps,
 )
-
-NS_PER_US = 1000.0
+from torch_tb_profiler.views.units import NS_PER_US, whole_nanoseconds
 
 OPERATOR_MEASURES = (
     Measure("calls", "Calls", "count"),
@@ -37,7 +37,7 @@ OPERATOR_MEASURES = (
 KERNEL_MEASURES = (
     Measure("calls", "Calls", "count"),
     Measure("total_us", "Total", "us", sampled=True),
-    Measure("mean_us", "Mean", "us"),
+    Measure("mean_us", "Mean", "us", is_mean=True),
 )
 MODULE_MEASURES = (
     Measure("occurrences", "Occurrences", "count"),
@@ -48,8 +48,6 @@ MODULE_MEASURES = (
     Measure("backward_host_total_us", "Backward Host Total", "us"),
     Measure("backward_device_total_us", "Backward Device Total", "us"),
 )
-AVERAGES = frozenset({"mean_us"})
-"""Measures that are averages already, so they are not divided by the number of steps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +64,17 @@ def _values(
     values = {}
     for measure in measures:
         column = frame[measure.key].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        values[measure.key] = column if measure.key in AVERAGES else column / divisor
+        if measure.unit == "us" and not measure.is_mean:
+            column = whole_nanoseconds(column) / (divisor * NS_PER_US)
+        elif not measure.is_mean:
+            column = column / divisor
+        values[measure.key] = column
     return values
 
 
 def _device_reasons(trace: Trace, keys: tuple[str, ...]) -> dict[str, str]:
-    return dict.fromkeys(keys, NO_DEVICE_WORK) if trace.device_work.is_empty() else {}
+    unknown = no_device_time(trace)
+    return {} if unknown is None else dict.fromkeys(keys, unknown)
 
 
 def operator_side(basis: StepBasis) -> NamedSide:

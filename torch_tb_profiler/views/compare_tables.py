@@ -14,6 +14,10 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
 from torch_tb_profiler.views.student import Samples, confidence_pct, interval
 
 NO_BASE = "The baseline is 0, so there is no percentage."
+NO_CALLS = "One side has no call, so no mean either."
+_DECIMALS_OF_US = 6
+"""Differences are given to the picosecond: that keeps averages of whole ns and drops the noise
+that the difference of two doubles has."""
 FEW_STEPS = "It takes at least two steps on both sides to tell a difference from chance."
 
 
@@ -27,6 +31,7 @@ class Measure:
         unit: Its unit.
         sampled: Whether its variation from step to step is known.
         bounded: Whether the bounds of its difference are columns too.
+        is_mean: Whether it is the mean of a call: not divided by steps, and not 0 without calls.
     """
 
     key: str
@@ -34,6 +39,7 @@ class Measure:
     unit: Unit
     sampled: bool = False
     bounded: bool = False
+    is_mean: bool = False
 
     @property
     def stem(self) -> str:
@@ -163,6 +169,8 @@ def compared_table(
         told = {side.reasons[measure.key] for side in sides if measure.key in side.reasons}
         for key, values in made.items():
             texts = sorted(told) if (np.isnan(values) & unmeasured).any() else []
+            if measure.is_mean and unmeasured.any():
+                texts.append(NO_CALLS)
             if (np.isnan(values) & ~unmeasured).any():
                 texts.append(NO_BASE if key == f"delta_{measure.stem}_pct" else FEW_STEPS)
             if texts:
@@ -174,17 +182,19 @@ def compared_table(
 def _compared(measure: Measure, sides: tuple[Side, Side], pairing: Pairing) -> dict[str, Float64]:
     rows = (pairing.baseline, pairing.candidate)
     baseline, candidate = (
-        _taken(side, measure.key, row, pairing.lone_is_zero)
+        _taken(side, measure.key, row, pairing.lone_is_zero and not measure.is_mean)
         for side, row in zip(sides, rows, strict=True)
     )
     delta = candidate - baseline
+    if measure.unit == "us":
+        delta = np.round(delta, _DECIMALS_OF_US)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(baseline != 0, 100.0 * delta / baseline, np.nan)
     columns = {
         f"baseline_{measure.key}": baseline,
         f"candidate_{measure.key}": candidate,
         f"delta_{measure.key}": delta,
-        f"delta_{measure.stem}_pct": np.where((baseline == 0) & (delta == 0), 0.0, share),
+        f"delta_{measure.stem}_pct": share,
     }
     if not measure.sampled:
         return columns

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.device_properties import compute_capability, property_reasons
 from torch_tb_profiler.views.distributed_collectives import collectives_table
 from torch_tb_profiler.views.distributed_columns import (
     COLLECTIVES,
@@ -26,17 +27,17 @@ from torch_tb_profiler.views.distributed_columns import (
 )
 from torch_tb_profiler.views.distributed_matching import Matching, match
 from torch_tb_profiler.views.distributed_metadata import world_size
+from torch_tb_profiler.views.distributed_notes import distributed_notes
 from torch_tb_profiler.views.distributed_records import records
 from torch_tb_profiler.views.distributed_stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed_times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Fact, Note, Table, View
+from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.selection import Selection, SelectionError, in_selection
 from torch_tb_profiler.views.spec import ViewSpec
 from torch_tb_profiler.views.step_windows import StepWindows, step_windows
 
 _NODE_AND_PROCESS = re.compile(r"(?P<node>.*)_(?P<process>\d+)")
-_SHOWN_NAMES = 10
 
 
 def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
@@ -50,6 +51,7 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     chosen = {worker: traces[worker] for worker in windows}
     matching = _selected(match(traces), traces, selection, set(windows))
     sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
+    ranks = max(sizes, default=None)
     tables = (
         overlap_table(chosen, steps),
         wait_table(matching, steps),
@@ -60,8 +62,8 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=_facts(traces, matching, max(sizes, default=None)),
-        notes=_notes(traces, windows, matching),
+        facts=_facts(traces, matching, ranks),
+        notes=distributed_notes(traces, windows, matching, ranks),
     )
 
 
@@ -117,22 +119,25 @@ def _selected(
 
 def _devices_table(traces: Mapping[str, Trace]) -> Table:
     """One row per used device; node and process from the worker's name (peer-behaviour §8.7)."""
-    rows = []
+    rows, used = [], []
     for number, worker in enumerate(sorted(traces)):
         found = _NODE_AND_PROCESS.search(worker)
         node, process = (found["node"], found["process"]) if found else (worker, str(number))
         for device in traces[worker].devices.filter("used").iter_rows(named=True):
-            capability = None
-            if device["compute_major"] is not None:
-                capability = f"{device['compute_major']}.{device['compute_minor']}"
-            memory = device["memory_bytes"]
+            used.append(device)
             rows.append(
-                (node, process, device["device"], device["name"], memory, capability, worker)
+                (
+                    node,
+                    process,
+                    device["device"],
+                    device["name"],
+                    device["memory_bytes"],
+                    compute_capability(device),
+                    worker,
+                )
             )
     frame = pl.DataFrame(rows, schema=DEVICES.polars_schema(), orient="row")
-    unknown = "The recording declares no properties of this device."
-    keys = ("name", "memory_bytes", "compute_capability")
-    return Table(DEVICES, frame, {key: unknown for key in keys if frame[key].null_count()})
+    return Table(DEVICES, frame, property_reasons(used))
 
 
 def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:
@@ -167,68 +172,6 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
             "Calls that no other worker of the run has.",
         ),
     )
-
-
-def _notes(
-    traces: Mapping[str, Trace], windows: Mapping[str, StepWindows], matching: Matching
-) -> tuple[Note, ...]:
-    notes = []
-    left_out = {worker: w.left_out for worker, w in windows.items() if w.left_out}
-    if left_out:
-        notes.append(
-            Note(
-                "quality",
-                "step_left_out",
-                "info",
-                "Left out of overlap and wait: last steps whose device work is incomplete, on "
-                f"{_listed(list(left_out))}.",
-                {"steps": left_out},
-            )
-        )
-    absent = [worker for worker in traces if worker not in windows]
-    if absent:
-        notes.append(
-            Note(
-                "quality",
-                "step_absent",
-                "warning",
-                f"The selected steps are not in the recordings of {_listed(absent)}.",
-                {"workers": absent},
-            )
-        )
-    unmatched = matching.calls.filter(pl.col("match").is_null())
-    if unmatched.height:
-        reasons = dict(unmatched["unmatched_reason"].value_counts().iter_rows())
-        text = "; ".join(f"{count}: {reason}" for reason, count in sorted(reasons.items()))
-        notes.append(
-            Note(
-                "quality",
-                "collective_unmatched",
-                "info" if len(traces) < 2 else "warning",
-                f"{unmatched.height} of {matching.calls.height} calls have no match, so no "
-                f"transfer and wait ({text}).",
-                {"count": unmatched.height, "reasons": reasons},
-            )
-        )
-    short = matching.calls.filter(pl.col("match").is_not_null()).filter(
-        pl.col("members") < pl.col("group_size")
-    )
-    if short.height:
-        notes.append(
-            Note(
-                "quality",
-                "collective_partial",
-                "warning",
-                f"{short.height} calls belong to groups with ranks whose recordings are not "
-                "here; if those arrived last, the transfer shown includes waiting for them.",
-                {"count": short.height},
-            )
-        )
-    return tuple(notes)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN_NAMES]) + (" …" if len(names) > _SHOWN_NAMES else "")
 
 
 def _missing(trace: Trace) -> str | None:

@@ -8,7 +8,9 @@ from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.views.distributed_columns import COLLECTIVES
 from torch_tb_profiler.views.distributed_matching import Matching
 from torch_tb_profiler.views.distributed_times import NO_TRANSFER, covered_with_transfer
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.units import microseconds
 
 NO_GROUP = "The recording does not say which process group a call belongs to."
 NO_SIZE = "The recording does not give the sizes of these calls (record_shapes, or torch 2.2)."
@@ -42,7 +44,7 @@ def collectives_table(matching: Matching) -> Table:
             pl.when(pl.col("group_size").n_unique() == 1)
             .then(pl.col("group_size").first())
             .alias("group_size"),
-            (pl.col("duration_ns").mean() / 1000).alias("mean_call_us"),
+            pl.col("duration_ns").sum().alias("call_ns"),
             pl.col("duration_ns").null_count().cast(pl.Int64).alias("untimed_calls"),
             pl.col("transfer_known").sum().cast(pl.Int64).alias("matched_calls"),
             *_bandwidth_parts(),
@@ -56,17 +58,21 @@ def collectives_table(matching: Matching) -> Table:
     timed = pl.col("untimed_calls") < pl.col("calls")
     frame = groups.with_columns(
         worker=worker_names(matching),
-        total_us=pl.when(timed).then(pl.Series(total_ns) / 1000),
-        transfer_us=pl.when(pl.col("matched_calls") > 0).then(pl.Series(transfer_ns) / 1000),
+        total_ns=pl.when(timed).then(pl.Series(total_ns)),
+        transfer_ns=pl.when(pl.col("matched_calls") > 0).then(pl.Series(transfer_ns)),
         unmatched_calls=pl.col("calls") - pl.col("matched_calls"),
         **_bandwidths(groups),
-    ).with_columns(
-        mean_us=pl.col("total_us") / pl.col("calls"),
-        mean_transfer_us=pl.col("transfer_us") / pl.col("matched_calls"),
+    )
+    frame = frame.with_columns(
+        total_us=microseconds(frame["total_ns"]),
+        mean_us=microseconds(frame["total_ns"], frame["calls"]),
+        mean_call_us=microseconds(frame["call_ns"], frame["calls"] - frame["untimed_calls"]),
+        transfer_us=microseconds(frame["transfer_ns"]),
+        mean_transfer_us=microseconds(frame["transfer_ns"], frame["matched_calls"]),
     )
     schema = COLLECTIVES.polars_schema()
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
-    return Table(COLLECTIVES, shown, {k: v for k, v in _REASONS.items() if shown[k].null_count()})
+    return Table(COLLECTIVES, shown, needed(shown, _REASONS))
 
 
 _REASONS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views.overview_gpus import COMPUTE_CAPABILITY, DEVICE_MEMORY
+from torch_tb_profiler.views.device_properties import COMPUTE_CAPABILITY, DEVICE_MEMORY
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 ALL_STEPS = "all"

@@ -15,7 +15,9 @@ from torch_tb_profiler.views.distributed_collectives import (
 )
 from torch_tb_profiler.views.distributed_columns import STRAGGLERS, UNMATCHED
 from torch_tb_profiler.views.distributed_matching import Matching
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.units import microseconds
 
 NOT_COMPARED = "No collective could be matched with another worker's."
 
@@ -40,9 +42,13 @@ def stragglers_table(matching: Matching) -> Table:
         pl.len().cast(pl.Int64).alias("collectives"),
         last.sum().cast(pl.Int64).alias("arrived_last"),
         (last.mean() * 100).alias("arrived_last_pct"),
-        (pl.col("delay_ns").filter(last).sum() / 1000).alias("delay_us"),
-        (pl.col("others_ns").filter(last).sum() / 1000).alias("others_wait_us"),
-        (pl.col("wait_ns").sum() / 1000).alias("wait_us"),
+        pl.col("delay_ns", "others_ns").filter(last).sum(),
+        pl.col("wait_ns").sum(),
+    )
+    counted = counted.with_columns(
+        delay_us=microseconds(counted["delay_ns"]),
+        others_wait_us=microseconds(counted["others_ns"]),
+        wait_us=microseconds(counted["wait_ns"]),
     )
     workers = pl.DataFrame({"worker": range(len(matching.workers))}, schema={"worker": pl.Int64})
     measures = ("arrived_last_pct", "delay_us", "others_wait_us", "wait_us")
@@ -54,8 +60,7 @@ def stragglers_table(matching: Matching) -> Table:
         .select(list(STRAGGLERS.polars_schema()))
         .sort("delay_us", "arrived_last", "worker", descending=[True, True, False], nulls_last=True)
     )
-    reasons = {key: NOT_COMPARED for key in measures if frame[key].null_count()}
-    return Table(STRAGGLERS, frame, reasons)
+    return Table(STRAGGLERS, frame, needed(frame, dict.fromkeys(measures, NOT_COMPARED)))
 
 
 def _arrivals(matching: Matching) -> pl.DataFrame:
@@ -80,7 +85,7 @@ def _arrivals(matching: Matching) -> pl.DataFrame:
 def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     """The ``unmatched`` table, in order of worker and time."""
     times = matching.ranges.group_by("worker", "record").agg(
-        ((pl.col("end_ns").max() - pl.col("start_ns").min()) / 1000).alias("duration_us")
+        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns")
     )
     began = dict(enumerate(traces[worker].meta.start_ns for worker in matching.workers))
     since = pl.col("start_ns") - pl.col("worker").replace_strict(began, return_dtype=pl.Int64)
@@ -91,9 +96,11 @@ def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
         .with_columns(
             worker=worker_names(matching),
             step=pl.col("step_name"),
-            start_us=since / 1000,
+            since_ns=since,
             reason=pl.col("unmatched_reason"),
         )
-        .select(list(UNMATCHED.polars_schema()))
     )
-    return Table(UNMATCHED, frame, {k: v for k, v in _REASONS.items() if frame[k].null_count()})
+    frame = frame.with_columns(
+        start_us=microseconds(frame["since_ns"]), duration_us=microseconds(frame["duration_ns"])
+    ).select(list(UNMATCHED.polars_schema()))
+    return Table(UNMATCHED, frame, needed(frame, _REASONS))

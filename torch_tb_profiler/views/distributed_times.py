@@ -15,9 +15,11 @@ from torch_tb_profiler.views.distributed_matching import Matching
 from torch_tb_profiler.views.distributed_records import records
 from torch_tb_profiler.views.forests import covered_lengths
 from torch_tb_profiler.views.intervals import Intervals, intersect, total_within
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.roles import Role, role_intervals
-from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.schema import Table, TableSpec
 from torch_tb_profiler.views.step_windows import StepWindows
+from torch_tb_profiler.views.units import microseconds
 
 NO_TRANSFER = (
     "Transfer and wait need the recordings of at least two workers of the group: none of these "
@@ -61,18 +63,37 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
         {
             "step": [name for window in windows for name in window.names],
             "worker": np.repeat(np.array(chosen, object), [len(w.names) for w in windows]),
-            "computation_us": (compute - both) / 1000,
-            "overlap_us": both / 1000,
-            "communication_us": (communicate - both) / 1000,
-            "other_us": (total + both - compute - communicate) / 1000,
+            "computation_ns": compute - both,
+            "overlap_ns": both,
+            "communication_ns": communicate - both,
+            "other_ns": total + both - compute - communicate,
         },
-        schema=OVERLAP.polars_schema(),
+        schema_overrides={"step": pl.String, "worker": pl.String},
     )
-    measures = list(OVERLAP.polars_schema())[2:]
+    return Table(OVERLAP, _in_step_order(_with_mean(rows, OVERLAP), steps))
+
+
+def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
+    """The table of some steps, after a row per worker: of times the mean over the steps that have
+    one, of counts the sum.
+
+    Args:
+        rows: One per step and worker, with ``…_ns`` in place of the declared ``…_us``.
+        spec: The declaration of the table.
+    """
+    times = [key for key in rows.columns if key.endswith("_ns")]
+    counts = [column.key for column in spec.columns if column.unit == "count"]
     mean = rows.group_by("worker", maintain_order=True).agg(
-        pl.lit(ALL_STEPS).alias("step"), *(pl.col(key).mean() for key in measures)
+        pl.lit(ALL_STEPS).alias("step"),
+        pl.col(*times, *counts).sum(),
+        *(pl.col(key).count().alias(f"steps of {key}") for key in times),
     )
-    return Table(OVERLAP, _in_step_order(pl.concat([mean.select(rows.columns), rows]), steps))
+    both = pl.concat([mean, rows], how="diagonal")
+    steps = {key: both[f"steps of {key}"].fill_null(1) for key in times}
+    in_us = [
+        microseconds(both[key], steps[key]).alias(f"{key.removesuffix('_ns')}_us") for key in times
+    ]
+    return both.with_columns(in_us).select(list(spec.polars_schema()))
 
 
 def _overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
@@ -111,24 +132,19 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
         place.join(unmatched, on="place", how="inner")
         .sort("place")
         .with_columns(
-            transfer_us=_where(known, transfer_ns / 1000).gather(pl.col("place")),
-            wait_us=_where(known, (all_ns - transfer_ns) / 1000).gather(pl.col("place")),
+            transfer_ns=_where(known, transfer_ns).gather(pl.col("place")),
+            wait_ns=_where(known, all_ns - transfer_ns).gather(pl.col("place")),
             step=pl.col("step_name"),
             worker=pl.col("worker").replace_strict(
                 dict(enumerate(matching.workers)), return_dtype=pl.String
             ),
             unmatched_calls=pl.col("unmatched").cast(pl.Int64),
         )
-        .select(list(WAIT.polars_schema()))
+        .select("step", "worker", "transfer_ns", "wait_ns", "unmatched_calls")
     )
-    mean = rows.group_by("worker", maintain_order=True).agg(
-        pl.lit(ALL_STEPS).alias("step"),
-        pl.col("transfer_us", "wait_us").mean(),
-        pl.col("unmatched_calls").sum(),
-    )
-    frame = _in_step_order(pl.concat([mean.select(rows.columns), rows]), steps)
-    null = [key for key in ("transfer_us", "wait_us") if frame[key].null_count()]
-    return Table(WAIT, frame, dict.fromkeys(null, NO_TRANSFER))
+    frame = _in_step_order(_with_mean(rows, WAIT), steps)
+    reasons = dict.fromkeys(("transfer_us", "wait_us"), NO_TRANSFER)
+    return Table(WAIT, frame, needed(frame, reasons))
 
 
 def covered_with_transfer(

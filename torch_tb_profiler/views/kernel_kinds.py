@@ -145,13 +145,12 @@ def _eligible_slices(trace: Trace) -> Int8:
     return verdicts
 
 
-def tensor_core_times(trace: Trace, verdict: int) -> tuple[Int64, Int64]:
-    """Per slice the device time of kernels with this Tensor Core verdict: own launches, and with
-    all nodes inside (the parts of ``device_self_ns`` and ``device_total_ns``)."""
+def device_times(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
+    """Per slice the time of the ``marked`` rows of ``trace.device_work``: own launches, and with
+    all nodes inside (parts of ``device_self_ns`` and ``device_total_ns``)."""
     work = trace.device_work
-    kinds = kernel_kinds(trace)
     owner = indices(work["owner"])
-    rows = np.flatnonzero(kinds.is_kernel & (kinds.tensor_core == verdict) & (owner >= 0))
+    rows = np.flatnonzero(marked & (owner >= 0))
     own = np.zeros(trace.slices.height, np.int64)
     np.add.at(own, owner[rows], work["dur_ns"].to_numpy()[rows])
     total = own.copy()

@@ -12,11 +12,14 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.views.null_reasons import needed, not_grouped
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, chosen_group_by, device_work_mask
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.units import microseconds
+from torch_tb_profiler.views.utilization import NO_KNOWN_KERNEL, TensorCoreTime
 
 GROUP_BYS = ("name", "name+operator+launch")
 
@@ -26,10 +29,21 @@ NO_OPERATOR = (
 )
 NO_OPERATOR_RULE = "It has no operator, or no rule knows whether that could use Tensor Cores."
 NOT_RECORDED = "The profiler did not record this for these kernels."
+NOT_GROUPED = not_grouped("operator and launch", GROUP_BYS[1])
+NO_KERNEL_TIME = "The selection holds no kernel time."
 
 _CREDIBLE = {"blocks_per_sm": 1e12, "est_achieved_occupancy_pct": 100}
 """Measure → the largest value it can have; what lies beyond is no measurement."""
 _LAUNCH = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
+_OF_LAUNCH = (
+    "operator",
+    "grid",
+    "block",
+    "registers_per_thread",
+    "shared_memory_bytes",
+    "operator_tensor_core_eligible",
+)
+"""Columns that have values only when grouped by operator and launch."""
 
 KERNELS = TableSpec(
     "kernels",
@@ -118,9 +132,9 @@ def kernels(trace: Trace, selection: Selection) -> View:
         pl.col("tensor_core").first(),
         pl.col("eligible").max(),
         pl.len().cast(pl.Int64).alias("calls"),
-        (pl.col("dur_ns").sum() / 1000).alias("total_us"),
-        (pl.col("dur_ns").min() / 1000).alias("min_us"),
-        (pl.col("dur_ns").max() / 1000).alias("max_us"),
+        pl.col("dur_ns").sum().alias("total_ns"),
+        pl.col("dur_ns").min().alias("min_ns"),
+        pl.col("dur_ns").max().alias("max_ns"),
         _weighted_mean("blocks_per_sm", weight).alias("mean_blocks_per_sm"),
         _weighted_mean("est_achieved_occupancy_pct", weight).alias(
             "mean_est_achieved_occupancy_pct"
@@ -181,18 +195,9 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
         "tensor_core_used": NO_RULE,
         "mean_blocks_per_sm": NOT_RECORDED,
         "mean_est_achieved_occupancy_pct": NOT_RECORDED,
+        **dict.fromkeys(_OF_LAUNCH, NOT_GROUPED),
     }
-    launch: dict[str, pl.Series | pl.Expr] = dict.fromkeys(
-        (
-            "operator",
-            "grid",
-            "block",
-            "registers_per_thread",
-            "shared_memory_bytes",
-            "operator_tensor_core_eligible",
-        ),
-        nothing,
-    )
+    launch: dict[str, pl.Series | pl.Expr] = dict.fromkeys(_OF_LAUNCH, nothing)
     if by_launch:
         launch = {
             "operator": codes.texts(trace, groups["operator_code"]),
@@ -212,23 +217,18 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
     frame = groups.with_columns(
         name=codes.texts(trace, groups["name_code"]),
         tensor_core_used=codes.verdict_column(groups["tensor_core"]),
-        mean_us=pl.col("total_us") / pl.col("calls"),
+        total_us=microseconds(groups["total_ns"]),
+        mean_us=microseconds(groups["total_ns"], groups["calls"]),
+        min_us=microseconds(groups["min_ns"]),
+        max_us=microseconds(groups["max_ns"]),
         **launch,
     )
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in KERNELS.polars_schema().items())
-    return Table(
-        KERNELS, shown, {key: text for key, text in reasons.items() if shown[key].null_count()}
-    )
+    return Table(KERNELS, shown, needed(shown, reasons))
 
 
 def _facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
     total_ns = int(rows["dur_ns"].sum())
-    by_verdict = dict(rows.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
-    no_time = None if total_ns else "The selection holds no kernel time."
-
-    def share(verdict: int) -> float | None:
-        return by_verdict.get(verdict, 0) / total_ns * 100 if total_ns else None
-
     return (
         Fact(
             "kernel_count",
@@ -247,33 +247,39 @@ def _facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
             None,
             "Summed duration of all kernels; kernels that run at the same time add up.",
         ),
-        Fact(
+        *_tensor_core_facts(rows),
+    )
+
+
+def _tensor_core_facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
+    """How the kernel time divides by what the names of the kernels tell."""
+    by_verdict = dict(rows.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
+    time = TensorCoreTime(*(by_verdict.get(v, 0) for v in (codes.YES, codes.NO, codes.UNKNOWN)))
+    facts = (
+        (
             "tensor_core_time_pct",
             "Kernel time using Tensor Cores",
-            share(codes.YES),
-            "pct",
-            None,
-            "Share of kernel time in kernels that use Tensor Cores.",
-            no_time,
+            time.used_pct,
+            "Share of kernel time in kernels that use Tensor Cores. Kernels no rule knows count "
+            "as not using them, so it is a lower bound.",
         ),
-        Fact(
+        (
             "no_tensor_core_time_pct",
             "Kernel time not using Tensor Cores",
-            share(codes.NO),
-            "pct",
-            None,
-            "Share of kernel time in kernels that do not use Tensor Cores.",
-            no_time,
+            time.unused_pct,
+            "Share of kernel time in kernels that are known not to use Tensor Cores.",
         ),
-        Fact(
+        (
             "unknown_tensor_core_time_pct",
             "Kernel time of unknown Tensor Core use",
-            share(codes.UNKNOWN),
-            "pct",
-            None,
+            time.unknown_pct if time.whole_ns else None,
             "Share of kernel time in kernels no rule knows.",
-            no_time,
         ),
+    )
+    reason = NO_KNOWN_KERNEL if time.whole_ns else NO_KERNEL_TIME
+    return tuple(
+        Fact(key, title, value, "pct", None, text, reason if value is None else None)
+        for key, title, value, text in facts
     )
 
 

@@ -16,10 +16,13 @@ from torch_tb_profiler.views.memory_events import EVENTS, events_frame
 from torch_tb_profiler.views.memory_peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory_records import MemoryRecords, memory_records, selected_records
 from torch_tb_profiler.views.memory_statistics import STATISTICS, statistics_frame
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.units import NS_PER_US
 
 NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
 NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
@@ -27,8 +30,8 @@ NO_RELEASE = "The recording holds no release (or no allocation) of this block."
 NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
 NO_EVENTS = "No memory event of this device lies in the selection."
 NO_CAPACITY = "The trace does not declare the memory of this device."
+EARLIER_BLOCK = "The block was allocated before the recording."
 EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
-NS_PER_US = 1000.0
 
 
 def memory(trace: Trace, selection: Selection) -> View:
@@ -48,7 +51,8 @@ def memory(trace: Trace, selection: Selection) -> View:
         _with_reasons(
             EVENTS,
             events_frame(records, chosen, origin_ns),
-            dict.fromkeys(("allocation_us", "release_us", "duration_us"), NO_RELEASE),
+            dict.fromkeys(("allocation_us", "release_us", "duration_us"), NO_RELEASE)
+            | {"module": EARLIER_BLOCK},
         ),
         _with_reasons(
             PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _peak_reasons(records)
@@ -60,6 +64,7 @@ def memory(trace: Trace, selection: Selection) -> View:
         series={} if series is None else {"memory_curve": series},
         facts=(_origin_fact(origin_ns), *_peak_facts(records, curves)),
         notes=(
+            *quality_notes(trace, MEMORY_ISSUES),
             *_address_notes(records, chosen),
             *_total_notes(records, chosen),
             *_composition_notes(records, curves, composition),
@@ -69,8 +74,7 @@ def memory(trace: Trace, selection: Selection) -> View:
 
 
 def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
-    """The table, with the reasons of the columns that do hold nulls."""
-    return Table(spec, frame, {k: text for k, text in reasons.items() if frame[k].null_count()})
+    return Table(spec, frame, needed(frame, reasons))
 
 
 def _peak_reasons(records: MemoryRecords) -> dict[str, str]:

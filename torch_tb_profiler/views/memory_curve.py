@@ -13,8 +13,8 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.forests import Bools
 from torch_tb_profiler.views.memory_records import MemoryDevice, MemoryRecords
 from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec
+from torch_tb_profiler.views.units import NS_PER_US
 
-NS_PER_US = 1000.0
 MAX_POINTS = 8_000
 """Points of one line at most: about two for each pixel of a 4K screen."""
 _POINTS_PER_BUCKET = 5

@@ -10,8 +10,7 @@ from torch_tb_profiler.views.forests import Bools, gather
 from torch_tb_profiler.views.memory_owners import UNKNOWN
 from torch_tb_profiler.views.memory_records import MemoryRecords
 from torch_tb_profiler.views.schema import Column, TableSpec
-
-NS_PER_US = 1000.0
+from torch_tb_profiler.views.units import NS_PER_US
 
 EVENTS = TableSpec(
     name="memory_events",
@@ -61,16 +60,16 @@ def events_frame(records: MemoryRecords, chosen: Bools, origin_ns: int) -> pl.Da
     end = np.append(pairs.release[allocation], lone)
     either = np.where(begin >= 0, begin, end)
     has_allocation = pl.Series(begin >= 0)
-    began, ended = _microseconds(records, begin, origin_ns), _microseconds(records, end, origin_ns)
+    began_ns, ended_ns = (_since(origin_ns, records, record) for record in (begin, end))
     labels = pl.Series([device.label for device in records.devices], dtype=pl.String)
     frame = pl.DataFrame(
         {
             "device": labels.gather(records.device[either]),
             "name": records.operators.of(either),
             "size_bytes": np.abs(size[either]),
-            "allocation_us": began,
-            "release_us": ended,
-            "duration_us": ended - began,
+            "allocation_us": began_ns / NS_PER_US,
+            "release_us": ended_ns / NS_PER_US,
+            "duration_us": (ended_ns - began_ns) / NS_PER_US,
             "module": records.modules.of(either),
         },
         schema=EVENTS.polars_schema(),
@@ -82,9 +81,7 @@ def events_frame(records: MemoryRecords, chosen: Bools, origin_ns: int) -> pl.Da
     )
 
 
-def _microseconds(records: MemoryRecords, record: Int64, origin_ns: int) -> Float64:
-    """Time of each record since ``origin_ns``, NaN where ``record`` is -1."""
-    time: Float64 = np.where(
-        record >= 0, (gather(records.time_ns, record) - origin_ns) / NS_PER_US, np.nan
-    )
+def _since(origin_ns: int, records: MemoryRecords, record: Int64) -> Float64:
+    """Time in ns of each record since ``origin_ns``, NaN where ``record`` is -1."""
+    time: Float64 = np.where(record >= 0, gather(records.time_ns, record) - origin_ns, np.nan)
     return time

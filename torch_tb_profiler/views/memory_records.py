@@ -15,7 +15,7 @@ from torch_tb_profiler.views.forests import Bools, gather, indices, nearest_mark
 from torch_tb_profiler.views.memory_owners import Labels, module_labels, operator_labels
 from torch_tb_profiler.views.memory_pairs import Pairs, pair
 from torch_tb_profiler.views.operator_mask import operator_mask
-from torch_tb_profiler.views.selection import Selection, selected_steps
+from torch_tb_profiler.views.selection import Selection, selected_steps, time_range
 
 MAX_BYTES = 2**53
 """Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
@@ -87,10 +87,11 @@ def selected_records(trace: Trace, selection: Selection) -> Bools:
         steps = trace.steps.filter(selected_steps(trace, selection))
         for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
             mask[slice(*np.searchsorted(time, [start, end]))] = True
-    if selection.start_ns is not None:
-        mask &= time >= selection.start_ns
-    if selection.end_ns is not None:
-        mask &= time < selection.end_ns
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= time >= first_ns
+    if last_ns is not None:
+        mask &= time < last_ns
     return mask
 
 

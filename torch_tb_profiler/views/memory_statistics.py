@@ -13,7 +13,7 @@ from torch_tb_profiler.views.forests import Bools, gather, indices, nearest_mark
 from torch_tb_profiler.views.memory_records import MemoryRecords
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.schema import Column, TableSpec
-from torch_tb_profiler.views.selection import Selection, slice_mask
+from torch_tb_profiler.views.selection import Selection, slice_mask, time_range
 
 
 def _bytes(key: str, title: str, text: str) -> Column:
@@ -109,10 +109,11 @@ def _overlapping(trace: Trace, selection: Selection) -> Bools:
     """Slices of the selected steps that lie at least partly in the time range."""
     mask = slice_mask(trace, Selection(steps=selection.steps))
     start = trace.slices["start_ns"].to_numpy()
-    if selection.start_ns is not None:
-        mask &= start + trace.slices["dur_ns"].to_numpy() > selection.start_ns
-    if selection.end_ns is not None:
-        mask &= start < selection.end_ns
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= start + trace.slices["dur_ns"].to_numpy() > first_ns
+    if last_ns is not None:
+        mask &= start < last_ns
     return mask
 
 

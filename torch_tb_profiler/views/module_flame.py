@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.units import microseconds, whole_nanoseconds
 
 FLAME = TableSpec(
     name="module_flame",
@@ -23,6 +25,9 @@ FLAME = TableSpec(
     tree=("path", "parent"),
 )
 
+_BAR_TYPES = (*[pl.String] * 3, *[pl.Int64] * 5)
+"""Types of the columns while the bars are laid out, in ns."""
+
 
 def flame_table(modules: pl.DataFrame) -> Table:
     """Lay the module rows out: siblings in a row, the first at its parent's left edge.
@@ -33,26 +38,28 @@ def flame_table(modules: pl.DataFrame) -> Table:
     Args:
         modules: ``path, parent, name, host_total_us, device_total_us``; parents before children.
     """
-    columns = ("path", "parent", "name", "host_total_us", "device_total_us")
-    rows = modules.select(columns).rows()
-    host = _widths([(path, parent, width) for path, parent, _, width, _ in rows])
-    device = _widths([(path, parent, width) for path, parent, _, _, width in rows])
-    free: dict[str | None, tuple[int, float, float]] = {None: (0, 0.0, 0.0)}
-    bars: list[tuple[str, str | None, str, int, float, float, float, float]] = []
-    for path, parent, name, _, _ in rows:
+    rows = modules.select("path", "parent", "name").rows()
+    host, device = (_widths_ns(modules, key) for key in ("host_total_us", "device_total_us"))
+    free: dict[str | None, tuple[int, int, int]] = {None: (0, 0, 0)}
+    bars: list[tuple[str, str | None, str, int, int, int, int, int]] = []
+    for path, parent, name in rows:
         depth, host_left, device_left = free[parent]
         free[path] = (depth + 1, host_left, device_left)
         bars.append((path, parent, name, depth, host_left, host[path], device_left, device[path]))
         free[parent] = (depth, host_left + host[path], device_left + device[path])
-    frame = pl.DataFrame(bars, schema=FLAME.polars_schema(), orient="row")
-    return Table(FLAME, frame)
+    schema = FLAME.polars_schema()
+    frame = pl.DataFrame(bars, schema=dict(zip(schema, _BAR_TYPES, strict=True)), orient="row")
+    edges = [column.key for column in FLAME.columns if column.unit == "us"]
+    return Table(FLAME, frame.with_columns(microseconds(frame[key]) for key in edges))
 
 
-def _widths(rows: list[tuple[str, str | None, float]]) -> dict[str, float]:
+def _widths_ns(modules: pl.DataFrame, key: str) -> dict[str, int]:
     """Per path the larger of its own width and the sum of its children's widths."""
-    inside: dict[str | None, float] = {}
-    widths: dict[str, float] = {}
+    own = whole_nanoseconds(modules[key].to_numpy()).astype(np.int64).tolist()
+    rows = list(zip(modules["path"], modules["parent"], own, strict=True))
+    inside: dict[str | None, int] = {}
+    widths: dict[str, int] = {}
     for path, parent, width in reversed(rows):
-        widths[path] = max(width, inside.get(path, 0.0))
-        inside[parent] = inside.get(parent, 0.0) + widths[path]
+        widths[path] = max(width, inside.get(path, 0))
+        inside[parent] = inside.get(parent, 0) + widths[path]
     return widths

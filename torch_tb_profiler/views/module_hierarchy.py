@@ -19,8 +19,8 @@ from torch_tb_profiler.views.forests import gather, indices, nearest_marked, wit
 from torch_tb_profiler.views.module_tree import backward_roots
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.selection import Selection, slice_mask
+from torch_tb_profiler.views.units import NS_PER_US
 
-NS_PER_US = 1000.0
 UNKNOWN_KEYS = ("occurrences", "host_self_us", "mean_us")
 """Columns of the module table that such a trace says nothing about."""
 

@@ -22,12 +22,13 @@ from torch_tb_profiler.views.module_tree import (
     module_tree,
     profile_tree,
 )
-from torch_tb_profiler.views.operators import NO_DEVICE_WORK
+from torch_tb_profiler.views.null_reasons import no_device_time
+from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, slice_mask
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.units import NS_PER_US
 
-NS_PER_US = 1000.0
 NO_LINKS = "The trace does not link forward and backward operators."
 SCRIPTED = "TorchScript tells the modules of each operator, not the calls of the modules."
 NO_BACKWARD = "No backward node in this trace belongs to an operator inside a module."
@@ -131,7 +132,8 @@ def modules(trace: Trace, selection: Selection) -> View:
         range_times = trace.derived("profile_times", lambda: module_times(trace, ranges))
         range_frame = module_frame(trace, selection, ranges, range_times)
         tables["lightning_ranges"] = Table(RANGES, _without(range_frame, unknown), unknown)
-    return View(tables=tables, notes=_notes(trace, tree))
+    notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, tree))
+    return View(tables=tables, notes=notes)
 
 
 def _scripted(trace: Trace, selection: Selection) -> View:
@@ -146,7 +148,7 @@ def _scripted(trace: Trace, selection: Selection) -> View:
     )
     frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in unknown)
     tables = {"modules": Table(MODULES, frame, unknown), "module_flame": _flame(found, unknown)}
-    return View(tables=tables)
+    return View(tables=tables, notes=quality_notes(trace, MODULE_ISSUES))
 
 
 def module_frame(
@@ -166,7 +168,7 @@ def module_frame(
     host = summed(times.host_total_ns)
     device = summed(times.device_total_ns)
     shown = with_ancestors(np.unique(node), tree.nodes.parent)
-    mean = np.where(device > 0, device, host) / np.maximum(occurrences, 1) / NS_PER_US
+    mean = np.where(device > 0, device, host) / (np.maximum(occurrences, 1) * NS_PER_US)
     numbers = {
         "occurrences": occurrences,
         "operators": summed(times.operators),
@@ -203,8 +205,9 @@ def _unknown_columns(trace: Trace, has_backward: bool) -> dict[str, str]:
         linked = trace.operators["forward"].is_not_null().any()
         reason = NO_BACKWARD if linked else NO_LINKS
         unknown = {key: reason for key in keys if key.startswith("backward_")}
-    if trace.device_work.is_empty():
-        unknown |= {key: NO_DEVICE_WORK for key in keys if "device_" in key}
+    no_time = no_device_time(trace)
+    if no_time is not None:
+        unknown |= {key: no_time for key in keys if "device_" in key}
     return unknown
 
 

@@ -12,21 +12,24 @@ import polars as pl
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.callstacks import call_stacks
-from torch_tb_profiler.views.kernel_kinds import eligible_slices, tensor_core_times
+from torch_tb_profiler.views.kernel_kinds import device_times, eligible_slices, kernel_kinds
+from torch_tb_profiler.views.null_reasons import needed, no_device_time, not_grouped
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
 from torch_tb_profiler.views.selection import Selection, chosen_group_by, in_selection
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.units import microseconds
 
 GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
 
-NO_DEVICE_WORK = "The recording holds no device work (CPU-only, or the device was not profiled)."
 NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+
+_TIMES = ("device_self_ns", "device_total_ns", "host_self_ns", "host_total_ns")
 
 OPERATORS = TableSpec(
     "operators",
@@ -136,6 +139,7 @@ def operators(trace: Trace, selection: Selection) -> View:
     groups = rows.group_by(keys, maintain_order=True).agg(
         pl.len().alias("calls"),
         pl.col("^.*_ns$").exclude("start_ns").sum(),
+        pl.col("^(un)?known_.*$").any(),
         pl.col("eligible").max(),
     )
     table = _table(trace, groups)
@@ -150,7 +154,9 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
     Columns: slice, step, start_ns, name_code, input_shape_code, host_self_ns, host_total_ns,
-    device_self_ns, device_total_ns, (un)known_tensor_core_self/total_ns, eligible.
+    device_self_ns, device_total_ns, tensor_core_self_ns, tensor_core_total_ns, eligible; and for
+    both device times whether kernels some rule knows (known_self, known_total) or no rule knows
+    (unknown_self, unknown_total) are part of them.
     """
     return trace.derived("operator_calls", lambda: _operator_calls(trace))
 
@@ -158,8 +164,21 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
 def _operator_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
     ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
-    used_self, used_total = (ns[ids] for ns in tensor_core_times(trace, codes.YES))
-    open_self, open_total = (ns[ids] for ns in tensor_core_times(trace, codes.UNKNOWN))
+    kinds = kernel_kinds(trace)
+    used, unknown, copied = (
+        [ns[ids] for ns in device_times(trace, rows)]
+        for rows in (
+            kinds.tensor_core == codes.YES,
+            kinds.tensor_core == codes.UNKNOWN,
+            ~kinds.is_kernel,
+        )
+    )
+    columns: dict[str, pl.Series] = {}
+    for part, stem in enumerate(("self", "total")):
+        kernels_ns = slices[f"device_{stem}_ns"][ids].to_numpy() - copied[part]
+        columns[f"tensor_core_{stem}_ns"] = pl.Series(used[part])
+        columns[f"unknown_{stem}"] = pl.Series(unknown[part] > 0)
+        columns[f"known_{stem}"] = pl.Series(kernels_ns > unknown[part])
     frame = slices.select(
         "step",
         "start_ns",
@@ -175,10 +194,7 @@ def _operator_calls(trace: Trace) -> pl.DataFrame:
     calls: pl.DataFrame = frame.with_columns(
         slice=pl.Series(ids),
         input_shape_code=pl.Series(shapes[ids]),
-        tensor_core_self_ns=pl.Series(used_self),
-        tensor_core_total_ns=pl.Series(used_total),
-        unknown_self_ns=pl.Series(open_self),
-        unknown_total_ns=pl.Series(open_total),
+        **columns,
         eligible=pl.Series(eligible_slices(trace)[ids]),
     )
     return calls
@@ -197,13 +213,17 @@ def _call_stack_codes(trace: Trace) -> pl.Series:
 
 def _table(trace: Trace, groups: pl.DataFrame) -> Table:
     nothing = pl.Series([None] * groups.height, dtype=pl.String)
-    reasons: dict[str, str] = {}
+    by_shape, by_stack = (key in groups.columns for key in ("input_shape_code", "call_stack_code"))
+    reasons = {
+        "input_shape": not_grouped("input shape", "name+input_shape" + "+call_stack" * by_stack),
+        "call_stack": not_grouped("call stack", "name" + "+input_shape" * by_shape + "+call_stack"),
+    }
     shapes = stacks = nothing
-    if "input_shape_code" in groups.columns:
+    if by_shape:
         known = groups["input_shape_code"].replace(-1, None)
         shapes = codes.texts(trace, known)
         reasons["input_shape"] = NO_SHAPES
-    if "call_stack_code" in groups.columns:
+    if by_stack:
         stacks = pl.Series(
             call_stacks(trace).texts(groups["call_stack_code"].to_list()), dtype=pl.String
         )
@@ -213,42 +233,37 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
         shapes.alias("input_shape"),
         stacks.alias("call_stack"),
         pl.col("calls").cast(pl.Int64),
-        pl.col("device_self_ns") / 1000,
-        pl.col("device_total_ns") / 1000,
-        pl.col("host_self_ns") / 1000,
-        pl.col("host_total_ns") / 1000,
+        *(microseconds(groups[key]) for key in _TIMES),
         codes.verdict_column(groups["eligible"]),
-        _share("tensor_core_self_ns", "unknown_self_ns", "device_self_ns"),
-        _share("tensor_core_total_ns", "unknown_total_ns", "device_total_ns"),
+        _share("self"),
+        _share("total"),
     )
     frame.columns = [column.key for column in OPERATORS.columns]
     reasons["tensor_core_eligible"] = NO_RULE
     device_keys = ("device_self_us", "device_total_us")
     share_keys = ("tensor_core_self_pct", "tensor_core_total_pct")
-    if trace.device_work.is_empty():
+    unknown = no_device_time(trace)
+    if unknown is not None:
         frame = frame.with_columns(
             pl.lit(None, pl.Float64).alias(key) for key in (*device_keys, *share_keys)
         )
-        reasons |= dict.fromkeys((*device_keys, *share_keys), NO_DEVICE_WORK)
+        reasons |= dict.fromkeys((*device_keys, *share_keys), unknown)
     else:
         reasons |= dict.fromkeys(share_keys, NO_KERNEL_RULE)
-    return Table(OPERATORS, frame, _needed(frame, reasons))
+    return Table(OPERATORS, frame, needed(frame, reasons))
 
 
-def _share(part: str, unknown: str, whole: str) -> pl.Expr:
-    """100 × part ÷ whole, 0 of nothing, null when the whole is unknown."""
-    share = pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole) * 100).otherwise(0.0)
-    all_unknown = (pl.col(unknown) > 0) & (pl.col(unknown) == pl.col(whole))
-    return pl.when(~all_unknown).then(share).alias(f"{part}_pct")
-
-
-def _needed(frame: pl.DataFrame, reasons: dict[str, str]) -> dict[str, str]:
-    """The reasons of columns that do hold nulls."""
-    return {key: text for key, text in reasons.items() if frame[key].null_count()}
+def _share(stem: str) -> pl.Expr:
+    """The share of Tensor Cores in a device time in %: 0 of nothing, null when no rule knows any of
+    the kernels. Copies and sets tell nothing about kernels."""
+    used, whole = pl.col(f"tensor_core_{stem}_ns"), pl.col(f"device_{stem}_ns")
+    share = pl.when(whole > 0).then(used / whole * 100).otherwise(0.0)
+    nothing_known = pl.col(f"unknown_{stem}") & ~pl.col(f"known_{stem}")
+    return pl.when(~nothing_known).then(share).alias(f"tensor_core_{stem}_pct")
 
 
 def _facts(trace: Trace, rows: pl.DataFrame) -> tuple[Fact, ...]:
-    has_device_work = not trace.device_work.is_empty()
+    unknown = no_device_time(trace)
     host_self_ns = int(rows["host_self_ns"].sum())
     device_self_ns = int(rows["device_self_ns"].sum())
     return (
@@ -279,11 +294,11 @@ def _facts(trace: Trace, rows: pl.DataFrame) -> tuple[Fact, ...]:
         Fact(
             "device_self_us",
             "Device self time",
-            device_self_ns / 1000 if has_device_work else None,
+            device_self_ns / 1000 if unknown is None else None,
             "us",
             None,
             "Sum of Device Self over all operators.",
-            None if has_device_work else NO_DEVICE_WORK,
+            unknown,
         ),
     )
 

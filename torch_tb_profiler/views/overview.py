@@ -21,6 +21,7 @@ from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Tab
 from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 from torch_tb_profiler.views.step_windows import StepWindows, step_windows
+from torch_tb_profiler.views.units import NS_PER_US, mean_microseconds
 
 ROLE_TITLES = {
     Role.KERNEL: "Kernel",
@@ -149,13 +150,13 @@ def _measured_roles(trace: Trace) -> tuple[Role, ...]:
 
 
 def _average_table(costs: Int64, measured: tuple[Role, ...]) -> Table:
-    total_us = float(costs.sum()) / len(costs) / 1000 if len(costs) else None
+    total_us = mean_microseconds(costs.sum(axis=1))
     rows: list[tuple[str, float | None, float | None]] = []
     for role in Role:
         duration_us = share = None
         if total_us is not None and role in measured:
-            duration_us = float(costs[:, role].sum()) / len(costs) / 1000
-            share = duration_us / total_us * 100 if total_us else None
+            duration_us = mean_microseconds(costs[:, role])
+            share = float(costs[:, role].sum() / costs.sum()) * 100 if total_us else None
         rows.append((ROLE_TITLES[role], duration_us, share))
     frame = pl.DataFrame(rows, schema=AVERAGE_STEP.polars_schema(), orient="row")
     if total_us is None:
@@ -168,12 +169,12 @@ def _average_table(costs: Int64, measured: tuple[Role, ...]) -> Table:
 
 
 def _steps_table(windows: StepWindows, costs: Int64, measured: tuple[Role, ...]) -> Table:
-    total_us = (windows.end_ns - windows.start_ns) / 1000
+    total_us = (windows.end_ns - windows.start_ns) / NS_PER_US
     columns: dict[str, object] = {"step": windows.names, "total_us": total_us}
     reasons = {}
     for role in Role:
         known = role in measured
-        columns[_role_key(role)] = costs[:, role] / 1000 if known else [None] * len(costs)
+        columns[_role_key(role)] = costs[:, role] / NS_PER_US if known else [None] * len(costs)
         if not known and len(costs):
             reasons[_role_key(role)] = NO_DEVICE
     return Table(STEPS, pl.DataFrame(columns, schema=STEPS.polars_schema()), reasons)
@@ -183,7 +184,7 @@ def _step_series(windows: StepWindows, costs: Int64, measured: tuple[Role, ...])
     numbered = all(name.isdecimal() for name in windows.names)
     x = [float(name) if numbered else float(i) for i, name in enumerate(windows.names)]
     lines = tuple(
-        Line(ROLE_TITLES[role], x, (costs[:, role] / 1000).tolist())
+        Line(ROLE_TITLES[role], x, (costs[:, role] / NS_PER_US).tolist())
         for role in Role
         if role in measured
     )
@@ -203,13 +204,12 @@ def _left_out_note(names: list[str]) -> Note:
 
 
 def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
-    lengths_us = (windows.end_ns - windows.start_ns) / 1000
-    count = len(lengths_us)
+    count = len(windows.names)
     return (
         Fact(
             "average_step_us",
             "Average step time",
-            float(lengths_us.mean()) if count else None,
+            mean_microseconds(windows.end_ns - windows.start_ns),
             "us",
             None,
             "Mean length of the steps.",

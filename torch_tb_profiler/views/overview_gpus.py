@@ -5,13 +5,25 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.device_properties import (
+    COMPUTE_CAPABILITY,
+    DEVICE_MEMORY,
+    compute_capability,
+    property_reasons,
+)
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 from torch_tb_profiler.views.selection import Selection, device_work_mask
 from torch_tb_profiler.views.step_windows import StepWindows
-from torch_tb_profiler.views.utilization import gpu_profiles, gpu_use, tensor_core_time
+from torch_tb_profiler.views.units import NS_PER_US
+from torch_tb_profiler.views.utilization import (
+    NO_KNOWN_KERNEL,
+    gpu_profiles,
+    gpu_use,
+    tensor_core_time,
+)
 
 NO_STEP_TIME = "No time of a step lies in the selection."
-NOT_DECLARED = "The file does not describe this device."
 
 UTILIZATION = Column(
     "utilization_pct",
@@ -46,14 +58,6 @@ TENSOR_CORE_TIME = Column(
     "Share of the selection's kernel time in kernels that use Tensor Cores. Kernels no rule knows "
     "count as not using them, so it is a lower bound.",
 )
-DEVICE_MEMORY = Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device.")
-COMPUTE_CAPABILITY = Column(
-    "compute_capability",
-    "Compute Capability",
-    "string",
-    None,
-    "Generation of the device, major.minor.",
-)
 
 GPUS = TableSpec(
     "gpus",
@@ -80,14 +84,13 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
     rows: list[tuple[object, ...]] = []
     for gpu, profile in sorted(gpu_profiles(trace).items()):
         device = declared.get(gpu, {})
-        major, minor = device.get("compute_major"), device.get("compute_minor")
         use = gpu_use(profile, windows.start_ns, windows.end_ns)
         rows.append(
             (
                 gpu,
-                device.get("name") or None,
+                device.get("name"),
                 device.get("memory_bytes"),
-                None if major is None else f"{major}.{minor or 0}",
+                compute_capability(device),
                 use.utilization_pct,
                 use.est_sm_efficiency_pct,
                 use.est_achieved_occupancy_pct,
@@ -96,18 +99,15 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
         )
     frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
     has_time = bool((windows.end_ns > windows.start_ns).any())
-    reasons = dict.fromkeys(("name", "memory_bytes", "compute_capability"), NOT_DECLARED)
-    reasons |= {
+    reasons = property_reasons(declared.get(gpu, {}) for gpu in gpu_profiles(trace)) | {
         UTILIZATION.key: NO_STEP_TIME,
         SM_EFFICIENCY.key: "The profiler recorded no blocks per SM." if has_time else NO_STEP_TIME,
         OCCUPANCY.key: "No kernel with a recorded occupancy ran in this time."
         if has_time
         else NO_STEP_TIME,
-        TENSOR_CORE_TIME.key: "The selection holds no kernel whose Tensor Core use is known.",
+        TENSOR_CORE_TIME.key: NO_KNOWN_KERNEL,
     }
-    return Table(
-        GPUS, frame, {key: text for key, text in reasons.items() if frame[key].null_count()}
-    )
+    return Table(GPUS, frame, needed(frame, reasons))
 
 
 def gpu_facts(table: Table) -> tuple[Fact, ...]:
@@ -146,7 +146,7 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     f"{least:.1f} % and {most:.1f} %.",
                     evidence={
                         "gpu": gpu,
-                        "unknown_us": time.unknown_ns / 1000,
+                        "unknown_us": time.unknown_ns / NS_PER_US,
                         "columns": ["tensor_core_time_pct"],
                     },
                 )

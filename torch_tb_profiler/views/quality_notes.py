@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+import polars as pl
+
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import ISSUE_TEXTS
-from torch_tb_profiler.views.schema import Note
+from torch_tb_profiler.views.schema import Note, Severity
 
 HARMLESS = frozenset(
     {
@@ -20,30 +24,45 @@ HARMLESS = frozenset(
         "string_time",
         "trailing_comma",
         "trailing_data",
+        "unpadded_time",
         "utf16",
     }
 )
 """Issues that cost no event and bend no number; the others are warnings."""
 
-LINK_ISSUES = frozenset(
-    {
+CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
+"""Issues of a recording of which everything after some place is missing."""
+
+LOSS_ISSUES = CUT_ISSUES | {"event_dropped", "event_without_time", "stray_text"}
+"""Issues by which events are missing: every number of the recording may depend on them."""
+
+_TIME_ISSUES = frozenset({"huge_duration", "missing_duration", "negative_duration"})
+
+LINK_ISSUES = (
+    LOSS_ISSUES
+    | _TIME_ISSUES
+    | {
+        "ascend_trace",
         "device_without_properties",
         "duplicate_correlation",
-        "event_dropped",
         "external_id_untrusted",
-        "gzip_corrupt",
-        "gzip_truncated",
-        "huge_duration",
         "kernel_without_launch",
         "launch_without_kernel",
         "launch_without_operator",
-        "missing_duration",
-        "negative_duration",
         "overlapping_slices",
-        "truncated",
+        "paddle_trace",
     }
 )
 """Issues that concern the numbers of operators and kernels."""
+
+MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_operator"}
+"""Issues that concern the numbers of modules, to which launches belong by time."""
+
+MEMORY_ISSUES = LOSS_ISSUES | {"device_out_of_range"}
+"""Issues that concern the numbers of memory."""
+
+STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"step_duplicate"}
+"""Issues that concern steps and what ran in them, not who launched it."""
 
 _DEVICE_TIME = ("device_self_us", "device_total_us")
 _HOST_TIME = ("host_self_us", "host_total_us")
@@ -63,21 +82,107 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
 """Columns and facts an issue bends, marked in the pages; the others concern the whole file."""
 
 
+_DEVICE_ROWS = (
+    *DEVICE_WORK_CATEGORIES,
+    Category.DEVICE_ANNOTATION,
+    Category.DEVICE_SYNC,
+    Category.DEVICE_OTHER,
+)
+_ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no number suffers."
+_SHOWN_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Issue:
+    """What an issue means for one trace."""
+
+    code: str
+    severity: Severity
+    text: str
+    columns: tuple[str, ...]
+
+
 def quality_notes(trace: Trace, codes: Collection[str] | None = None) -> tuple[Note, ...]:
     """One note per issue of the trace, all or those in ``codes``, warnings first."""
-    notes = [
-        Note(
-            kind="quality",
-            code=code,
-            severity="info" if code in HARMLESS else "warning",
-            text=ISSUE_TEXTS[code],
-            evidence={
-                "count": count,
-                "examples": list(trace.quality.examples.get(code, ())),
-                "columns": list(ISSUE_COLUMNS.get(code, ())),
+    return _serious_first(
+        _note(
+            issue,
+            issue.text,
+            {
+                "count": trace.quality.counts[issue.code],
+                "examples": list(trace.quality.examples.get(issue.code, ())),
             },
         )
-        for code, count in trace.quality.counts.items()
-        if codes is None or code in codes
-    ]
+        for issue in _issues(trace, codes)
+    )
+
+
+def quality_notes_of_several(
+    traces: Mapping[str, Trace], codes: Collection[str], one: str
+) -> tuple[Note, ...]:
+    """One note per issue of any trace, which names the traces that have it; warnings first.
+
+    Args:
+        traces: By their names.
+        codes: The issues that matter.
+        one: What a trace is here, ``"worker"``: the evidence lists ``workers``, a few of them, and
+            says how many there are (``worker_count``).
+    """
+    having: dict[_Issue, list[str]] = {}
+    for name, trace in traces.items():
+        for issue in _issues(trace, codes):
+            having.setdefault(issue, []).append(name)
+    return _serious_first(
+        _note(
+            issue,
+            f"{listed(names)}: {issue.text}",
+            {
+                "count": sum(traces[name].quality.counts[issue.code] for name in names),
+                f"{one}s": names[:_SHOWN_NAMES],
+                f"{one}_count": len(names),
+            },
+        )
+        for issue, names in having.items()
+    )
+
+
+def is_cut_short(trace: Trace) -> bool:
+    """True when everything after some place of the recording is missing."""
+    return not CUT_ISSUES.isdisjoint(trace.quality.counts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few of ``names``, and how many more there are."""
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _issues(trace: Trace, codes: Collection[str] | None) -> list[_Issue]:
+    found = [code for code in trace.quality.counts if codes is None or code in codes]
+    return [_issue(trace, code) for code in found]
+
+
+def _issue(trace: Trace, code: str) -> _Issue:
+    if code == "overlapping_slices" and _only_devices_overlap(trace):
+        return _Issue(code, "info", f"{ISSUE_TEXTS[code]} {_ONLY_ON_DEVICES}", ())
+    severity: Severity = "info" if code in HARMLESS else "warning"
+    return _Issue(code, severity, ISSUE_TEXTS[code], ISSUE_COLUMNS.get(code, ()))
+
+
+def _only_devices_overlap(trace: Trace) -> bool:
+    """Whether no slice of the host lies on a lane of its own."""
+
+    def look() -> bool:
+        aside = trace.slices.filter(pl.col("lane") > 0)["category"]
+        return len(aside) > 0 and bool(aside.is_in(_DEVICE_ROWS).all())
+
+    return trace.derived("only_devices_overlap", look)
+
+
+def _note(issue: _Issue, text: str, evidence: dict[str, object]) -> Note:
+    evidence = evidence | {"columns": list(issue.columns)}
+    return Note("quality", issue.code, issue.severity, text, evidence)
+
+
+def _serious_first(notes: Iterable[Note]) -> tuple[Note, ...]:
     return tuple(sorted(notes, key=lambda note: note.severity != "warning"))

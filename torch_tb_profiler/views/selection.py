@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.columns import EPOCH_NS, Int32, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.forests import indices
 
@@ -49,6 +49,20 @@ class Selection:
     def is_everything(self) -> bool:
         """True when no part of the trace is left out."""
         return self.steps is None and self.start_ns is None and self.end_ns is None
+
+
+def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | None]:
+    """Start and end of the selection's time range in trace time, None where it is open.
+
+    Times that can only count from the epoch (files without base time write such) are taken so.
+    """
+
+    def of_trace(time_ns: int | None) -> int | None:
+        if time_ns is None or time_ns <= EPOCH_NS:
+            return time_ns
+        return time_ns - trace.meta.base_ns
+
+    return of_trace(selection.start_ns), of_trace(selection.end_ns)
 
 
 def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
@@ -105,10 +119,11 @@ def _mask(
     if selection.steps is not None:
         # One place more than there are steps: -1 finds the last, False.
         mask &= np.append(selected_steps(trace, selection), False)[steps]
-    if selection.start_ns is not None:
-        mask &= starts_ns >= selection.start_ns
-    if selection.end_ns is not None:
-        mask &= starts_ns < selection.end_ns
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= starts_ns >= first_ns
+    if last_ns is not None:
+        mask &= starts_ns < last_ns
     return mask
 
 

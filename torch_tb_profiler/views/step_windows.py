@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, selected_steps
+from torch_tb_profiler.views.selection import Selection, selected_steps, time_range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +43,13 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
         left_out = ~steps["kept"].to_numpy()
         chosen = chosen & ~left_out
     start, end = steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()
-    if selection.start_ns is not None:
-        chosen = chosen & (end > selection.start_ns)
-        start = np.maximum(start, selection.start_ns)
-    if selection.end_ns is not None:
-        chosen = chosen & (start < selection.end_ns)
-        end = np.minimum(end, selection.end_ns)
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        chosen = chosen & (end > first_ns)
+        start = np.maximum(start, first_ns)
+    if last_ns is not None:
+        chosen = chosen & (start < last_ns)
+        end = np.minimum(end, last_ns)
     names: list[str] = steps["name"].to_list()
     return StepWindows(
         [names[row] for row in np.flatnonzero(chosen)],

@@ -22,6 +22,8 @@ FULL_BLOCKS = 1e6
 """More blocks per multiprocessor say no more: the sum is capped at 1, and absurd values would
 leave residues of rounding in it."""
 
+NO_KNOWN_KERNEL = "The selection holds no kernel whose Tensor Core use is known."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GpuProfile:
@@ -124,17 +126,28 @@ class TensorCoreTime:
     unknown_ns: int
 
     @property
+    def whole_ns(self) -> int:
+        """All kernel time."""
+        return self.used_ns + self.unused_ns + self.unknown_ns
+
+    @property
     def used_pct(self) -> float | None:
         """Share of kernel time using Tensor Cores, a lower bound when some is unknown; None
         when nothing is known."""
-        known = self.used_ns + self.unused_ns
-        return self.used_ns / (known + self.unknown_ns) * 100 if known else None
+        return self._of_known(self.used_ns)
+
+    @property
+    def unused_pct(self) -> float | None:
+        """Share of kernel time known not to use them, likewise."""
+        return self._of_known(self.unused_ns)
 
     @property
     def unknown_pct(self) -> float:
         """Share of kernel time in kernels no rule knows."""
-        whole = self.used_ns + self.unused_ns + self.unknown_ns
-        return self.unknown_ns / whole * 100 if whole else 0.0
+        return self.unknown_ns / self.whole_ns * 100 if self.whole_ns else 0.0
+
+    def _of_known(self, part_ns: int) -> float | None:
+        return part_ns / self.whole_ns * 100 if self.whole_ns > self.unknown_ns else None
 
 
 def tensor_core_time(trace: Trace, gpu: int, mask: Bools) -> TensorCoreTime:

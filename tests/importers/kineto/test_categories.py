@@ -98,7 +98,7 @@ def test_unknown_words_by_arguments_and_track() -> None:
     )
 
     found = columns.tables["slices"]["category"].tolist()
-    assert found == [Category.HOST_OTHER, Category.DEVICE_OTHER, Category.DEVICE_OTHER]
+    assert found == [Category.HOST_OTHER, Category.KERNEL, Category.KERNEL]
     assert columns.quality.counts == {"unknown_category": 3}
 
 

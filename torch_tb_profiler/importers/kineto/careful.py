@@ -47,13 +47,17 @@ MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
 
 SEPARATOR = re.compile(rb"[\s,]*")
+COMMAS = re.compile(rb"[\s\]]*,[\s,]*")
 EMPTY_EVENTS = re.compile(rb"(?:\{\s*\}[\s,]*){1,1000}")
-STRAY = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)(?=\s*[,\]])|[\]}](?=\s*[{,])')
+SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*(?:"|$)|[\w.+-]+)(?=\s*(?:[,\]]|$))')
+STRAY_BRACKET = re.compile(rb"[\]}](?=\s*[\]{,])")
 KEY = rb'(?:"[^"\\]{0,200}(?:"\s*(?::|$)|$)|$)'
 ARRAY_END = rb"\]\s*(?:,\s*" + KEY + rb"|[}\[\0]|$)"
 CLOSING = re.compile(ARRAY_END)
-FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,]*(?:" + ARRAY_END + rb"|$)")
-"""What may stand behind an event; anything else shows that it did not end there."""
+LIST_OF_EVENTS = re.compile(rb"\[[\s\[]*(?=\{\s*" + KEY + rb")")
+FOLLOWING = re.compile(rb"[\s,\]}]*\{\s*(?:" + KEY + rb"|\})|[\s,\]]*(?:" + ARRAY_END + rb"|$)")
+"""What may stand behind an event, but for values that are none; anything else shows that it did not
+end there."""
 LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb")")
 
 
@@ -129,10 +133,25 @@ class _Careful:
 
     def _skip(self, position: int) -> int:
         """Over something in the array that is no object."""
-        found = STRAY.match(self.piece, position)
-        end = found.end() if found else self.cuts.first_after(self.piece, position)
+        end = self._end_of_value(position)
+        if end is None:
+            bracket = STRAY_BRACKET.match(self.piece, position)
+            end = bracket.end() if bracket else self.cuts.first_after(self.piece, position)
         self.quality.add("stray_text", 1, _shown(self.piece[position:end]))
         return end
+
+    def _end_of_value(self, position: int) -> int | None:
+        """Where a string, number, word or list ends; None when there is none.
+
+        Of a list of events that is behind its bracket: a piece may hold a part of it only, so its
+        events are read as if there were no list.
+        """
+        found = SCALAR.match(self.piece, position) or LIST_OF_EVENTS.match(self.piece, position)
+        if found is not None:
+            return found.end()
+        is_list = self.piece[position : position + 1] == b"["
+        parsed = self._parsed(position, len(self.piece)) if is_list else None
+        return None if parsed is None else parsed[1]
 
     def _event(self, position: int) -> int:
         """Read the event at ``position``; return where to go on."""
@@ -170,24 +189,41 @@ class _Careful:
 
         An event without time may be a part of one whose name looks like the end of an event.
         """
+        parsed = self._parsed(position, self.next_cut)
+        if parsed is None:
+            return None
+        value, end = parsed
+        if not isinstance(value, dict) or not (may_lack_time or _is_complete(value)):
+            return None
+        if not self._may_end(end):
+            return None
+        return end if self._append(self.piece[position:end], RUNGS) else None
+
+    def _parsed(self, position: int, limit: int) -> tuple[Any, int] | None:
+        """The JSON value at ``position`` and its end; None when it reaches ``limit`` or is bad."""
         size = WINDOW_BYTES
-        while True:
-            window = self.piece[position : position + size]
-            text = window.decode("utf-8", "surrogateescape")
+        while self.budget >= 0:
+            text = self.piece[position : position + size].decode("utf-8", "surrogateescape")
             parsed = parse_lenient(text)
             if parsed is not None:
                 length = len(text[: parsed.end].encode("utf-8", "surrogateescape"))
+                return parsed.value, position + length
+            if position + size >= limit:
                 break
-            if position + size >= self.next_cut:
-                return None
+            self.budget -= size
             size *= 8
-        end = position + length
-        value = parsed.value
-        if not isinstance(value, dict) or not FOLLOWING.match(self.piece, end):
-            return None
-        if value and "ts" not in value and not may_lack_time:
-            return None
-        return end if self._append(self.piece[position:end], RUNGS) else None
+        return None
+
+    def _may_end(self, end: int) -> bool:
+        """Whether an event may end here: behind it stands another one or the end of the array, or
+        values that are no events come first."""
+        while FOLLOWING.match(self.piece, end) is None:
+            commas = COMMAS.match(self.piece, end)
+            value_end = None if commas is None else self._end_of_value(commas.end())
+            if value_end is None:
+                return False
+            end = value_end
+        return True
 
     def _repaired(self, position: int, ends: list[int]) -> int | None:
         """Repair the event at ``position``; the surest rungs are tried with every possible end."""
@@ -207,7 +243,7 @@ class _Careful:
         if value is None:
             return False
         self.quality.merge(quality)
-        self.decoded.events.append(event_of(value, text))
+        self.decoded.events.append(event_of(value, text, self.exact))
         return True
 
     def _possible_ends(self, position: int) -> list[int]:
@@ -234,8 +270,19 @@ def _as_list(text: bytes) -> bytes:
     return b"[" + text.strip(BLANK) + b"]"
 
 
-def event_of(value: dict[str, Any], text: str) -> Event:
-    """An event from a leniently parsed object and the text it was parsed from."""
+def _is_complete(value: dict[str, Any]) -> bool:
+    """Whether nothing of an event is missing: all have a time, only tools write M without one."""
+    return not value or "ts" in value or (value.get("ph") == "M" and "args" in value)
+
+
+def event_of(value: dict[str, Any], text: str, exact: bool) -> Event:
+    """An event from a leniently parsed object and the text it was parsed from.
+
+    Args:
+        value: The object.
+        text: Its text.
+        exact: Take all times from the text, not only those that a double does not hold.
+    """
     args = value.get("args")
     return Event(
         ph=value.get("ph"),
@@ -243,18 +290,18 @@ def event_of(value: dict[str, Any], text: str) -> Event:
         name=value.get("name"),
         pid=value.get("pid"),
         tid=value.get("tid"),
-        ts=_exact_of("ts", value, text),
-        dur=_exact_of("dur", value, text),
+        ts=_exact_of("ts", value, text, exact),
+        dur=_exact_of("dur", value, text, exact),
         id=value.get("id"),
         args=structs.NO_ARGS if args is None else msgspec.Raw(encode(args)),
     )
 
 
-def _exact_of(key: str, value: dict[str, Any], text: str) -> Any:
+def _exact_of(key: str, value: dict[str, Any], text: str, exact: bool) -> Any:
     number = value.get(key)
-    if isinstance(number, float) and abs(number) >= EXACT_US:
+    if isinstance(number, float) and (exact or abs(number) >= EXACT_US):
         found = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
-        return Decimal(found[-1]) if found else number
+        return next((Decimal(digits) for digits in found if float(digits) == number), number)
     return number
 
 

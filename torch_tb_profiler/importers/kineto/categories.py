@@ -57,6 +57,13 @@ RANGE_CATEGORIES = (Category.OPERATOR, Category.ANNOTATION)
 
 RUNTIME_NAME = re.compile(r"(cuda|cu|hip|ur|ze)[A-Z]")
 
+DEVICE_NAMES: tuple[tuple[re.Pattern[str], Category], ...] = (
+    (re.compile("memcpy", re.IGNORECASE), Category.MEMCPY),
+    (re.compile("memset", re.IGNORECASE), Category.MEMSET),
+    (re.compile("(NOTIFY|EVENT)_(WAIT|RECORD|RESET)"), Category.DEVICE_SYNC),
+)
+"""What a device row holds besides kernels; the last are Ascend's tasks that only wait."""
+
 
 def category_of(raw: str | None) -> int:
     """The category behind the file's word for it; :data:`UNKNOWN` when there is none.
@@ -81,14 +88,11 @@ def range_category(name: str) -> int:
     return UNKNOWN
 
 
-def category_without_word(name: str, on_device: bool) -> int:
+def category_without_word(name: str, *, on_device: bool) -> Category:
     """The category of a slice without any: by the row it stands on, then by its name."""
     if on_device:
-        if name.startswith("Memcpy"):
-            return int(Category.MEMCPY)
-        return int(Category.MEMSET if name.startswith("Memset") else Category.KERNEL)
-    is_call = RUNTIME_NAME.match(name) is not None
-    return int(Category.RUNTIME if is_call else Category.OPERATOR)
+        return next((c for pattern, c in DEVICE_NAMES if pattern.match(name)), Category.KERNEL)
+    return Category.RUNTIME if RUNTIME_NAME.match(name) else Category.OPERATOR
 
 
 def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:

@@ -30,10 +30,13 @@ class Cuts:
     Attributes:
         learned: Matches between two events that begin with a key seen at the start of the file.
         common: The same for any usual key or an empty event; may match elsewhere.
+        has_unpadded_times: Whether decimals of times lack their leading zeros. It stands here
+            because whoever reads a piece of the file is given this object and no other.
     """
 
-    def __init__(self, head: bytes) -> None:
+    def __init__(self, head: bytes, has_unpadded_times: bool = False) -> None:
         """Learn the keys that events begin with from ``head``, the start of the event array."""
+        self.has_unpadded_times = has_unpadded_times
         found = FIRST_KEY.match(head)
         first = found[1] if found else COMMON_KEYS[0]
         seen = {match["key"] for match in _between(COMMON_KEYS).finditer(head)}

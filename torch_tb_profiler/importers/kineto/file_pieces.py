@@ -83,7 +83,7 @@ class FilePieces:
 
     Attributes:
         header: The text before the events, ending with the opening bracket of the array.
-        cuts: Where events begin.
+        cuts: Where events begin, and what else the start of the file tells.
     """
 
     def __init__(self, path: str, piece_bytes: int = PIECE_BYTES) -> None:

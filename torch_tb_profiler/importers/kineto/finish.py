@@ -6,31 +6,26 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
-from torch_tb_profiler.importers.kineto.categories import (
-    UNKNOWN,
-    category_without_word,
-    refine_ranges,
-)
+from torch_tb_profiler.importers.kineto.categories import refine_ranges
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
+from torch_tb_profiler.importers.kineto.paddle import is_paddle, strip_durations
 from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
 from torch_tb_profiler.importers.kineto.tracks import make_tracks
-from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.importers.kineto.unsorted import DEVICE_ROW, settle_unsorted
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
+    DEVICE_LABEL,
+    EPOCH_NS,
     MAX_DEVICES,
     TABLE_COLUMNS,
     EventColumns,
-    Int64,
     Table,
     Track,
 )
 from torch_tb_profiler.trace.quality import QualityReport
-
-EPOCH_NS = 10**17
-"""Times beyond this (three years in ns) count from the epoch, not from a base."""
 
 LONG_NS = 24 * 3600 * 10**9
 LONG_FACTOR = 10
@@ -49,6 +44,8 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     del tables["slices"][PHASE_COLUMN]
     tracks = make_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])
+    if is_paddle(header):
+        strip_durations(slices, strings, quality)
     _settle_categories(tables, strings, tracks, quality)
     _fill_devices(tables, tracks)
     _settle_devices(tables, quality)
@@ -75,34 +72,8 @@ def _settle_categories(
     tables: dict[str, Table], strings: list[str], tracks: list[Track], quality: QualityReport
 ) -> None:
     """Name the profiler's own ranges; classify what came without a known category."""
-    slices = tables["slices"]
-    category = slices["category"]
-    open_rows = np.flatnonzero(category == UNKNOWN)
-    if open_rows.size:
-        has_word = slices["raw_category_code"][open_rows] >= 0
-        quality.add("unknown_category", int(has_word.sum()))
-        quality.add("missing_category", int((~has_word).sum()))
-        on_device = _is_on_device(open_rows, tables, tracks)
-        for row, word, device in zip(open_rows, has_word, on_device, strict=True):
-            if word:
-                category[row] = Category.DEVICE_OTHER if device else Category.HOST_OTHER
-            else:
-                name = strings[slices["name_code"][row]]
-                category[row] = category_without_word(name, bool(device))
-        modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
-        category[modules] = Category.MODULE
-    refine_ranges(category, slices["name_code"], strings)
-
-
-def _is_on_device(
-    rows: Int64, tables: dict[str, Table], tracks: list[Track]
-) -> npt.NDArray[np.bool_]:
-    """Whether slices stand on a row of a device: by its label, or by their arguments."""
-    device = tables["device"]
-    with_both = (device["device"] != ABSENT) & (device["stream"] != ABSENT)
-    labelled = np.array([(track.process_label or "").startswith("GPU") for track in tracks], bool)
-    by_args = np.isin(rows, device["slice"][with_both])
-    return np.asarray(by_args | labelled[tables["slices"]["track"][rows]], bool)
+    settle_unsorted(tables, strings, tracks, quality)
+    refine_ranges(tables["slices"]["category"], tables["slices"]["name_code"], strings)
 
 
 def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
@@ -126,8 +97,12 @@ def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
         tables["device"] = device
     is_of_work = is_work[device["slice"]]
     track = slices["track"][device["slice"]]
-    for column, texts in (("device", [t.pid for t in tracks]), ("stream", [t.tid for t in tracks])):
-        numbers = np.array([_number(text) for text in texts], np.int64)
+    of_tracks = {
+        "device": [_device_number(track) for track in tracks],
+        "stream": [_number(track.tid) for track in tracks],
+    }
+    for column, values in of_tracks.items():
+        numbers = np.array(values, np.int64)
         gap = is_of_work & (device[column] == ABSENT)
         device[column][gap] = numbers[track[gap]]
 
@@ -139,6 +114,17 @@ def _settle_devices(tables: dict[str, Table], quality: QualityReport) -> None:
         absurd = (np.abs(values) >= MAX_DEVICES) & (values != ABSENT)
         quality.add("device_out_of_range", int(absurd.sum()))
         values[absurd] = ABSENT
+
+
+def _device_number(track: Track) -> int:
+    """The number in the label, else that of the process. Where the label names a device without a
+    number, the file is that of one device, and the process is some number of its own.
+    """
+    label = track.process_label or ""
+    numbered = DEVICE_LABEL.match(label)
+    if numbered is None and DEVICE_ROW.match(label):
+        return 0
+    return _number(numbered[1] if numbered else track.pid)
 
 
 def _number(text: str) -> int:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from torch_tb_profiler.importers.kineto.array_start import ArrayStart
 from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.times import has_unpadded_decimals
 
 PIECE_BYTES = 4 << 20
 """Measured best: events of a piece stay in the processor's cache; smaller ones cost calls."""
 MAX_HEADER_BYTES = 32 << 20
 MAX_TAIL_BYTES = 16 << 20
 
-EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 START_BYTES = 1 << 16
 SEARCH_BYTES = 1 << 18
 LONG_FACTOR = 4
 """Without a cut at the learned key, one at any common key will do after this many pieces."""
 MAX_PIECE_BYTES = 1 << 28
 """An event longer than this is given up, so that memory stays bounded."""
-
-KEY_OVERLAP = 64
-"""A match that begins before the last chunk's end is not missed within this many bytes."""
 
 
 class Piece(NamedTuple):
@@ -43,7 +40,7 @@ class Pieces:
 
     Attributes:
         header: The text before the events, ending with the opening bracket of the array.
-        cuts: Where events begin.
+        cuts: Where events begin, and what else the start of the file tells.
     """
 
     def __init__(self, chunks: Iterator[bytes], piece_bytes: int = PIECE_BYTES) -> None:
@@ -53,12 +50,13 @@ class Pieces:
         self.header, self._start = self._split_header()
         while len(self._start) < START_BYTES and (chunk := next(chunks, b"")):
             self._start += chunk
-        self.cuts = Cuts(self._start[:START_BYTES])
+        head = self._start[:START_BYTES]
+        self.cuts = Cuts(head, has_unpadded_decimals(self.header, head))
 
     def _split_header(self) -> tuple[bytes, bytes]:
         """The header, which ends with the bracket of the event array if there is one."""
         buffer = bytearray()
-        searched = 0
+        array = ArrayStart()
         first = b""
         for chunk in self._chunks:
             buffer += chunk
@@ -66,13 +64,10 @@ class Pieces:
             if first == b"[":
                 at = buffer.index(b"[") + 1
                 return bytes(buffer[:at]), bytes(buffer[at:])
-            found = EVENTS_KEY.search(buffer, searched)
-            if found:
-                return bytes(buffer[: found.end()]), bytes(buffer[found.end() :])
-            searched = max(0, len(buffer) - KEY_OVERLAP)
-            if len(buffer) > MAX_HEADER_BYTES:
+            if array.is_settled(buffer) or len(buffer) > MAX_HEADER_BYTES:
                 break
-        return bytes(buffer), b""
+        end = len(buffer) if array.end is None else array.end
+        return bytes(buffer[:end]), bytes(buffer[end:])
 
     @property
     def has_events(self) -> bool:

@@ -23,7 +23,8 @@ from torch_tb_profiler.importers.kineto.pieces import (
     Pieces,
 )
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
-from torch_tb_profiler.importers.kineto.times import InexactTimeError
+from torch_tb_profiler.importers.kineto.structs import Event
+from torch_tb_profiler.importers.kineto.times import InexactTimeError, padded
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -42,7 +43,7 @@ def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
     if isinstance(piece, FilePiece):
         piece = piece.read()
     try:
-        return _batch(piece, cuts, exact=False)
+        return _batch(piece, cuts, exact=cuts.has_unpadded_times)
     except InexactTimeError:
         return _batch(piece, cuts, exact=True)
 
@@ -74,10 +75,22 @@ def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPi
 def _batch(piece: Piece, cuts: Cuts, exact: bool) -> Batch:
     quality = QualityReport()
     decoded = decode_piece(piece, cuts, exact, quality)
+    if cuts.has_unpadded_times:
+        quality.add("unpadded_time", _pad_times(decoded.events))
     batch = make_batch(decoded.events, exact)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
+
+
+def _pad_times(events: Iterable[Event]) -> int:
+    """Give the times of ``events`` their leading zeros; return how many events that changed."""
+    changed = 0
+    for event in events:
+        ts, dur = padded(event.ts), padded(event.dur)
+        changed += (ts, dur) != (event.ts, event.dur)
+        event.ts, event.dur = ts, dur
+    return changed
 
 
 def read(

@@ -1,9 +1,10 @@
 """The repair ladder: text of one damaged event → the event its writer meant.
 
 Rungs, each tried only when the ones before do not parse (format reference §1.11): accept control
-characters and NaN; take bad escapes literally; null for missing values; restore the name by the
-fields around it; treat a quote that cannot end its string as literal. The name rung stands before
-the quote rung because names may look like JSON (``{"device": "cpu"}``).
+characters and NaN; take the backslashes of strings with bad escapes literally; null for missing
+values; restore the name by the fields around it; treat a quote that cannot end its string as
+literal. The name rung stands before the quote rung because names may look like JSON
+(``{"device": "cpu"}``).
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ ESCAPE = re.compile(
     r'|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]'
     r"|(?P<lone>\\)"
 )
+STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+BACKSLASHES = re.compile(r'\\(?P<next>["\\]?)')
+RAW_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)"')
+BEFORE_NEXT = r'(?=\s*(?:,\s*"[^"\\]*"\s*:|[}\]]))'
+ENDS_WITH_BACKSLASH = re.compile(r'(?<=")[^"]*(?<!\\)(?:\\\\)*\\"' + BEFORE_NEXT)
+"""A string whose last backslash escapes nothing: behind its quote the object goes on or ends."""
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\Z))'
@@ -44,6 +51,9 @@ CLOSING_QUOTE = re.compile(
 MAX_NAME_ENDS = 8
 MAX_DIGITS = 4000
 """Python refuses longer integers."""
+
+Reading = tuple[str, list[str]]
+"""A text to try, and the issues that it repairs."""
 
 
 @dataclass(slots=True)
@@ -127,19 +137,35 @@ def decode_text(raw: bytes, quality: QualityReport) -> str:
 
 
 def fix_escapes(text: str) -> tuple[str, list[str]]:
-    """Bad escapes as literal backslashes, lone surrogates as U+FFFD; and what was done."""
-    done: list[str] = []
+    """Backslashes doubled where they escape nothing, lone surrogates as U+FFFD; and what was done.
+
+    A bad escape shows that no backslash of its string was escaped: in ``C:\\Users\\new`` the second
+    one begins no new line, either. Those before a quote are left, or else the string would end.
+    """
+    if "\\" not in text:
+        return text, []
+    done: set[str] = set()
+
+    def fix_string(match: re.Match[str]) -> str:
+        if not _has_bad_escape(match[0]):
+            return match[0]
+        done.add("backslash_repaired")
+        return BACKSLASHES.sub(lambda it: it[0] if it["next"] == '"' else it[0] * 2, match[0])
 
     def fix(match: re.Match[str]) -> str:
         if match["lone"]:
-            done.append("backslash_repaired")
+            done.add("backslash_repaired")
             return "\\\\"
         if match["surrogate"]:
-            done.append("bad_encoding")
+            done.add("bad_encoding")
             return "\\ufffd"
         return match[0]
 
-    return (ESCAPE.sub(fix, text), sorted(set(done))) if "\\" in text else (text, done)
+    return ESCAPE.sub(fix, STRING.sub(fix_string, text)), sorted(done)
+
+
+def _has_bad_escape(text: str) -> bool:
+    return "\\" in text and any(found["lone"] for found in ESCAPE.finditer(text))
 
 
 def fix_values(text: str) -> tuple[str, list[str]]:
@@ -195,7 +221,7 @@ def _is_escaped(text: str, position: int) -> bool:
     return backslashes % 2 == 1
 
 
-def names_restored(text: str) -> Iterator[str]:
+def names_restored(text: str) -> Iterator[Reading]:
     """The event with its name taken up to ``", "pid": …, "tid":``; the latest such place first."""
     start = NAME_START.search(text)
     if start is None:
@@ -204,8 +230,18 @@ def names_restored(text: str) -> Iterator[str]:
     for end in reversed(ends[:MAX_NAME_ENDS]):
         name = text[start.end() : end]
         if "\n" not in name:
-            escaped = re.sub(r'(?<!\\)"', r'\\"', name)
-            yield text[: start.end()] + escaped + text[end:]
+            escaped, done = _escaped_name(name)
+            yield text[: start.end()] + escaped + text[end:], done
+
+
+def _escaped_name(name: str) -> Reading:
+    """A name with its quotes escaped, and its backslashes if it shows that they are not."""
+    has_quotes = RAW_QUOTE.search(name) is not None
+    done = ["quote_repaired"] if has_quotes else []
+    if "\\" in name and (has_quotes or _has_bad_escape(name) or _is_escaped(name, len(name))):
+        name = name.replace("\\", "\\\\")
+        done.append("backslash_repaired")
+    return RAW_QUOTE.sub(r'\1\\"', name), done
 
 
 def _whole(text: str) -> Parsed | None:
@@ -213,33 +249,40 @@ def _whole(text: str) -> Parsed | None:
     return parsed if parsed is not None and not text[parsed.end :].strip() else None
 
 
-def _as_written(text: str) -> Iterator[str]:
-    yield text
+def _as_written(text: str) -> Iterator[Reading]:
+    yield fix_escapes(text)
 
 
-def _with_literal_quotes(text: str) -> Iterator[str]:
-    yield fix_quotes(text)
-    for named in names_restored(text):
-        yield fix_quotes(named)
+def _with_name(text: str) -> Iterator[Reading]:
+    for named, done in names_restored(text):
+        fixed, more = fix_escapes(named)
+        yield fixed, [*done, *more]
 
 
-Rung = Callable[[str], Iterator[str]]
-"""Gives the readings of a text to try, best first."""
+def _with_literal_quotes(text: str) -> Iterator[Reading]:
+    for fixed, done in (*_as_written(text), *_with_name(text)):
+        yield fix_quotes(fixed), [*done, "quote_repaired"]
+    literal, count = ENDS_WITH_BACKSLASH.subn(lambda it: it[0].replace("\\", "\\\\"), text)
+    if count:
+        fixed, done = fix_escapes(literal)
+        yield fixed, [*done, "backslash_repaired"]
 
-RUNGS: tuple[Rung, ...] = (_as_written, names_restored, _with_literal_quotes)
+
+Rung = Callable[[str], Iterator[Reading]]
+"""Gives the readings of a text, best first."""
+
+RUNGS: tuple[Rung, ...] = (_as_written, _with_name, _with_literal_quotes)
 """From the surest to the boldest."""
 
 
-def _readings(text: str, rungs: Sequence[Rung]) -> Iterator[tuple[str, list[str]]]:
-    """The texts to try, best first, with the issues each one repairs."""
-    escaped, done = fix_escapes(text)
+def _readings(text: str, rungs: Sequence[Rung]) -> Iterator[Reading]:
+    """The texts to try, best first; every issue stands once."""
     for rung in rungs:
-        quoted = [] if rung is _as_written else ["quote_repaired"]
-        for reading in rung(escaped):
-            yield reading, [*done, *quoted]
+        for reading, done in rung(text):
+            yield reading, sorted(set(done))
             filled, more = fix_values(reading)
             if more:
-                yield filled, [*done, *quoted, *more]
+                yield filled, [*sorted(set(done)), *more]
 
 
 def repaired_event(
@@ -254,7 +297,7 @@ def repaired_event(
         parsed = _whole(reading)
         if parsed is None or not isinstance(parsed.value, dict):
             continue
-        restored = _unambiguous(reading) if "pid" in parsed.repeated else None
+        restored = _unambiguous(text) if "pid" in parsed.repeated else None
         if restored is not None:
             parsed = restored
             quality.add("ambiguous_name", 1, text)
@@ -268,7 +311,7 @@ def repaired_event(
 
 
 def _unambiguous(text: str) -> Parsed | None:
-    for named in names_restored(text):
+    for named, _ in _readings(text, (_with_name,)):
         parsed = _whole(named)
         if parsed is not None and isinstance(parsed.value, dict) and not parsed.repeated:
             return parsed

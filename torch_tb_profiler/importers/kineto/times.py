@@ -1,12 +1,13 @@
 """Microseconds as the file writes them → exact int64 nanoseconds.
 
-Four forms occur (format reference §1.5): whole µs, µs with three decimals, either as text, and
+Five forms occur (format reference §1.5): whole µs, µs with three decimals, either as text,
 absolute µs with decimals, whose 19 digits a double does not hold and which are therefore read
-from the text.
+from the text, and the same without leading zeros: ``.5`` for 5 ns, ``.50`` for 50 ns.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Any
@@ -25,6 +26,11 @@ MAX_DIGITS = 20
 
 BEYOND_NS = 2**63 - 1
 """Stands for a time too large to hold; its negative for one too small."""
+
+SHORT_DECIMALS = re.compile(rb'"ts"\s*:\s*\d{14,}\.\d{1,2}\s*[,}]')
+TIME = re.compile(rb'"(?:(ts)|dur)"\s*:\s*(?:(?(1)\d{14,}|\d+)\.(\d+)\s*[,}])?')
+UNPADDED = re.compile(rb"0|[1-9]\d{0,2}")
+BASE_KEY = b'"baseTimeNanoseconds"'
 
 
 class InexactTimeError(Exception):
@@ -107,3 +113,42 @@ def to_ns(values: list[Any], exact: bool) -> Times:
     ns = np.array([value_to_ns(value) for value in values], np.int64)
     fraction = bool(np.any((ns != ABSENT) & (ns % 1000 != 0)))
     return Times(ns, fraction, sum(type(value) is str for value in values))
+
+
+def has_unpadded_decimals(header: bytes, head: bytes) -> bool:
+    """Whether a file was written by a PyTorch nightly of 2024-03-18 to 04-03.
+
+    Nothing but the times themselves tells. In these files all are absolute, and behind the point
+    of each stand its nanoseconds, 0 to 999, without leading zeros. Decimals that somebody wrote
+    anew end in no zero, and those of a fixed number of digits have all as many: only a key whose
+    decimals are of several lengths and end in zeros proves the form. A file of few events may lack
+    the proof; its times are read as decimals.
+
+    Args:
+        header: The text before the events.
+        head: The first events; may end anywhere.
+    """
+    if BASE_KEY in header or SHORT_DECIMALS.search(head) is None:
+        return False
+    decimals: dict[bytes, set[bytes]] = {b"ts": set(), b"dur": set()}
+    for key, digits in TIME.findall(head, 0, head.rfind(b"}") + 1):
+        if UNPADDED.fullmatch(digits) is None:
+            return False
+        decimals[key or b"dur"].add(digits)
+    return any(map(_proves_unpadded, decimals.values()))
+
+
+def _proves_unpadded(decimals: set[bytes]) -> bool:
+    lengths = {len(digits) for digits in decimals if digits != b"0"}
+    return len(lengths) > 1 and any(digits[1:].endswith(b"0") for digits in decimals)
+
+
+def padded(value: Any) -> Any:
+    """An exactly decoded time of such a file with its leading zeros: 10.50 → 10.050."""
+    if not isinstance(value, Decimal):
+        return value
+    places = value.as_tuple().exponent
+    if places not in (-1, -2) or value.adjusted() >= MAX_DIGITS:
+        return value
+    fraction = value % 1
+    return value - fraction + fraction.scaleb(-3 - places) if fraction else value

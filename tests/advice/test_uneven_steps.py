@@ -1,0 +1,147 @@
+"""Steps that last far longer than the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.advice.scenes import context, found, load
+from tests.helpers.traces import Event, op, step, trace
+from torch_tb_profiler.advice import Context
+from torch_tb_profiler.advice.uneven_steps import detect, step_list
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.selection import Selection
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+def steps(*lengths: float, inside: tuple[Event, ...] = ()) -> Trace:
+    """Steps 1, 2, … one after the other."""
+    starts = [sum(lengths[:number]) for number in range(len(lengths))]
+    return trace(
+        [*(step(n + 1, at, lengths[n]) for n, at in enumerate(starts)), *inside],
+    )
+
+
+def test_the_gain_is_the_mean_less_the_median() -> None:
+    advice = found(detect(context(steps(100, 120, 100, 480))))
+    # Sorted 100 100 120 480: the median is 110, the mean 200.
+    assert advice.measured == pytest.approx(480 / 110)
+    assert advice.gain_us == pytest.approx(90)
+    assert list(advice.rows) == [
+        {
+            "step": "4",
+            "total_us": 480.0,
+            "excess_us": 370.0,
+            "grew_most": "Other",
+            "growth_us": 370.0,
+        }
+    ]
+    assert advice.variant == "default"
+    assert advice.note().text.startswith(
+        "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs); the part that grew most is "
+        "Other, by 370.0 µs."
+    )
+
+
+def test_the_part_that_grew_most_is_named() -> None:
+    """Step 3 loads 150 of its 300, step 4 150 of its 250; operators take what the others take."""
+    inside = (
+        *(op("aten::mm", at, 80) for at in (0, 100)),
+        op("aten::mm", 200, 140),
+        op(LOADER, 340, 150),
+        op("aten::mm", 500, 80),
+        op(LOADER, 580, 150),
+        *(op("aten::mm", at, 80) for at in (750, 850, 950)),
+    )
+    advice = found(detect(context(steps(100, 100, 300, 250, 100, 100, 100, inside=inside))))
+    assert advice.values == {
+        "steps": "Steps 3 and 4",
+        "longest": "up to 300.0 µs",
+        "median": "100.0 µs",
+        "part": "DataLoader",
+        "excess": "up to 150.0 µs",
+    }
+    assert [(row["step"], row["excess_us"], row["grew_most"]) for row in advice.rows] == [
+        ("3", 200.0, "DataLoader"),
+        ("4", 150.0, "DataLoader"),
+    ]
+    # 1050 over 7 steps less 100.
+    assert advice.gain_us == pytest.approx(50)
+
+
+def test_the_first_steps_are_taken_for_warm_up() -> None:
+    slow = found(detect(context(steps(900, 500, 100, 100, 100))))
+    assert slow.variant == "first"
+    assert slow.values["steps"] == "Steps 1 and 2"
+    assert "schedule(wait=1, warmup=2" in slow.note().text
+    assert found(detect(context(steps(900, 100, 100, 500, 100)))).variant == "default"
+
+
+def test_the_first_step_selected_is_no_warm_up() -> None:
+    of = steps(100, 900, 100, 100, 100)
+    assert found(detect(Context(of, Selection(steps="2:5")))).variant == "default"
+    of = steps(900, 100, 100, 100)
+    assert found(detect(Context(of, Selection(steps="1:3")))).variant == "first"
+
+
+@pytest.mark.parametrize("lengths", [(100, 100, 200), (100, 900), (500,), (100, 100, 100)])
+def test_even_or_few_steps_are_not(lengths: tuple[float, ...]) -> None:
+    assert detect(context(steps(*lengths))) is None
+
+
+def test_the_others_selected_are_even() -> None:
+    of = steps(900, 100, 110, 120)
+    assert detect(context(of)) is not None
+    assert detect(Context(of, Selection(steps="2:4"))) is None
+
+
+def test_steps_that_a_time_range_cuts_are_not_compared() -> None:
+    """From 80 to 220 there are 20 of step 1, step 2, and 20 of step 3: 2 is five times the median,
+    but no longer than the others."""
+    of = steps(100, 100, 100, 100)
+    base = of.steps["start_ns"][0]
+    cut = Selection(start_ns=base + 80_000, end_ns=base + 220_000)
+    assert len(Context(of, cut).windows.names) == 3
+    assert detect(Context(of, cut)) is None
+
+
+def test_a_mean_below_the_median_is_no_gain() -> None:
+    """Sorted 10 10 100 100 210: the median is 100, the mean 86."""
+    advice = found(detect(context(steps(10, 10, 100, 100, 210))))
+    assert advice.measured == pytest.approx(2.1)
+    assert advice.gain_us is None
+
+
+def test_steps_of_no_length_are_not() -> None:
+    assert detect(context(steps(0, 0, 0, 500))) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["6"], "Step 6"),
+        (["2", "6"], "Steps 2 and 6"),
+        (["1", "2", "3"], "Steps 1, 2 and 3"),
+        (["1", "2", "3", "4"], "Steps 1, 2, 3 and 1 more"),
+    ],
+)
+def test_how_steps_are_listed(names: list[str], text: str) -> None:
+    assert step_list(names, 3) == text
+
+
+def test_the_sample_with_one_slow_step(samples: Path) -> None:
+    """Steps of 16 to 20 ms and one of 453 ms (the overview's table of steps)."""
+    (path,) = (samples / "cpu_resnet_full").glob("*.gz")
+    advice = found(detect(context(load(path))))
+    assert advice.measured == pytest.approx(452.81 / 19.57, rel=1e-3)
+    assert [(row["step"], row["grew_most"]) for row in advice.rows] == [("6", "CPU Exec")]
+    mean_us = (20.22 + 15.63 + 19.57 + 16.85 + 452.81) * 1000 / 5
+    assert advice.gain_us == pytest.approx(mean_us - 19_570, rel=1e-3)
+
+
+def test_steady_samples_are_not(samples: Path) -> None:
+    for folder in ("cpu_slowloader_nw0", "cpu_slowloader_nw2", "kineto_resnet50_nw0"):
+        for path in (samples / folder).glob("*.gz"):
+            assert detect(context(load(path))) is None

@@ -1,0 +1,93 @@
+"""Some steps take far longer than the others, so the averages describe no real step."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.found import Advice, duration_text
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.views.overview import ROLE_TITLES
+from torch_tb_profiler.views.roles import Role
+
+CODE = "uneven_steps"
+
+
+def detect(context: Context) -> Advice | None:
+    """The longest step is more than the threshold times the median.
+
+    Only steps count that were recorded, and are selected, from end to end. The gain is how far
+    they pull the mean above the median.
+    """
+    known = entry(CODE)
+    whole = _whole(context)
+    total_ns = (context.windows.end_ns - context.windows.start_ns)[whole]
+    if len(total_ns) < known.parameters["min_steps"]:
+        return None
+    median_ns = float(np.median(total_ns))
+    slow = np.flatnonzero(total_ns > known.threshold * median_ns)
+    if not len(slow) or median_ns <= 0:
+        return None
+    costs = context.costs[whole]
+    growth_ns = costs[slow] - np.median(costs, axis=0)
+    part = int(growth_ns.sum(axis=0).argmax())
+    longest_us = float(total_ns.max()) / 1000
+    gain_us = (float(total_ns.mean()) - median_ns) / 1000
+    names = [context.windows.names[row] for row in whole[slow]]
+    up_to = "up to " if len(slow) > 1 else ""
+    rows = _rows(names, total_ns[slow], median_ns, growth_ns)
+    return Advice(
+        CODE,
+        longest_us * 1000 / median_ns,
+        gain_us if gain_us > 0 else None,
+        values={
+            "steps": step_list(names, int(known.parameters["max_named"])),
+            "longest": up_to + duration_text(longest_us),
+            "median": duration_text(median_ns / 1000),
+            "part": ROLE_TITLES[Role(part)],
+            "excess": up_to + duration_text(float(growth_ns[:, part].max()) / 1000),
+        },
+        rows=tuple(rows[: int(known.parameters["max_rows"])]),
+        source={"view": "overview", "table": "steps", "sort": "-total_us"},
+        variant="first" if _began_recording(context, whole[slow]) else "default",
+    )
+
+
+def _rows(
+    names: list[str], total_ns: Int64, median_ns: float, growth_ns: npt.NDArray[np.float64]
+) -> list[dict[str, object]]:
+    """The steps, longest first, each with the part that grew most over its median."""
+    return [
+        {
+            "step": names[row],
+            "total_us": float(total_ns[row]) / 1000,
+            "excess_us": (float(total_ns[row]) - median_ns) / 1000,
+            "grew_most": ROLE_TITLES[Role(int(growth_ns[row].argmax()))],
+            "growth_us": float(growth_ns[row].max()) / 1000,
+        }
+        for row in np.argsort(-total_ns, kind="stable").tolist()
+    ]
+
+
+def _whole(context: Context) -> npt.NDArray[np.intp]:
+    """Which windows are whole steps: neither their recording nor the selection ends inside."""
+    steps = context.trace.steps.filter("kept")
+    windows = context.windows
+    uncut = np.isin(windows.start_ns, steps["start_ns"].to_numpy())
+    return np.flatnonzero(uncut & np.isin(windows.end_ns, steps["end_ns"].to_numpy()))
+
+
+def _began_recording(context: Context, rows: npt.NDArray[np.intp]) -> bool:
+    """Whether some windows are the first steps recorded, with no other step among them."""
+    first: Int64 = context.trace.steps.filter("kept")["start_ns"].to_numpy()[: len(rows)]
+    return bool(np.isin(context.windows.start_ns[rows], first).all())
+
+
+def step_list(names: list[str], most: int) -> str:
+    """``"Step 6"``, ``"Steps 2, 3 and 6"``, ``"Steps 1, 2, 3 and 4 more"``."""
+    if len(names) == 1:
+        return f"Step {names[0]}"
+    shown = names if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return f"Steps {', '.join(shown[:-1])} and {shown[-1]}"

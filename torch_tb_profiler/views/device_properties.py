@@ -1,0 +1,49 @@
+"""What a file declares of a device: its columns, and what to say where it declares none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch_tb_profiler.views.schema import Column
+
+DEVICE_MEMORY = Column("memory_bytes", "Memory", "integer", "bytes", "Memory of the device.")
+COMPUTE_CAPABILITY = Column(
+    "compute_capability",
+    "Compute Capability",
+    "string",
+    None,
+    "Generation of the device, major.minor.",
+)
+
+NOT_DECLARED = "The file does not describe this device."
+_LACKS = {
+    "name": "The file describes this device without a name.",
+    DEVICE_MEMORY.key: "The file describes this device without its memory (totalGlobalMem).",
+    COMPUTE_CAPABILITY.key: "The file describes this device without a compute capability "
+    "(computeMajor, computeMinor).",
+}
+_PROPERTIES = ("name", "memory_bytes", "compute_major", "sm_count", "max_threads_per_sm")
+
+
+def compute_capability(device: Mapping[str, Any]) -> str | None:
+    """``"9.0"`` for a row of ``trace.devices``, None where the file gives none."""
+    major = device.get("compute_major")
+    return None if major is None else f"{major}.{device.get('compute_minor') or 0}"
+
+
+def property_reasons(devices: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Column → why the name, memory or capability of some of these rows of ``trace.devices`` is
+    null: the file says nothing of a device, or lacks just this."""
+    found: dict[str, set[str]] = {key: set() for key in _LACKS}
+    for device in devices:
+        is_described = any(device.get(key) is not None for key in _PROPERTIES)
+        values = {
+            "name": device.get("name"),
+            DEVICE_MEMORY.key: device.get("memory_bytes"),
+            COMPUTE_CAPABILITY.key: compute_capability(device),
+        }
+        for key, value in values.items():
+            if value is None:
+                found[key].add(_LACKS[key] if is_described else NOT_DECLARED)
+    return {key: " ".join(sorted(texts)) for key, texts in found.items() if texts}

@@ -1,0 +1,36 @@
+"""From whole nanoseconds, as traces have them, to microseconds, as views show them.
+
+Sums and differences are made of whole nanoseconds and divided once, by a true division: then 9088
+ns are 9.088 µs. Sums of µs add the rounding errors of doubles, and polars divides a column by a
+number by multiplying with its inverse, which makes them 9.088000000000001.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.columns import Float64, Int64
+
+NS_PER_US = 1000.0
+
+
+def microseconds(ns: pl.Series, among: pl.Series | int = 1) -> pl.Series:
+    """Nanoseconds as microseconds, each divided among so many; null where ``ns`` is null and among
+    none."""
+    parts = among.cast(pl.Float64).to_numpy() if isinstance(among, pl.Series) else float(among)
+    whole = ns.cast(pl.Float64).to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(parts > 0, whole / (parts * NS_PER_US), np.nan)
+    return pl.Series(ns.name, shares, nan_to_null=True)
+
+
+def whole_nanoseconds(us: Float64) -> Float64:
+    """Microseconds that :func:`microseconds` made of whole nanoseconds, as those; NaN stays."""
+    found: Float64 = np.rint(us * NS_PER_US)
+    return found
+
+
+def mean_microseconds(ns: Int64) -> float | None:
+    """The mean in microseconds; None of nothing."""
+    return int(ns.sum()) / (len(ns) * 1000) if len(ns) else None
