@@ -22,12 +22,14 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
     distributed = header.get("distributedInfo")
     if not isinstance(distributed, Mapping):
         distributed = {}
+    launches = trace.quality.counts.get("launch_without_kernel", 0)
+    uses_device = launches > 0 or not trace.device_work.is_empty()
     found: list[tuple[str, str, Scalar, str]] = [
         (
             "device_type",
             "Device type",
-            "CPU" if trace.device_work.is_empty() else "GPU",
-            "GPU when the recording holds device work.",
+            "GPU" if uses_device else "CPU",
+            "GPU when the recording holds device work or launches of it.",
         ),
         ("host_name", "Host", _plain(header.get("host_name")), "Machine that was profiled."),
         (

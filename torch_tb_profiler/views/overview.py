@@ -43,10 +43,11 @@ ROLE_HELPS = {
     Role.CPU_EXEC: "Operators or ranges ran on the host, and nothing above happened.",
     Role.OTHER: "None of the above.",
 }
-DEVICE_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET, Role.RUNTIME)
-"""Roles nothing is known about when the recording has neither device work nor API calls."""
+WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
+"""Roles that only device work tells about."""
 
 NO_DEVICE = "The recording holds no device work and no device API calls."
+NO_WORK = "The recording holds launches of device work, but nothing of that work."
 NO_STEP = "No step lies in the selection."
 NO_TIME = "The steps last 0."
 
@@ -97,19 +98,19 @@ def overview(trace: Trace, selection: Selection) -> View:
     """
     windows = step_windows(trace, selection)
     costs = role_costs(trace, windows)
-    measured = _measured_roles(trace)
-    steps = _steps_table(windows, costs, measured)
+    unknown = _unknown_roles(trace)
+    steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
     return View(
         tables={
-            AVERAGE_STEP.name: _average_table(costs, measured),
+            AVERAGE_STEP.name: _average_table(costs, unknown),
             STEPS.name: steps,
             GPUS.name: gpus,
         },
-        series={"step_time": _step_series(windows, costs, measured)},
+        series={"step_time": _step_series(windows, costs, unknown)},
         facts=(
             *_step_facts(windows),
             *gpu_facts(gpus),
@@ -127,7 +128,7 @@ def steps_table(trace: Trace, selection: Selection) -> Table:
         SelectionError: as :func:`overview`.
     """
     windows = step_windows(trace, selection)
-    return _steps_table(windows, role_costs(trace, windows), _measured_roles(trace))
+    return _steps_table(windows, role_costs(trace, windows), _unknown_roles(trace))
 
 
 def role_costs(trace: Trace, windows: StepWindows) -> Int64:
@@ -140,53 +141,53 @@ def role_costs(trace: Trace, windows: StepWindows) -> Int64:
     return costs
 
 
-def _measured_roles(trace: Trace) -> tuple[Role, ...]:
-    """The roles this recording can say something about."""
+def _unknown_roles(trace: Trace) -> dict[Role, str]:
+    """The roles this recording says nothing about, and why."""
     if not trace.device_work.is_empty():
-        return tuple(Role)
+        return {}
+    if trace.quality.counts.get("launch_without_kernel"):
+        return dict.fromkeys(WORK_ROLES, NO_WORK)
     if bool((trace.slices["category"] == Category.RUNTIME).any()):
-        return tuple(Role)
-    return tuple(role for role in Role if role not in DEVICE_ROLES)
+        return {}
+    return dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
 
 
-def _average_table(costs: Int64, measured: tuple[Role, ...]) -> Table:
+def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:
     total_us = mean_microseconds(costs.sum(axis=1))
     rows: list[tuple[str, float | None, float | None]] = []
     for role in Role:
         duration_us = share = None
-        if total_us is not None and role in measured:
+        if total_us is not None and role not in unknown:
             duration_us = mean_microseconds(costs[:, role])
             share = float(costs[:, role].sum() / costs.sum()) * 100 if total_us else None
         rows.append((ROLE_TITLES[role], duration_us, share))
     frame = pl.DataFrame(rows, schema=AVERAGE_STEP.polars_schema(), orient="row")
     if total_us is None:
         reasons = dict.fromkeys(("duration_us", "pct"), NO_STEP)
-    elif len(measured) < len(Role):
-        reasons = dict.fromkeys(("duration_us", "pct"), NO_DEVICE)
+    elif unknown:
+        reasons = dict.fromkeys(("duration_us", "pct"), next(iter(unknown.values())))
     else:
         reasons = {} if total_us else {"pct": NO_TIME}
     return Table(AVERAGE_STEP, frame, reasons)
 
 
-def _steps_table(windows: StepWindows, costs: Int64, measured: tuple[Role, ...]) -> Table:
+def _steps_table(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Table:
     total_us = (windows.end_ns - windows.start_ns) / NS_PER_US
     columns: dict[str, object] = {"step": windows.names, "total_us": total_us}
-    reasons = {}
     for role in Role:
-        known = role in measured
+        known = role not in unknown
         columns[_role_key(role)] = costs[:, role] / NS_PER_US if known else [None] * len(costs)
-        if not known and len(costs):
-            reasons[_role_key(role)] = NO_DEVICE
+    reasons = {_role_key(role): text for role, text in unknown.items() if len(costs)}
     return Table(STEPS, pl.DataFrame(columns, schema=STEPS.polars_schema()), reasons)
 
 
-def _step_series(windows: StepWindows, costs: Int64, measured: tuple[Role, ...]) -> Series:
+def _step_series(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Series:
     numbered = all(name.isdecimal() for name in windows.names)
     x = [float(name) if numbered else float(i) for i, name in enumerate(windows.names)]
     lines = tuple(
         Line(ROLE_TITLES[role], x, (costs[:, role] / NS_PER_US).tolist())
         for role in Role
-        if role in measured
+        if role not in unknown
     )
     return Series("Step time", "stacked_bar", "Step", None, "Time", "us", lines)
 
