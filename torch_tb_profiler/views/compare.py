@@ -44,7 +44,7 @@ from torch_tb_profiler.views.compare_tables import (
     pair_spec,
 )
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
-from torch_tb_profiler.views.selection import Selection, chosen_group_by
+from torch_tb_profiler.views.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.views.spec import ViewSpec
 
 AUTO, TOTAL, PER_STEP = "auto", "total", "per_step"
@@ -101,7 +101,11 @@ def compare(
         SelectionError: steps that are malformed or not in their trace, or no such grouping.
     """
     chosen = chosen_group_by(candidate_selection, SPEC.group_bys)
-    rows = step_rows(baseline, baseline_selection), step_rows(candidate, candidate_selection)
+    try:
+        baseline_rows = step_rows(baseline, baseline_selection)
+    except SelectionError as error:
+        raise SelectionError(f"baseline {error}") from error
+    rows = baseline_rows, step_rows(candidate, candidate_selection)
     per_step = chosen == PER_STEP or (chosen == AUTO and len(rows[0]) != len(rows[1]))
     bases = (
         step_basis(baseline, baseline_selection, rows[0], per_step),
