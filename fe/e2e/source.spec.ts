@@ -82,6 +82,7 @@ async function noteOpened(frame: Frame): Promise<() => Promise<string[]>> {
 }
 
 test("a page of another machine hears nothing", async ({ page, standalone }) => {
+  await page.addInitScript(() => localStorage.setItem("torch-tb-profiler.editor", JSON.stringify({ relativeTo: "/venv" })));
   await page.route("http://evil.test/", (route) => route.fulfill({ contentType: "text/html", body: outerPage(standalone.url + OPERATOR) }));
   await page.goto("http://evil.test/");
   const frame = page.frameLocator("iframe");
@@ -115,6 +116,26 @@ test("alone, the editor's address opens, after the path map; path and line are c
   await link.hover();
   await page.getByRole("listitem").filter({ has: link }).getByRole("button", { name: "copy" }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`/home/me/src/${rest}`);
+});
+
+test("a relative path asks where it lies, and opens there from then on", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + OPERATOR);
+  await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
+  const link = page.locator(".frame-link:enabled").filter({ hasText: /^torch\// }).first();
+  const place = (await link.textContent()) ?? "";
+  const opened = await noteOpened(page.mainFrame());
+  await link.click();
+  const dialog = page.getByRole("dialog", { name: "A relative path" });
+  await expect(dialog).toContainText(place);
+  await expect(dialog.getByRole("button", { name: `Copy ${place}` })).toHaveText("Copy path:line");
+  await expect(dialog.getByRole("button", { name: "Open" })).toBeDisabled();
+  expect(await opened()).toEqual([]);
+  await dialog.getByLabel("Relative paths lie here under").fill("/venv/lib/site-packages/");
+  await dialog.getByRole("button", { name: "Open" }).click();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await link.click();
+  await expect(dialog).toHaveCount(0);
+  expect(await opened()).toEqual(Array(2).fill(`vscode://file/venv/lib/site-packages/${place}`));
 });
 
 test("a frame without a line cannot be sent", async ({ guarded: page }) => {

@@ -51,8 +51,18 @@ test("kernels: filters combine, yes and no, ranges with units, nothing left, and
   await table.getByRole("button", { name: "Clear filters" }).click();
   await expect(table.getByRole("status")).toHaveText("67 rows");
   await expect(table.getByLabel("Filter Total")).toHaveValue("");
+  await table.getByLabel("Filter Total").fill(">20ms");
+  await expect(table.getByRole("status")).not.toHaveText("67 rows");
   await table.getByLabel("Filter Total").fill("many");
   await expect(table.getByLabel("Filter Total")).toHaveAttribute("aria-invalid", "true");
+  await expect(table.getByRole("status")).toHaveText("67 rows");
+});
+
+test("a filter on a column that is not there is said, and the others count", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${HASH}&view=operators&operators.filter=gone%3D1;calls%3E300`);
+  const table = card(page, "Operators");
+  await expect(table.getByRole("alert")).toContainText("No column “gone” here");
+  await expect(table.getByRole("status")).toHaveText("showing 27 of 76");
 });
 
 test("an operator opens to its kernels and call stacks", async ({ guarded: page, standalone }) => {
@@ -82,6 +92,17 @@ test("columns hide and come back, rows are copied, JSON holds exact values", asy
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Control+c");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("aten::cudnn_convolution_backward_weight");
+});
+
+test("the first click sorts by the largest, whatever the order of the server", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${HASH}&view=operators`);
+  const table = card(page, "Operators");
+  const title = await header(table, "Host Self");
+  await title.getByRole("button").click();
+  await expect(page).toHaveURL(/operators\.sort=-host_self_us$/);
+  await expect(title).toHaveAttribute("aria-sort", "descending");
+  await title.getByRole("button").click();
+  await expect(page).toHaveURL(/operators\.sort=host_self_us$/);
 });
 
 test("sorting by two columns", async ({ guarded: page, standalone }) => {
@@ -118,12 +139,19 @@ test("a time range is typed, and taken away", async ({ guarded: page, standalone
   const events = card(page, "Memory events").getByRole("status");
   await expect(events).toHaveText(/^1.580 rows$/);
   await page.getByRole("button", { name: "Whole trace" }).click();
-  await page.getByLabel("From, µs").fill("1");
-  await page.getByLabel("To, µs").fill("1000");
+  await expect(page.getByText("This trace has steps 2 to 6.")).toBeVisible();
+  await expect(page.getByLabel("Steps")).toHaveAttribute("placeholder", "2 or 2:6");
+  // Counted from the beginning of the recording, which is 4369105438793.113 in trace time.
+  await page.getByLabel("From, ms").fill("1 µs");
+  await page.getByLabel("To, ms").fill("100");
   await page.getByRole("button", { name: "Use as selection" }).click();
-  await expect(page.locator(".chip")).toHaveText("999 µs of time");
-  await expect(page).toHaveURL(/start_us=1&end_us=1000/);
+  await expect(page.locator(".chip")).toHaveText("100.00 ms of time");
+  await expect(page).toHaveURL(/start_us=4369105438794\.113&end_us=4369105538793\.113/);
   await expect(events).not.toHaveText(/1.580/);
+  await page.getByRole("button", { name: "▾", exact: true }).click();
+  await expect(page.getByLabel("From, ms")).toHaveValue("0.001");
+  await expect(page.getByLabel("To, ms")).toHaveValue("100");
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Remove the selection" }).click();
   await expect(events).toHaveText(/^1.580 rows$/);
 });
@@ -186,6 +214,22 @@ test("a finding shows its evidence, and leads to the rows", async ({ guarded: pa
   await finding.getByRole("link", { name: "Show the rows" }).click();
   await expect(page).toHaveURL(/view=(operators|kernels)/);
   await expect(page.getByRole("status").filter({ hasText: /^showing \d+ of \d+$/ })).toBeVisible();
+});
+
+test("the rows of a finding are brought into sight, also those of the same view, as often as asked", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=dlrm_8_ranks&view=distributed`);
+  const stragglers = card(page, "Stragglers");
+  const link = page.getByRole("listitem").filter({ hasText: "Straggler." }).getByRole("link", { name: "Show the rows" });
+  for (let click = 1; click <= 2; click++) {
+    await link.scrollIntoViewIfNeeded();
+    await expect(stragglers).not.toBeInViewport({ ratio: 0.95 });
+    await link.click();
+    await expect(page).toHaveURL(/view=distributed&table=stragglers/);
+    await expect(stragglers).toBeFocused();
+    await expect(stragglers).toBeInViewport({ ratio: 0.95 });
+  }
+  await page.reload();
+  await expect(stragglers).toBeInViewport({ ratio: 0.95 });
 });
 
 test("on paper all rows are there, in dark on light", async ({ guarded: page, standalone }) => {

@@ -9,6 +9,7 @@ import type { TimelineClocksAnswer, TimelineSearchAnswer, TimelineSlicePayload, 
 import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
+import { ask, longestHit, settled } from "./timelines";
 
 const OVERLAPPING = join(resolve(import.meta.dirname, "../.."), "tests/data/malformed_derived/overlap_kernels.json");
 const LANE_PX = 18;
@@ -21,18 +22,6 @@ const SAMPLES = [
   { run: "dlrm_8_ranks", name: "ncclKernel_SendRecv", kind: "kernel" },
   { run: "mi300_bert_small", name: "hipLaunchKernel", kind: "runtime" },
 ];
-
-async function ask<T>(page: Page, url: string): Promise<T> {
-  await expect.poll(async () => (await page.request.get(url)).status()).toBe(200);
-  return (await (await page.request.get(url)).json()) as T;
-}
-
-async function longestHit(page: Page, base: string, run: string, name: string, worker = ""): Promise<TimelineSlicePayload> {
-  const answer = await ask<TimelineSearchAnswer>(page, `${base}api/timeline/search?run=${run}&worker=${worker}&q=${encodeURIComponent(name)}`);
-  const [hit] = answer.hits.toSorted((one, other) => other.dur_ns - one.dur_ns);
-  if (hit === undefined) throw new Error(`${run} has no ${name}`);
-  return hit;
-}
 
 /** Where a slice is on the page when `at` fills the screen. */
 async function placeOf(page: Page, slice: TimelineSlicePayload, at: readonly [number, number]) {
@@ -50,12 +39,6 @@ async function placeOf(page: Page, slice: TimelineSlicePayload, at: readonly [nu
 /** A range in which the slice is a fifth of the screen. */
 function around(slice: TimelineSlicePayload): readonly [number, number] {
   return [Math.round(slice.start_ns - 2 * slice.dur_ns), Math.round(slice.start_ns + 3 * slice.dur_ns)];
-}
-
-async function settled(page: Page): Promise<void> {
-  await expect(page.locator(".tl-rects")).toBeVisible();
-  await page.waitForLoadState("networkidle");
-  await page.waitForTimeout(300);
 }
 
 for (const { run, name } of SAMPLES) {

@@ -11,7 +11,7 @@ import { useParams } from "../state/urlStore";
 import { withTimeline } from "../timeline/info";
 import { EmptyLogdir } from "./EmptyLogdir";
 import { Rail } from "./Rail";
-import { FailureCard, PendingCard } from "./SpanState";
+import { FailureCard, NothingCard, PendingCard } from "./SpanState";
 import { TopBar } from "./TopBar";
 
 const FIRST_VIEW = "overview";
@@ -102,9 +102,6 @@ function Content({ runs, target, views, list, info, name }: ContentProps) {
     const failure = { code: "unknown", message: `There is no view “${name}”.`, hint: "Choose one on the left." };
     return <FailureCard title="This link leads to nothing" failure={failure} />;
   }
-  if (!info.available) {
-    const failure = { code: "missing", message: info.reason ?? "Nothing to show.", hint: "" };
-    return <FailureCard title={`${info.title}: nothing to show for this trace`} failure={failure} />;
-  }
+  if (!info.available) return <NothingCard view={info} reason={info.reason ?? "Nothing to show."} />;
   return renderPage({ info, target, runs: runs.data, views: list });
 }

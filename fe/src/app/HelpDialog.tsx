@@ -1,8 +1,7 @@
 /** Keys, the grammar of filters, and the few settings. */
 import { useEffect, useRef } from "react";
 
-import { EDITORS, type EditorName } from "../source/editor";
-import { saveEditorSettings, useEditorSettings } from "../source/settings";
+import { EditorForm } from "../source/EditorForm";
 import { KEY_HELP } from "../timeline/keys";
 import { isTyping } from "./SearchBox";
 
@@ -86,46 +85,5 @@ function Pairs({ rows, keyed }: { readonly rows: readonly (readonly [string, str
         </div>
       ))}
     </dl>
-  );
-}
-
-function EditorForm() {
-  const settings = useEditorSettings();
-  return (
-    <section className="editor-form">
-      <h2>Jump to source</h2>
-      <label>
-        Editor
-        <select
-          className="field"
-          value={settings.editor}
-          onChange={({ target }) => saveEditorSettings({ ...settings, editor: target.value as EditorName })}
-        >
-          {Object.entries(EDITORS).map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Paths in the trace start with
-        <input
-          className="field"
-          placeholder="/workspace"
-          value={settings.from}
-          onChange={({ target }) => saveEditorSettings({ ...settings, from: target.value })}
-        />
-      </label>
-      <label>
-        and lie here under
-        <input
-          className="field"
-          placeholder="/home/me/src/model"
-          value={settings.to}
-          onChange={({ target }) => saveEditorSettings({ ...settings, to: target.value })}
-        />
-      </label>
-    </section>
   );
 }

@@ -1,5 +1,5 @@
 /** A trace that is not there yet, or never will be: what happens to it, and what to do. */
-import type { Failure, Run, Span } from "../api/types";
+import type { Failure, Run, Span, ViewInfo } from "../api/types";
 import { formatNumber, formatSeconds, formatValue } from "../lib/format";
 
 interface PendingProps {
@@ -21,7 +21,7 @@ export function PendingCard({ span, run }: PendingProps) {
         {others.map(({ worker, span: each }) => (
           <Progress key={`${worker}/${each.name}`} span={each} label={each.file} />
         ))}
-        <p className="soft">Pages appear as soon as they are ready. The next opening takes the parsed trace from the cache.</p>
+        <p className="soft">Pages appear as soon as they are ready.</p>
       </div>
     </section>
   );
@@ -52,6 +52,19 @@ export function progressText(span: Span): string {
   return parts.join(", ");
 }
 
+/** Nothing went wrong: the recording holds nothing of the kind. */
+export function NothingCard({ view, reason }: { readonly view: ViewInfo; readonly reason: string }) {
+  const title = `${view.title}: nothing to show for ${view.scope === "pair" ? "these traces" : "this trace"}`;
+  return (
+    <section className="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+      </header>
+      <p className="body">{reason}</p>
+    </section>
+  );
+}
+
 interface FailureProps {
   readonly title: string;
   readonly file?: string;
@@ -75,7 +88,7 @@ export function FailureCard({ title, file, failure, onRetry }: FailureProps) {
           )}
           <dt>Cause</dt>
           <dd>{failure.message}</dd>
-          {failure.hint !== "" && (
+          {failure.hint !== null && failure.hint !== "" && (
             <>
               <dt>Next step</dt>
               <dd>{failure.hint}</dd>

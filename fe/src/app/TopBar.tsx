@@ -26,7 +26,7 @@ export function TopBar({ runs, target, view, views }: Props) {
     <div className="topbar" role="banner">
       <span className="brand">PyTorch Profiler</span>
       {runs !== null && target !== null && <Pickers runs={runs} target={target} view={view} views={views} />}
-      {target !== null && <SelectionControl />}
+      {target !== null && <SelectionControl target={target} />}
       <span className="spacer" />
       {target !== null && <TraceMenu target={target} />}
       {target !== null && <SearchBox target={target} views={views} />}
@@ -55,20 +55,20 @@ interface PickersProps {
 }
 
 const NO_SELECTION = { steps: null, start_us: null, end_us: null };
+const NO_BASELINE = { baseline_run: null, baseline_worker: null, baseline_span: null, baseline_steps: null };
 
 function Pickers({ runs, target, view, views }: PickersProps) {
   const { run, worker, span } = target;
+  const isFirst = runs.runs.length < 2;
+  // Where a baseline is seen it stays; elsewhere the next run brings the one that suits it.
+  const pickRun = (name: string) => navigate({ run: name, worker: null, span: null, ...NO_SELECTION, ...(view?.scope === "pair" ? {} : NO_BASELINE) });
   return (
     <div className="picker">
-      <Picker
-        label="Run"
-        names={runs.runs.map((each) => each.name)}
-        value={run.name}
-        onPick={(name) => navigate({ run: name, worker: null, span: null, ...NO_SELECTION })}
-      />
-      <WorkerPicker target={target} view={view} views={views} />
+      <Picker label="Run" isFirst names={runs.runs.map((each) => each.name)} value={run.name} onPick={pickRun} />
+      <WorkerPicker target={target} view={view} views={views} isFirst={isFirst} />
       <Picker
         label="Span"
+        isFirst={isFirst && run.workers.length < 2}
         names={worker.spans.map((each) => each.name)}
         value={span.name}
         onPick={(name) => navigate({ run: run.name, worker: worker.name, span: name, ...NO_SELECTION })}
@@ -77,13 +77,15 @@ function Pickers({ runs, target, view, views }: PickersProps) {
   );
 }
 
-type WorkerPickerProps = Omit<PickersProps, "runs">;
+interface WorkerPickerProps extends Omit<PickersProps, "runs"> {
+  readonly isFirst: boolean;
+}
 
 /** Names of workers come from file names, which hold no slash. */
 const ALL_WORKERS = "/all";
 
 /** One worker, or all of them where a view of the whole run has something to show. */
-function WorkerPicker({ target, view, views }: WorkerPickerProps) {
+function WorkerPicker({ target, view, views, isFirst }: WorkerPickerProps) {
   const params = useParams();
   const { run, worker } = target;
   if (run.workers.length < 2) return null;
@@ -99,7 +101,7 @@ function WorkerPicker({ target, view, views }: WorkerPickerProps) {
   };
   return (
     <>
-      <span className="faint">▸</span>
+      {!isFirst && <span className="faint">▸</span>}
       <select className="field" aria-label="Worker" title={all ? "All workers" : `Worker: ${worker.name}`} value={all ? ALL_WORKERS : worker.name} onChange={({ target: { value } }) => pick(value)}>
         {(all || together !== undefined) && <option value={ALL_WORKERS}>All {run.workers.length} workers</option>}
         {run.workers.map(({ name }) => (
@@ -114,16 +116,18 @@ function WorkerPicker({ target, view, views }: WorkerPickerProps) {
 
 interface PickerProps {
   readonly label: string;
+  /** Nothing stands before it. */
+  readonly isFirst: boolean;
   readonly names: readonly string[];
   readonly value: string;
   readonly onPick: (name: string) => void;
 }
 
-function Picker({ label, names, value, onPick }: PickerProps) {
+function Picker({ label, isFirst, names, value, onPick }: PickerProps) {
   if (names.length < 2) return null;
   return (
     <>
-      {label !== "Run" && <span className="faint">▸</span>}
+      {!isFirst && <span className="faint">▸</span>}
       <select className="field" aria-label={label} title={`${label}: ${value}`} value={value} onChange={({ target }) => onPick(target.value)}>
         {names.map((name) => (
           <option key={name} value={name}>

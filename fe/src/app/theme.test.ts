@@ -50,4 +50,11 @@ describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
       expect(contrast(of(name), of("surface")), name).toBeGreaterThanOrEqual(AA_GRAPHICS);
     }
   });
+
+  it("overlap is told from the categories by its lightness too", () => {
+    expect(contrast(of("mark-overlap"), of("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
+    for (const name of ["cat-kernel", "cat-communication", "cat-cpu-exec", "cat-other"]) {
+      expect(contrast(of("mark-overlap"), of(name)), name).toBeGreaterThan(1.5);
+    }
+  });
 });

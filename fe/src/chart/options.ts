@@ -2,7 +2,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
-import { shortenMiddle } from "../lib/shorten";
+import { shortenApart } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import type { ChartColors } from "./colors";
 import { colorVariable } from "./palette";
@@ -11,13 +11,13 @@ import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart
 
 const FONT_PX = 12;
 const CHARACTER_PX = 7;
-const NAME_SHARE = 0.34;
+const NAME_SHARE = 0.4;
 const LEAST_NAME_CHARACTERS = 24;
 
 export interface DrawContext {
   readonly hidden: ReadonlySet<string>;
   readonly colors: ChartColors;
-  /** Width of the chart; names get a third of it. */
+  /** Width of the chart; names get a part of it. */
   readonly widthPx: number;
 }
 
@@ -87,23 +87,20 @@ function nameCharacters(widthPx: number): number {
   return Math.max(LEAST_NAME_CHARACTERS, Math.floor((widthPx * NAME_SHARE) / CHARACTER_PX));
 }
 
-function categoryOptions(
-  chart: CategoryChart,
-  hidden: ReadonlySet<string>,
-  colors: ChartColors,
-  characters: number,
-): EChartsCoreOption {
+function categoryOptions(chart: CategoryChart, hidden: ReadonlySet<string>, colors: ChartColors, characters: number): EChartsCoreOption {
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const stacked = chart.kind === "stacked_bar";
   const scale = scaleFor(chart.value.unit, tallest(lines, stacked));
+  const slanted = !chart.horizontal && needSlant(chart.categories);
+  const labels = shortLabels(chart.categories, slanted ? SLANTED_CHARACTERS : characters);
   const names = {
     type: "category",
     data: [...chart.categories],
-    ...axisBase(chart.categoryTitle, colors),
+    ...axisBase(slanted || chart.horizontal ? "" : chart.categoryTitle, colors),
     nameGap: 28,
     inverse: chart.horizontal,
     axisTick: { show: false },
-    axisLabel: { color: colors.soft, formatter: (name: string) => shortenMiddle(name, characters) },
+    axisLabel: { color: colors.soft, formatter: (name: string) => labels.get(name) ?? name, ...(slanted ? { interval: 0, rotate: 35 } : {}) },
     splitLine: { show: false },
   };
   const values = {
@@ -112,13 +109,12 @@ function categoryOptions(
     nameGap: chart.horizontal ? 26 : 44,
     axisLabel: { color: colors.soft, formatter: tickLabel() },
   };
-  const slanted = !chart.horizontal && needSlant(chart.categories);
   return {
     grid: chart.horizontal
       ? { left: 8, right: 24, top: 4, bottom: 28, containLabel: true }
       : { left: 64, right: 16, top: 12, bottom: slanted ? 96 : 44 },
-    xAxis: chart.horizontal ? values : slanted ? slantedAxis(names) : names,
-    yAxis: chart.horizontal ? { ...names, name: "" } : values,
+    xAxis: chart.horizontal ? values : names,
+    yAxis: chart.horizontal ? names : values,
     tooltip: {
       ...tooltipBase(colors),
       trigger: "axis",
@@ -140,15 +136,17 @@ function categoryOptions(
 
 const SLANT_FROM_CHARACTERS = 90;
 const SLANT_TO_COUNT = 24;
+const SLANTED_CHARACTERS = 20;
 
 /** Few names that do not fit side by side are all shown, slanted; of many, some are left out. */
 function needSlant(names: readonly string[]): boolean {
   return names.length <= SLANT_TO_COUNT && names.join(" ").length > SLANT_FROM_CHARACTERS;
 }
 
-function slantedAxis<T extends { readonly axisLabel: object }>(axis: T) {
-  const formatter = (name: string) => shortenMiddle(name, 20);
-  return { ...axis, name: "", axisLabel: { ...axis.axisLabel, interval: 0, rotate: 35, formatter } };
+/** By name what of it is shown. */
+function shortLabels(names: readonly string[], characters: number): ReadonlyMap<string, string> {
+  const short = shortenApart(names, characters);
+  return new Map(names.map((name, place) => [name, short[place] ?? name]));
 }
 
 function tallest(lines: CategoryChart["lines"], stacked: boolean): number {
@@ -175,12 +173,12 @@ function categoryTooltip(chart: CategoryChart, hidden: ReadonlySet<string>, colo
   const rows = lines.flatMap((line): TooltipRow[] => {
     const value = line.values[index] ?? null;
     if (stacked && value === 0) return [];
-    const share = stacked && value !== null && total > 0 ? `  ${formatNumber((100 * value) / total, 1)} %` : "";
+    const share = stacked && value !== null && value !== total ? `  ${formatNumber((100 * value) / total, 1)} %` : "";
     const text = value === null ? "–" : withUnit(value, scale, chart.value.unit);
     return [{ color: colors.of(lineColor(chart, line.name)), name: line.name, value: text + share }];
   });
   const title = chart.horizontal ? name : `${chart.categoryTitle} ${name}`;
-  return tooltipElement(title, rows, stacked ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
+  return tooltipElement(title, rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
 }
 
 function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {

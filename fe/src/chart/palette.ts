@@ -12,7 +12,8 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   other: "--cat-other",
   // What these are made of elsewhere keeps the colour it has in the steps.
   computation: "--cat-kernel",
-  overlap: "--cat-cpu-exec",
+  // Both of them at once: between their colours, and of neither’s lightness.
+  overlap: "--mark-overlap",
   transfer: "--cat-communication",
   // Nothing is done meanwhile.
   wait: "--cat-other",

@@ -8,12 +8,12 @@
  */
 import type { Column } from "../api/types";
 import type { Clause, Operator } from "./grammar";
-import { unitAliases, type Scale } from "./units";
+import { parseQuantity, roundNoise } from "./quantity";
+import type { Scale } from "./units";
 
 export type Parsed = { readonly clauses: Clause[] } | { readonly problem: string };
 
 const COMPARISON = /^(>=|<=|!=|>|<|=)?\s*(.+)$/;
-const NUMBER = /^([+-]?(?:\d[\d\s\u202f_,]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµ%/]*)$/i;
 
 export function parseColumnFilter(column: Column, scale: Scale, text: string): Parsed {
   const typed = text.trim();
@@ -57,18 +57,8 @@ function parseNumber(column: Column, scale: Scale, typed: string): Parsed {
 
 /** The number in the base unit, as text, or null when it is none. */
 function baseNumber(column: Column, scale: Scale, typed: string): string | null {
-  const match = NUMBER.exec(typed.trim());
-  if (match === null) return null;
-  const [, digits = "", suffix = ""] = match;
-  const number = Number(digits.replace(/[\s\u202f_,]/g, ""));
-  const divisor = suffix === "" ? scale.divisor : unitAliases(column.unit).get(suffix.toLowerCase());
-  if (Number.isNaN(number) || divisor === undefined) return null;
-  return String(roundNoise(number * divisor));
-}
-
-/** 0.29 × 100 is 28.999999999999996; nobody typed that. */
-function roundNoise(value: number): number {
-  return Number(value.toPrecision(15));
+  const number = parseQuantity(typed, column.unit, scale);
+  return number === null ? null : String(number);
 }
 
 /** The text to show for the clauses of one column, the reverse of {@link parseColumnFilter}. */

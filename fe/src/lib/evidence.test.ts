@@ -23,7 +23,7 @@ it("reads all of it", () => {
   expect(evidence.links).toEqual(["https://pytorch.org/docs"]);
   expect(evidence.source).toEqual({
     view: "operators",
-    params: { group_by: "name", "operators.filter": "name~copy_", "operators.sort": "-calls" },
+    params: { table: "operators", group_by: "name", "operators.filter": "name~copy_", "operators.sort": "-calls" },
   });
   expect(evidence.rows?.columns.map(({ key, title, unit }) => [key, title, unit])).toEqual([
     ["name", "Name", null],
@@ -35,6 +35,15 @@ it("reads all of it", () => {
     ["next", null, 6, 415791],
     ["other", "[1,2]", null, null],
   ]);
+});
+
+it("heads every column with words of its own", () => {
+  const { rows } = readEvidence(note({ rows: [{ gpu: 0, mean_blocks_per_sm: 0.5, total_us: 1, total_bytes: 2, compute_us_per_step: 3, share_pct: 4 }] }));
+  expect(rows?.columns.map(({ title }) => title)).toEqual(["GPU", "Mean blocks per SM", "Total time", "Total bytes", "Compute per step", "Share"]);
+});
+
+it("names no table where the finding names none", () => {
+  expect(readEvidence(note({ source: { view: "kernels", sort: "-calls" } })).source).toEqual({ view: "kernels", params: { "kernels.sort": "-calls" } });
 });
 
 it("is content with nothing", () => {

@@ -37,14 +37,15 @@ function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
-/** View, and the state of its table in the address. */
+/** View, its table, and the state of that table in the address. */
 function sourceOf(value: unknown): Evidence["source"] {
   if (typeof value !== "object" || value === null) return null;
   const source = value as Record<string, unknown>;
   const view = textOf(source["view"]);
   if (view === null) return null;
-  const table = textOf(source["table"]) ?? view;
-  const params: Record<string, string> = {};
+  const named = textOf(source["table"]);
+  const table = named ?? view;
+  const params: Record<string, string> = named === null ? {} : { table: named };
   const groupBy = textOf(source["group_by"]);
   if (groupBy !== null) params["group_by"] = groupBy;
   for (const name of ["filter", "sort"]) {
@@ -55,6 +56,10 @@ function sourceOf(value: unknown): Evidence["source"] {
 }
 
 const UNIT_SUFFIX = /_(us|ns|bytes|pct)(?:_per_step)?$/;
+/** What is counted in a unit, for titles that would be the same without it. */
+const UNIT_WORDS: Readonly<Record<string, string>> = { us: "time", ns: "time", bytes: "bytes", pct: "share" };
+/** Words that are not written like others. */
+const SPELLED: Readonly<Record<string, string>> = { gpu: "GPU", gpus: "GPUs", cpu: "CPU", sm: "SM", id: "ID", nccl: "NCCL", est: "est." };
 
 /** Rows of objects as a table; the units stand in the keys, as everywhere. */
 function evidenceTable(value: unknown): Table | null {
@@ -69,7 +74,7 @@ function evidenceTable(value: unknown): Table | null {
   return {
     title: "Evidence",
     help: "The rows this finding is about.",
-    columns: order.map(({ key, index, isText }) => evidenceColumn(key, isText ? "string" : numberType(cells, index))),
+    columns: toldApart(order.map(({ key, index, isText }) => evidenceColumn(key, isText ? "string" : numberType(cells, index)))),
     rows: cells.map((row) => order.map(({ index }) => row[index] ?? null)),
     row_count: cells.length,
     null_reasons: {},
@@ -89,7 +94,17 @@ function numberType(rows: readonly Row[], index: number): Column["type"] {
 
 function evidenceColumn(key: string, type: Column["type"]): Column {
   const unit = (UNIT_SUFFIX.exec(key)?.[1] ?? null) as Unit | null;
-  const words = key.replace(/_(us|ns|bytes|pct)(?=_per_step$|$)/, "").replaceAll("_", " ");
-  const title = words.charAt(0).toUpperCase() + words.slice(1);
+  const words = key.replace(/_(us|ns|bytes|pct)(?=_per_step$|$)/, "").split("_");
+  const text = words.map((word) => SPELLED[word] ?? word).join(" ");
+  const title = text.charAt(0).toUpperCase() + text.slice(1);
   return { key, title, type, unit: type === "string" ? null : unit, help: "", estimated: key.startsWith("est_") };
+}
+
+/** `total_us` beside `total_bytes`: "Total time" beside "Total bytes". */
+function toldApart(columns: readonly Column[]): Column[] {
+  return columns.map((column) => {
+    const words = column.unit === null ? undefined : UNIT_WORDS[column.unit];
+    const isAlone = columns.every((other) => other === column || other.title !== column.title);
+    return isAlone || words === undefined ? column : { ...column, title: `${column.title} ${words}` };
+  });
 }

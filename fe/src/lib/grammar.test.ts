@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column, Row } from "../api/types";
-import { compileFilter, compileSort, formatFilter, formatSort, parseFilter, parseSort } from "./grammar";
+import { compileFilter, compileSort, formatFilter, formatSort, parseFilter, parseSort, unknownColumns } from "./grammar";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
 const COLUMNS = [column("name", "string"), column("calls", "integer"), column("used", "boolean"), column("stack", "string")];
@@ -70,4 +70,8 @@ describe("sort", () => {
     expect(formatSort(parseSort("-device_self_us,name"))).toBe("-device_self_us,name");
     expect(parseSort("")).toEqual([]);
   });
+});
+
+it("names columns that are not there, once each", () => {
+  expect(unknownColumns(COLUMNS, parseFilter("calls>3;gone=1;gone!=2;other~x;text"))).toEqual(["gone", "other"]);
 });

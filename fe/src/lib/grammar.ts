@@ -69,6 +69,12 @@ export function formatSort(keys: readonly SortKey[]): string {
   return keys.map(({ key, descending }) => (descending ? `-${key}` : key)).join(",");
 }
 
+/** Columns the clauses name that are not there. */
+export function unknownColumns(columns: readonly Column[], clauses: readonly Clause[]): string[] {
+  const keys = clauses.flatMap(({ key }) => (key === null || columns.some((column) => column.key === key) ? [] : [key]));
+  return [...new Set(keys)];
+}
+
 type Test = (row: Row) => boolean;
 
 /** One test for all clauses; a clause for a column that is not there passes nothing by accident: it is left out. */

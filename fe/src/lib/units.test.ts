@@ -21,12 +21,6 @@ describe("scaleFor", () => {
     expect(scaleFor(unit, largest).label).toBe(label);
   });
 
-  it("waits for ten of the larger unit in a column", () => {
-    expect(scaleFor("us", 9_999, 10).label).toBe("µs");
-    expect(scaleFor("us", 10_000, 10).label).toBe("ms");
-    expect(scaleFor("us", 0.5, 10).label).toBe("ns");
-  });
-
   it("survives what is no number", () => {
     expect(scaleFor("us", Number.NaN).label).toBe("µs");
     expect(scaleFor("bytes", Infinity).label).toBe("B");

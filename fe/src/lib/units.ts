@@ -49,17 +49,15 @@ const SCALES: Readonly<Record<Unit, readonly Scale[]>> = {
 };
 
 /**
- * The scale for values whose largest magnitude is `largest` (in the base unit).
- *
- * @param reach How many of the larger unit it takes to use it: a column with 1 500 µs and 12 µs reads
- *   better in µs.
+ * The scale for values whose largest magnitude is `largest` (in the base unit): the same for a column, a
+ * chart and a single number, so that one amount reads alike wherever it stands on a page.
  */
-export function scaleFor(unit: Unit | null, largest: number, reach = 1): Scale {
+export function scaleFor(unit: Unit | null, largest: number): Scale {
   if (unit === null) return PLAIN;
   const scales = SCALES[unit];
   const base = scales.find((scale) => scale.divisor === 1) ?? PLAIN;
   if (largest === 0 || !Number.isFinite(largest)) return base;
-  return scales.find((scale) => largest >= scale.divisor * (scale.divisor > 1 ? reach : 1)) ?? scales.at(-1) ?? base;
+  return scales.find((scale) => largest >= scale.divisor) ?? scales.at(-1) ?? base;
 }
 
 /** The label of the unit the server counts in, for exact values and exports. */

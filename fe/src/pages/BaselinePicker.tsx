@@ -1,25 +1,22 @@
-/** Which trace the one in the bar above is compared with. */
+/** Which trace the one in the bar above is compared with; stays when the answer fails, so that another can be chosen. */
 import { navigate, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
-
-export interface Baseline {
-  readonly run: string;
-  readonly worker: string;
-  readonly span: string;
-}
+import { baselineParams, isSame, traceOf, type Baseline, type Choice } from "./baseline";
 
 interface Props {
-  readonly choices: readonly Baseline[];
-  readonly baseline: Baseline;
+  readonly choices: readonly Choice[];
+  /** Null when the address names one that is not there. */
+  readonly baseline: Baseline | null;
   readonly target: Target;
-  readonly onSwap: () => void;
 }
 
-export function BaselinePicker({ choices, baseline, target, onSwap }: Props) {
+export function BaselinePicker({ choices, baseline, target }: Props) {
   const params = useParams();
-  const candidate = choices.find(
-    ({ run, worker, span }) => run === target.run.name && worker === target.worker.name && span === target.span.name,
-  );
+  const candidate = traceOf(target);
+  const { baseline_steps: baselineSteps, steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
+  const isNothing = baseline !== null && isSame(baseline, candidate) && baselineSteps === steps && start === undefined && end === undefined;
+  const swap = ({ run, worker, span }: Baseline) =>
+    navigate({ run, worker, span, steps: baselineSteps, ...baselineParams(candidate), baseline_steps: steps, start_us: null, end_us: null });
   return (
     <section className="card" aria-label="Compared traces">
       <div className="body compare-pick">
@@ -27,62 +24,75 @@ export function BaselinePicker({ choices, baseline, target, onSwap }: Props) {
           label="Baseline"
           choices={choices}
           chosen={baseline}
-          onPick={({ run, worker, span }) => navigate({ baseline_run: run, baseline_worker: worker, baseline_span: span, baseline_steps: null })}
+          onPick={(choice) => navigate({ ...baselineParams(choice), baseline_steps: null })}
         />
-        <label>
-          <span>Its steps</span>
-          <input
-            className="field"
-            placeholder="all"
-            defaultValue={params["baseline_steps"] ?? ""}
-            onKeyDown={(event) => {
-              if (event.key === "Enter") event.currentTarget.blur();
-            }}
-            onBlur={({ target: { value } }) => {
-              if (value.trim() !== (params["baseline_steps"] ?? "")) navigate({ baseline_steps: value.trim() });
-            }}
-          />
-        </label>
+        <BaselineSteps steps={baselineSteps} />
         <span className="soft">→</span>
         <TracePicker
           label="Candidate"
           choices={choices}
           chosen={candidate}
           onPick={({ run, worker, span }) =>
-            navigate({ run, worker, span, steps: null, start_us: null, end_us: null, ...asBaseline(baseline) })
+            // With the baseline written out, another candidate does not bring another default.
+            navigate({ run, worker, span, steps: null, start_us: null, end_us: null, ...(baseline === null ? {} : baselineParams(baseline)) })
           }
         />
-        <button type="button" className="button" onClick={onSwap}>
+        <button type="button" className="button" disabled={baseline === null} onClick={() => baseline !== null && swap(baseline)}>
           Swap
         </button>
+        {isNothing && <span className="soft">This trace is compared with itself: choose another, or other steps of it.</span>}
       </div>
     </section>
   );
 }
 
+function BaselineSteps({ steps = "" }: { readonly steps: string | undefined }) {
+  return (
+    <label>
+      <span>Its steps</span>
+      <input
+        // Swapped or followed from a link, it shows what the address says now.
+        key={steps}
+        className="field"
+        placeholder="all"
+        defaultValue={steps}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") event.currentTarget.blur();
+        }}
+        onBlur={({ target: { value } }) => {
+          if (value.trim() !== steps) navigate({ baseline_steps: value.trim() });
+        }}
+      />
+    </label>
+  );
+}
+
 interface TracePickerProps {
   readonly label: string;
-  readonly choices: readonly Baseline[];
-  readonly chosen: Baseline | undefined;
-  readonly onPick: (choice: Baseline) => void;
+  readonly choices: readonly Choice[];
+  readonly chosen: Baseline | null;
+  readonly onPick: (choice: Choice) => void;
 }
 
 function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
+  const place = chosen === null ? -1 : choices.findIndex((choice) => isSame(choice, chosen));
   return (
     <label>
       <span>{label}</span>
       <select
         className="field"
         aria-label={label}
-        value={chosen === undefined ? "" : choices.indexOf(chosen)}
+        value={place}
         onChange={({ target: { value } }) => {
           const next = choices[Number(value)];
           if (next !== undefined) onPick(next);
         }}
       >
+        {place < 0 && <option value={-1}>choose a trace</option>}
         {choices.map((choice, index) => (
           <option key={index} value={index}>
             {choiceTitle(choice, choices)}
+            {choice.failed && " (could not be read)"}
           </option>
         ))}
       </select>
@@ -90,13 +100,8 @@ function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
   );
 }
 
-/** Written out, so that another candidate does not bring another default baseline. */
-function asBaseline({ run, worker, span }: Baseline) {
-  return { baseline_run: run, baseline_worker: worker, baseline_span: span };
-}
-
 /** As much of run, worker and span as tells the traces apart. */
-function choiceTitle({ run, worker, span }: Baseline, choices: readonly Baseline[]): string {
+function choiceTitle({ run, worker, span }: Choice, choices: readonly Choice[]): string {
   const workers = new Set(choices.filter((each) => each.run === run).map((each) => each.worker));
   const spans = new Set(choices.filter((each) => each.run === run && each.worker === worker).map((each) => each.span));
   return [run, ...(workers.size > 1 ? [worker] : []), ...(spans.size > 1 ? [`span ${span}`] : [])].join(" ▸ ");

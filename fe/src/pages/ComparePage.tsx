@@ -1,107 +1,106 @@
 /** Two traces side by side: what changed, by how much, and whether it is more than chance. */
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 
-import type { Fact, Table } from "../api/types";
+import type { Fact, Table, View } from "../api/types";
+import { FailureCard } from "../app/SpanState";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
-import { adjust, navigate, useParams } from "../state/urlStore";
-import type { Params } from "../state/address";
+import { adjust, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
 import { DataTable } from "../table/DataTable";
-import { BaselinePicker, type Baseline } from "./BaselinePicker";
+import { allTraces, baselineParams, chooseBaseline, isSame, traceOf, type Baseline } from "./baseline";
+import { BaselinePicker } from "./BaselinePicker";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
+import { hiddenAtFirst } from "./compareColumns";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { cellOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
-import { ViewFrame, type PageProps } from "./ViewFrame";
+import { PageHead, ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function ComparePage(props: PageProps) {
   const params = useParams();
-  const { runs } = props.runs;
-  const choices = useMemo(() => allTraces(runs), [runs]);
-  const baseline = chosenBaseline(choices, params, props.target);
-  if (baseline === null) return null;
-  const extra = {
-    baseline_run: baseline.run,
-    baseline_worker: baseline.worker,
-    baseline_span: baseline.span,
-    baseline_steps: params["baseline_steps"],
-  };
-  const swap = () =>
-    navigate({
-      run: baseline.run,
-      worker: baseline.worker,
-      span: baseline.span,
-      steps: params["baseline_steps"],
-      baseline_run: props.target.run.name,
-      baseline_worker: props.target.worker.name,
-      baseline_span: props.target.span.name,
-      baseline_steps: params["steps"],
-      start_us: null,
-      end_us: null,
-    });
+  const { runs, target } = props;
+  const choices = useMemo(() => allTraces(runs.runs), [runs]);
+  const { trace: baseline, unknown, isNamed } = useMemo(() => chooseBaseline(runs, params, target), [runs, params, target]);
+  const steps = params["baseline_steps"];
+  const picker = <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} />;
+  if (unknown !== null) {
+    return (
+      <div className="page">
+        <PageHead info={props.info} />
+        {picker}
+        <FailureCard title="This link leads to nothing" failure={unknownBaseline(unknown)} />
+      </div>
+    );
+  }
   return (
-    <ViewFrame {...props} extra={extra} head={<GroupBySwitch info={props.info} />}>
-      {({ view, source, fileName }) => {
-        const names = Object.keys(view.tables);
-        const filled = names.filter((name) => (view.tables[name]?.row_count ?? 0) > 0);
-        const name = filled.find((each) => each === params["tab"]) ?? filled[0];
-        const table = name === undefined ? undefined : view.tables[name];
-        const average = view.tables["average_step"];
-        return (
-          <>
-            <BaselinePicker choices={choices} baseline={baseline} target={props.target} onSwap={swap} />
-            <BigFacts facts={answerFirst(view.facts)} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
-            {average !== undefined && (
-              <Chart title={average.title} help={average.help} chart={averageChart(average)} fileName={fileName("average_step")} height={280} />
-            )}
-            <Segmented label="Table" values={filled} value={name ?? ""} onPick={(value) => adjust({ tab: value })} title={(value) => view.tables[value]?.title ?? value} />
-            {name !== undefined && table !== undefined && (
-              <DataTable
-                key={`${name} ${view.selection.group_by ?? ""}`}
-                name={`compare.${name}`}
-                table={table}
-                source={source(name)}
-                address={name}
-                fileName={fileName(name)}
-                notes={view.notes}
-                hiddenColumns={isDetail}
-              />
-            )}
-            <QualityNotes notes={view.notes} always={false} />
-          </>
-        );
-      }}
+    <ViewFrame {...props} extra={{ ...baselineParams(baseline), baseline_steps: steps }} head={<GroupBySwitch info={props.info} />} above={picker}>
+      {(context) => (
+        <>
+          {!isNamed && !runs.discovering && isAnswerFor(context.view, baseline) && <Named baseline={baseline} target={target} />}
+          <Comparison context={context} />
+        </>
+      )}
     </ViewFrame>
   );
 }
 
-/** Every trace there is, as something to compare with. */
-function allTraces(runs: readonly Target["run"][]): Baseline[] {
-  return runs.flatMap((run) =>
-    run.workers.flatMap((worker) => worker.spans.map((span) => ({ run: run.name, worker: worker.name, span: span.name }))),
-  );
+function unknownBaseline(unknown: string) {
+  return {
+    code: "unknown",
+    message: `What it compares with is not here: ${unknown}.`,
+    hint: "Choose another baseline above. A trace that is still being written appears when it is complete.",
+  };
 }
 
-/** As the address says; else another span of the worker, else the trace listed before this one. */
-function chosenBaseline(choices: readonly Baseline[], params: Params, target: Target): Baseline | null {
-  const wanted = choices.find(
-    (each) =>
-      each.run === params["baseline_run"] &&
-      each.worker === (params["baseline_worker"] ?? each.worker) &&
-      each.span === (params["baseline_span"] ?? each.span),
+function isAnswerFor(view: View, baseline: Baseline): boolean {
+  const answered = view.trace.baseline;
+  return answered !== undefined && isSame(answered, baseline);
+}
+
+/** A default that gave an answer goes into the address: the link then means the same when more traces have come. */
+function Named({ baseline, target }: { readonly baseline: Baseline; readonly target: Target }) {
+  const isOther = !isSame(baseline, traceOf(target));
+  useEffect(() => {
+    if (isOther) adjust(baselineParams(baseline));
+  }, [isOther, baseline]);
+  return null;
+}
+
+function Comparison({ context: { view, source, fileName } }: { readonly context: ViewContext }) {
+  const params = useParams();
+  const names = Object.keys(view.tables);
+  const filled = names.filter((name) => (view.tables[name]?.row_count ?? 0) > 0);
+  const name = filled.find((each) => each === params["tab"]) ?? filled[0];
+  const table = name === undefined ? undefined : view.tables[name];
+  const average = view.tables["average_step"];
+  return (
+    <>
+      <BigFacts facts={answerFirst(view.facts)} notes={view.notes} />
+      {view.facts.some(({ key, value }) => key === "candidate_steps" && value === 0) && <EmptySelection what="step of the candidate" />}
+      <Findings notes={view.notes} always={false} />
+      {average !== undefined && (
+        <Chart title={average.title} help={average.help} chart={averageChart(average)} fileName={fileName("average_step")} height={280} />
+      )}
+      <Segmented label="Table" values={filled} value={name ?? ""} onPick={(value) => adjust({ tab: value })} title={(value) => view.tables[value]?.title ?? value} />
+      {name !== undefined && table !== undefined && (
+        <DataTable
+          key={`${name} ${view.selection.group_by ?? ""}`}
+          name={`compare.${name}`}
+          table={table}
+          source={source(name)}
+          address={name}
+          fileName={fileName(name)}
+          notes={view.notes}
+          hiddenColumns={hiddenAtFirst(table)}
+        />
+      )}
+      <QualityNotes notes={view.notes} always={false} />
+    </>
   );
-  if (wanted !== undefined) return wanted;
-  const here = choices.findIndex(
-    (each) => each.run === target.run.name && each.worker === target.worker.name && each.span === target.span.name,
-  );
-  const sameWorker = choices.find(
-    (each, index) => index !== here && each.run === target.run.name && each.worker === target.worker.name,
-  );
-  return sameWorker ?? choices[here - 1] ?? choices[here + 1] ?? choices[here] ?? null;
 }
 
 /** Whether it is slower and how sure that is; then where; the steps last. */
@@ -115,18 +114,6 @@ export function answerFirst(facts: readonly Fact[]): Fact[] {
   const changes = shown.filter(({ key }) => !ANSWER.includes(key) && !LAST.includes(key));
   const room = MOST_FACTS - named(ANSWER).length - named(LAST).length;
   return [...named(ANSWER), ...changes.slice(0, room), ...named(LAST)];
-}
-
-/** Columns that few look at first: bounds of intervals, calls, and both sides of every category. */
-function isDetail(key: string): boolean {
-  return (
-    /_(low|high)_us$/.test(key) ||
-    key === "delta_calls_pct" ||
-    /^(baseline|candidate)_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_us$/.test(key) ||
-    /^delta_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_pct$/.test(key) ||
-    /_host_total_(us|pct)$/.test(key) ||
-    /^(baseline|candidate)_names$/.test(key)
-  );
 }
 
 const TOTAL = "Total";

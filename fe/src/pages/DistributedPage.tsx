@@ -4,6 +4,7 @@ import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
@@ -26,28 +27,32 @@ export function DistributedPage(props: PageProps) {
         const { overlap, wait } = view.tables;
         const steps = overlap === undefined ? [] : [...new Set(overlap.rows.map((row) => textOf(overlap, row, "step")))];
         const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
-        const stepSwitch = (
-          <Segmented
-            label="Step"
-            values={steps}
-            value={step}
-            onPick={(value) => adjust({ step: value })}
-            title={(value) => (value === ALL_STEPS ? "Mean of the steps" : `Step ${value}`)}
-          />
+        // Both charts are of this step: beside the title of one it would seem to be of that alone.
+        const stepSwitch = steps.length > 1 && (
+          <div>
+            <Segmented
+              label="Step"
+              values={steps}
+              value={step}
+              onPick={(value) => adjust({ step: value })}
+              title={(value) => (value === ALL_STEPS ? "Mean of the steps" : `Step ${value}`)}
+            />
+          </div>
         );
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
+            {overlap?.row_count === 0 && <EmptySelection what="communication" />}
+            {stepSwitch}
             <div className="chart-row even">
-              {overlap !== undefined && (
+              {overlap !== undefined && overlap.row_count > 0 && (
                 <Chart
                   title={overlap.title}
                   help={overlap.help}
                   chart={workerChart(overlap, OVERLAP, step)}
                   fileName={fileName("overlap")}
                   height={300}
-                  extra={stepSwitch}
                   onPick={(index) => openWorker(overlap, step, index)}
                 />
               )}

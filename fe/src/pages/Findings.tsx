@@ -7,6 +7,7 @@ import { formatValue } from "../lib/format";
 import { goToView, useParams, viewHref } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { worstFirst } from "./QualityNotes";
+import { askToReveal } from "./reveal";
 
 /** As many as one reads; the others on demand. */
 const FIRST = 5;
@@ -109,6 +110,7 @@ function SourceLink({ source }: { readonly source: NonNullable<Evidence["source"
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
         goToView(source.view, source.params);
+        askToReveal();
       }}
     >
       Show the rows

@@ -1,5 +1,5 @@
 /** Modules as nested boxes: as wide as their time, below the module that calls them. */
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 
 import type { Table } from "../api/types";
 import { savePicture, type Picture } from "../chart/picture";
@@ -7,6 +7,7 @@ import { SaveMenu } from "../chart/SaveMenu";
 import { formatNumber, formatValue } from "../lib/format";
 import { toCsv } from "../lib/csv";
 import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
+import { adjust, useParams } from "../state/urlStore";
 import { cellOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
 
@@ -19,10 +20,10 @@ const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"]
 
 export function FlameGraph({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
   const sides = useMemo(() => (["device", "host"] as const).filter((side) => hasTime(table, side)), [table]);
-  const [chosen, setChosen] = useState<Side | null>(null);
-  const [focus, setFocus] = useState<string | null>(null);
-  const side = sides.find((each) => each === chosen) ?? sides[0];
+  const params = useParams();
+  const side = sides.find((each) => each === params["side"]) ?? sides[0];
   const nodes = useMemo(() => (side === undefined ? [] : flameNodes(table, side)), [table, side]);
+  const focus = nodes.find(({ id }) => id === params["focus"])?.id ?? null;
   if (side === undefined) return null;
   const boxes = flameBoxes(nodes, focus);
   const depth = Math.max(0, ...nodes.map((node) => node.depth)) + 1;
@@ -31,11 +32,11 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
     <section className="card" aria-label={table.title}>
       <header>
         <h2 title={table.help}>{table.title}</h2>
-        <Segmented label="Time" values={sides} value={side} onPick={(value) => setChosen(value as Side)} title={(value) => (value === "device" ? "Device time" : "Host time")} />
+        <Segmented label="Time" values={sides} value={side} onPick={(value) => adjust({ side: value === sides[0] ? null : value })} title={(value) => (value === "device" ? "Device time" : "Host time")} />
         <span className="soft">Click a module to widen it</span>
         <span style={{ flex: 1 }} />
         {focus !== null && (
-          <button type="button" className="button" onClick={() => setFocus(null)}>
+          <button type="button" className="button" onClick={() => adjust({ focus: null })}>
             Show all
           </button>
         )}
@@ -55,7 +56,7 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
                 background: fillOf(node.name),
               }}
               title={`${node.id}\n${formatValue(node.width, "us")}, ${formatNumber((100 * node.width) / total, 1)} % of all`}
-              onClick={() => setFocus(node.id === focus ? node.parent : node.id)}
+              onClick={() => adjust({ focus: node.id === focus ? node.parent : node.id })}
             >
               {node.name}
             </button>

@@ -4,11 +4,13 @@ import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
 import { adjust, goToView, useParams, viewHref } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
+import { kernelKind, kernelLabel } from "./kernelLabel";
 import { FullName } from "./RowDetail";
 import { cellOf, hasColumn, textOf } from "./rows";
 import { TopChart, type Measure } from "./TopChart";
@@ -28,16 +30,19 @@ export function KernelsPage(props: PageProps) {
         const { view, source, fileName } = context;
         const table = view.tables["kernels"];
         if (table === undefined) return null;
+        const kind = (row: Row) => kernelKind(textOf(table, row, "name"));
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
+            {table.row_count === 0 && <EmptySelection what="kernel" />}
             <div className="chart-row">
               <TopChart
                 title="kernels"
                 table={table}
                 measures={MEASURES}
-                label={(row) => textOf(table, row, "name")}
+                label={(row) => kernelLabel(table, row)}
+                kind={table.rows.some((row) => kind(row) === "Communication") ? kind : undefined}
                 fileName={fileName("top")}
                 onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
               />

@@ -1,6 +1,4 @@
 /** Memory over time per device, what was alive at the peak, and who allocates. */
-import { useState } from "react";
-
 import type { Row, Table, View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
@@ -8,6 +6,7 @@ import type { CategoryChart, ChartRange, Mark } from "../chart/types";
 import { formatValue } from "../lib/format";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
@@ -27,6 +26,7 @@ export function MemoryPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts.filter((fact) => fact.key !== ORIGIN)} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
+            {isEmpty(view) && <EmptySelection what="memory event" />}
             <Curve context={context} />
             <Composition context={context} />
             {TABLES.map((name) => {
@@ -51,6 +51,10 @@ export function MemoryPage(props: PageProps) {
       }}
     </ViewFrame>
   );
+}
+
+function isEmpty(view: View): boolean {
+  return view.series["memory_curve"] === undefined && view.tables["memory_stats"]?.row_count === 0;
 }
 
 /** Devices that have a peak, in the order of the server. */
@@ -107,8 +111,8 @@ function Composition({ context }: { readonly context: ViewContext }) {
   const device = useDevice(view);
   const table = view.tables["peak_composition"];
   const groupings = table === undefined ? [] : [...new Set(table.rows.map((row) => textOf(table, row, "grouping")))];
-  const [chosen, setChosen] = useState<string | null>(null);
-  const grouping = groupings.find((value) => value === chosen) ?? groupings[0];
+  const params = useParams();
+  const grouping = groupings.find((value) => value === params["grouping"]) ?? groupings[0];
   if (table === undefined || grouping === undefined || table.row_count === 0) return null;
   const isShown = (row: Row) => textOf(table, row, "device") === device && textOf(table, row, "grouping") === grouping;
   const rows = table.rows.filter(isShown);
@@ -123,14 +127,14 @@ function Composition({ context }: { readonly context: ViewContext }) {
     value: { title: "Alive at the peak", unit: "bytes" },
   };
   return (
-    <div className="chart-row even">
+    <div className="chart-row even" data-table="peak_composition">
       <Chart
         title={`Alive at the peak of ${device ?? ""}`}
         help={table.help}
         chart={chart}
         fileName={fileName("peak")}
         height={48 + 22 * Math.max(1, top.length)}
-        extra={<Segmented label="By" values={groupings} value={grouping} onPick={setChosen} title={(value) => `By ${value}`} />}
+        extra={<Segmented label="By" values={groupings} value={grouping} onPick={(value) => adjust({ grouping: value === groupings[0] ? null : value })} title={(value) => `By ${value}`} />}
       />
       <DataTable
         key={`${device ?? ""} ${grouping}`}

@@ -1,5 +1,6 @@
 /** The module tree: as a flame graph to see where the time is, as a table to read it. */
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { FlameGraph } from "./FlameGraph";
 import { Findings } from "./Findings";
@@ -13,6 +14,7 @@ export function ModulesPage(props: PageProps) {
         <>
           <BigFacts facts={view.facts} notes={view.notes} />
           <Findings notes={view.notes} always={false} />
+          {view.tables["modules"]?.row_count === 0 && <EmptySelection what="call of a module" />}
           {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} fileName={fileName("flame")} />}
           {Object.entries(view.tables).map(([name, table]) => {
             if (name === "module_flame") return null;

@@ -3,11 +3,13 @@ import type { Row, Table } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { NestedView } from "./NestedView";
+import { operatorLabel } from "./operatorLabel";
 import { hasColumn, textOf } from "./rows";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
@@ -31,6 +33,7 @@ export function OperatorsPage(props: PageProps) {
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
+            {table.row_count === 0 && <EmptySelection what="operator" />}
             <TopChart
               title="operators"
               table={table}
@@ -65,12 +68,6 @@ function measuresOf(table: Table): readonly Measure[] {
     return table.rows.some((row) => typeof row[index] === "number" && row[index] > 0);
   });
   return filled.length > 0 ? filled : MEASURES.slice(2);
-}
-
-function operatorLabel(table: Table, row: Row): string {
-  const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
-  // Scalars are empty brackets; the last ones tell nothing.
-  return `${textOf(table, row, "name")} ${shape.replace(/(, \[\])+\]$/, "]")}`.trim();
 }
 
 interface DetailProps {

@@ -5,6 +5,7 @@ import { colorVariable } from "../chart/palette";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
 import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
@@ -25,7 +26,7 @@ export function OverviewPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={bigFacts(view)} notes={view.notes} />
-            {steps?.row_count === 0 && <NoSteps />}
+            {steps?.row_count === 0 && <EmptySelection what="step" consequence="The numbers below are therefore missing, not zero." />}
             <Findings notes={view.notes} always={steps?.row_count !== 0} />
             {steps !== undefined && steps.row_count > 0 && (
               <div className="chart-row">
@@ -58,22 +59,6 @@ export function OverviewPage(props: PageProps) {
   );
 }
 
-/** A selection beside the recording must not look like a run in which nothing happened. */
-function NoSteps() {
-  return (
-    <section className="card" role="alert">
-      <div className="body">
-        <p>
-          <b>This selection holds no step.</b> The numbers below are therefore missing, not zero.{" "}
-          <button type="button" className="button" onClick={() => navigate({ steps: null, start_us: null, end_us: null })}>
-            Look at the whole trace
-          </button>
-        </p>
-      </div>
-    </section>
-  );
-}
-
 function bigFacts(view: View): Fact[] {
   const big = view.facts.filter((fact) => BIG.test(fact.key));
   return big.length <= MAX_BIG_FACTS ? big : big.filter((fact) => fact.scope === null);
@@ -97,14 +82,16 @@ function AverageStep({ table, facts, fileName }: AverageStepProps) {
   });
   const total = facts.find((fact) => fact.key === "average_step_us");
   return (
-    <ShareCard
-      title={table.title}
-      help={table.help}
-      parts={parts}
-      totalUs={numberOf(total?.value)}
-      nullReason={table.null_reasons["duration_us"] ?? "Does not apply here."}
-      fileName={fileName}
-    />
+    <div data-table="average_step">
+      <ShareCard
+        title={table.title}
+        help={table.help}
+        parts={parts}
+        totalUs={numberOf(total?.value)}
+        nullReason={table.null_reasons["duration_us"] ?? "Does not apply here."}
+        fileName={fileName}
+      />
+    </div>
   );
 }
 

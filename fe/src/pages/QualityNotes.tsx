@@ -27,7 +27,7 @@ export function QualityNotes({ notes, always }: { readonly notes: readonly Note[
                 <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
                 <span>
                   {note.text}
-                  <Details evidence={note.evidence} />
+                  <Details note={note} />
                 </span>
               </li>
             ))}
@@ -40,15 +40,25 @@ export function QualityNotes({ notes, always }: { readonly notes: readonly Note[
 
 const EXAMPLES = 3;
 
-/** How often, and where for instance. */
-function Details({ evidence }: { readonly evidence: Note["evidence"] }) {
-  const { count, examples } = evidence;
+function Details({ note }: { readonly note: Note }) {
+  const text = noteDetails(note);
+  return text === "" ? null : <span className="soft"> {text}</span>;
+}
+
+/** How often, where that is more than once and the text does not say so itself; and where for instance. */
+export function noteDetails({ text, evidence: { count, examples } }: Note): string {
   const shown = Array.isArray(examples) ? examples.slice(0, EXAMPLES).map((example) => exampleText(example)) : [];
   const parts = [
-    ...(typeof count === "number" ? [`${formatNumber(count)} ${count === 1 ? "time" : "times"}`] : []),
+    ...(typeof count === "number" && count !== 1 && !saysNumber(text, count) ? [`${formatNumber(count)} times`] : []),
     ...(shown.length > 0 ? [`for example ${shown.join(", ")}`] : []),
   ];
-  return parts.length === 0 ? null : <span className="soft"> {parts.join("; ")}</span>;
+  return parts.join("; ");
+}
+
+/** However its digits are grouped. */
+function saysNumber(text: string, number: number): boolean {
+  const numbers: readonly string[] = text.replace(/(?<=\d)[\s\u202f,](?=\d{3}(?!\d))/g, "").match(/\d+/g) ?? [];
+  return numbers.includes(String(number));
 }
 
 function exampleText(example: unknown): string {

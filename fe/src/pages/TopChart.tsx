@@ -3,7 +3,7 @@ import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { adjust, useParams } from "../state/urlStore";
-import { topRows } from "./rows";
+import { barsByKind, topRows } from "./rows";
 import { Segmented } from "./Segmented";
 
 export interface Measure {
@@ -17,6 +17,8 @@ interface Props {
   /** The first is the default. */
   readonly measures: readonly Measure[];
   readonly label: (row: Row) => string;
+  /** What gives a bar its colour, where not all are of one kind. */
+  readonly kind?: (row: Row) => string;
   readonly fileName: string;
   readonly onPick?: (row: Row) => void;
 }
@@ -26,18 +28,20 @@ const DEFAULT_COUNT = 10;
 const BAR_PX = 22;
 const AXIS_PX = 48;
 
-export function TopChart({ title, table, measures, label, fileName, onPick }: Props) {
+export function TopChart({ title, table, measures, label, kind, fileName, onPick }: Props) {
   const params = useParams();
   const measure = measures.find(({ key }) => key === params["by"]) ?? measures[0];
   const count = Number(params["top"] ?? DEFAULT_COUNT) || DEFAULT_COUNT;
   if (measure === undefined) return null;
   const top = topRows(table, measure.key, count);
+  if (top.length === 0) return null;
   const column = table.columns.find(({ key }) => key === measure.key);
   const chart: CategoryChart = {
-    kind: "bar",
+    // Each bar has one kind: "stacked" only keeps the bars of several kinds in line.
+    kind: "stacked_bar",
     horizontal: true,
     categories: top.map(({ row }) => label(row)),
-    lines: [{ name: measure.title, values: top.map(({ value }) => value) }],
+    lines: barsByKind(top, kind ?? (() => measure.title)),
     categoryTitle: "",
     value: { title: measure.title, unit: column?.unit ?? null },
   };
@@ -47,7 +51,7 @@ export function TopChart({ title, table, measures, label, fileName, onPick }: Pr
       help={column?.help ?? ""}
       chart={chart}
       fileName={fileName}
-      height={AXIS_PX + BAR_PX * Math.max(1, top.length)}
+      height={AXIS_PX + BAR_PX * top.length}
       onPick={(index) => {
         const picked = top[index];
         if (picked !== undefined) onPick?.(picked.row);
@@ -61,22 +65,28 @@ export function TopChart({ title, table, measures, label, fileName, onPick }: Pr
             onPick={(key) => adjust({ by: key === measures[0]?.key ? null : key })}
             title={(key) => measures.find((each) => each.key === key)?.title ?? key}
           />
-          <select
-            className="field no-print"
-            aria-label="How many"
-            value={count}
-            onChange={({ target }) => adjust({ top: Number(target.value) === DEFAULT_COUNT ? null : target.value })}
-          >
-            {[...new Set([...COUNTS, count])]
-              .sort((a, b) => a - b)
-              .map((each) => (
-                <option key={each} value={each}>
-                  top {each}
-                </option>
-              ))}
-          </select>
+          <CountPicker count={count} />
         </>
       }
     />
+  );
+}
+
+function CountPicker({ count }: { readonly count: number }) {
+  return (
+    <select
+      className="field no-print"
+      aria-label="How many"
+      value={count}
+      onChange={({ target }) => adjust({ top: Number(target.value) === DEFAULT_COUNT ? null : target.value })}
+    >
+      {[...new Set([...COUNTS, count])]
+        .sort((a, b) => a - b)
+        .map((each) => (
+          <option key={each} value={each}>
+            top {each}
+          </option>
+        ))}
+    </select>
   );
 }

@@ -4,11 +4,12 @@ import { useEffect, useState, type ReactNode } from "react";
 import type { Query } from "../api/client";
 import { useView, type Resource } from "../api/hooks";
 import type { Runs, View, ViewInfo } from "../api/types";
-import { FailureCard, PendingCard } from "../app/SpanState";
+import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
 import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
+import { useReveal } from "./reveal";
 
 export interface PageProps {
   readonly info: ViewInfo;
@@ -38,10 +39,12 @@ interface Props extends Omit<PageProps, "runs"> {
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
   readonly head?: ReactNode;
+  /** What stays there whatever the answer is: a choice that may have caused it. */
+  readonly above?: ReactNode;
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, extra, head, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, extra, head, above, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -52,6 +55,7 @@ export function ViewFrame({ info, target, views, longTable, extra, head, childre
   };
   const resource = useView(info.name, { ...query, table: longTable, limit: PAGE_ROWS });
   const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
+  useReveal(resource.state === "ready");
   const context = (view: View): ViewContext => ({
     info,
     target,
@@ -63,12 +67,8 @@ export function ViewFrame({ info, target, views, longTable, extra, head, childre
   });
   return (
     <div className="page">
-      <div className="page-head">
-        <h1>{info.title}</h1>
-        <span className="soft">{info.help}</span>
-        <span style={{ flex: 1 }} />
-        {head}
-      </div>
+      <PageHead info={info}>{head}</PageHead>
+      {above}
       {shown !== null ? (
         <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
           {children(context(shown))}
@@ -80,6 +80,17 @@ export function ViewFrame({ info, target, views, longTable, extra, head, childre
   );
 }
 
+export function PageHead({ info, children }: { readonly info: ViewInfo; readonly children?: ReactNode }) {
+  return (
+    <div className="page-head">
+      <h1>{info.title}</h1>
+      <span className="soft">{info.help}</span>
+      <span style={{ flex: 1 }} />
+      {children}
+    </div>
+  );
+}
+
 /** The trace is fine, but holds nothing for the view. */
 const NOTHING_THERE = "view_unavailable";
 
@@ -87,8 +98,10 @@ function Waiting({ resource, info, target }: { readonly resource: Resource<View>
   const patient = usePatience();
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
-    const title = resource.failure.code === NOTHING_THERE ? `${info.title}: nothing to show for this trace` : "This view cannot be shown";
-    return <FailureCard title={title} file={target.span.file} failure={resource.failure} />;
+    if (resource.failure.code === NOTHING_THERE) return <NothingCard view={info} reason={resource.failure.message} />;
+    // Of two traces either may be meant; the message says which.
+    const file = info.scope === "pair" ? undefined : target.span.file;
+    return <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />;
   }
   return patient ? <p className="soft">Computing this view …</p> : null;
 }

@@ -1,16 +1,11 @@
 /** A call stack: a button for every frame that has a file, text for the others. */
-import { CopyButton } from "../app/CopyButton";
-import { mapPath, parseFrame } from "./editor";
-import { cannotJump, jumpToSource } from "./jump";
-import { useEditorSettings } from "./settings";
+import { useState } from "react";
 
-/** The frames of a stack as one text: separated by `;` or line ends, innermost first. */
-export function splitStack(stack: string): string[] {
-  return stack
-    .split(/[;\n]/)
-    .map((frame) => frame.trim())
-    .filter((frame) => frame !== "");
-}
+import { CopyButton } from "../app/CopyButton";
+import { mapPath, parseFrame, splitStack } from "./editor";
+import { cannotJump, jumpToSource } from "./jump";
+import { RelativePathDialog } from "./RelativePathDialog";
+import { useEditorSettings } from "./settings";
 
 export function StackView({ stack }: { readonly stack: string }) {
   return (
@@ -26,6 +21,7 @@ export function StackView({ stack }: { readonly stack: string }) {
 
 function Frame({ text }: { readonly text: string }) {
   const settings = useEditorSettings();
+  const [asking, setAsking] = useState(false);
   const parsed = parseFrame(text);
   if (parsed === null) return <span className="mono soft">{text}</span>;
   const { source, name } = parsed;
@@ -38,12 +34,13 @@ function Frame({ text }: { readonly text: string }) {
         className="frame-link mono"
         disabled={problem !== null}
         title={problem ?? `Open ${place}`}
-        onClick={() => jumpToSource(source, settings)}
+        onClick={() => setAsking(!jumpToSource(source, settings))}
       >
         {source.path}:{source.line}
       </button>
       <span className="mono"> {name}</span>
       <CopyButton text={place} label="copy" title={`Copy ${place}`} className="button quiet copy" />
+      {asking && <RelativePathDialog source={source} onClose={() => setAsking(false)} />}
     </>
   );
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { editorUrl, mapPath, mayReceiveSource, parseFrame, sourceMessage } from "./editor";
-import { splitStack } from "./StackView";
+import { editorUrl, isRelative, mapPath, mayReceiveSource, parseFrame, sourceMessage, splitStack } from "./editor";
 
-const SETTINGS = { editor: "vscode", from: "/workspace/", to: "/home/me/src" } as const;
+const SETTINGS = { editor: "vscode", from: "/workspace/", to: "/home/me/src", relativeTo: "" } as const;
 
 describe("parseFrame", () => {
   it.each([
@@ -36,13 +35,36 @@ describe("mapPath", () => {
 
   it("leaves paths alone when nothing is set", () => {
     expect(mapPath("/workspace/a.py", { ...SETTINGS, from: "" })).toBe("/workspace/a.py");
+    expect(mapPath("torch/autograd/graph.py", { ...SETTINGS, from: "" })).toBe("torch/autograd/graph.py");
   });
+
+  it.each([
+    ["torch/autograd/graph.py", "/venv/lib/torch/autograd/graph.py"],
+    ["train.py", "/venv/lib/train.py"],
+    ["/workspace/m/train.py", "/home/me/src/m/train.py"],
+    ["/other/train.py", "/other/train.py"],
+    ["C:\\src\\m.py", "C:\\src\\m.py"],
+  ])("a folder for relative paths: %s → %s", (from, to) => {
+    expect(mapPath(from, { ...SETTINGS, relativeTo: "/venv/lib/" })).toBe(to);
+  });
+
+  it("takes a recorded prefix that is relative itself first", () => {
+    const settings = { ...SETTINGS, from: "torch", to: "/src/pytorch/torch", relativeTo: "/venv/lib" };
+    expect(mapPath("torch/nn/a.py", settings)).toBe("/src/pytorch/torch/nn/a.py");
+    expect(mapPath("torchvision/a.py", settings)).toBe("/venv/lib/torchvision/a.py");
+  });
+});
+
+it("knows which paths say nothing about where they lie", () => {
+  for (const path of ["torch/autograd/graph.py", "train.py", "./a.py", "C:a.py"]) expect(isRelative(path), path).toBe(true);
+  for (const path of ["/a.py", "C:\\a.py", "d:/a.py", "\\\\host\\share\\a.py"]) expect(isRelative(path), path).toBe(false);
 });
 
 describe("editorUrl", () => {
   it("opens the line, counted from 1", () => {
     expect(editorUrl({ path: "/workspace/a b.py", line: 12 }, SETTINGS)).toBe("vscode://file/home/me/src/a%20b.py:12");
     expect(editorUrl({ path: "C:\\x\\m.py", line: 7 }, { ...SETTINGS, editor: "cursor" })).toBe("cursor://file/C:/x/m.py:7");
+    expect(editorUrl({ path: "torch/a.py", line: 966 }, { ...SETTINGS, relativeTo: "/venv" })).toBe("vscode://file/venv/torch/a.py:966");
     expect(editorUrl({ path: "/a/b.py", line: 3 }, { ...SETTINGS, editor: "pycharm" })).toBe("pycharm://open?file=%2Fa%2Fb.py&line=3");
   });
 

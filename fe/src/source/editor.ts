@@ -3,7 +3,9 @@
  *
  * Framed by VS Code's TensorBoard view, the frame is posted to the pages around, whose script opens
  * the file; it listens only to messages of the origin it serves. Anywhere else the editor's own
- * address opens it, after the recorded prefix of the path is replaced by the local one.
+ * address opens it, after the recorded prefix of the path is replaced by the local one. The recording
+ * leaves out the folders Python imports from, so many paths are relative (`torch/nn/…`): what lies below
+ * no recorded prefix is looked for under a folder of its own.
  */
 export interface SourceLine {
   readonly path: string;
@@ -18,6 +20,8 @@ export interface EditorSettings {
   /** Recorded prefix → local prefix; empty means paths are as recorded. */
   readonly from: string;
   readonly to: string;
+  /** Where paths that are relative lie here; empty when nobody said. */
+  readonly relativeTo: string;
 }
 
 export const EDITORS: Readonly<Record<EditorName, string>> = {
@@ -28,6 +32,14 @@ export const EDITORS: Readonly<Record<EditorName, string>> = {
 
 const FRAME_PAREN = /^(.+?)\((\d+)\)(?::\s*(.*))?$/;
 const FRAME_COLON = /^(.+?):(\d+)(?::\s*(.*)|\s+(.*))?$/;
+
+/** The frames of a stack as one text: separated by `;` or line ends, innermost first. */
+export function splitStack(stack: string): string[] {
+  return stack
+    .split(/[;\n]/)
+    .map((frame) => frame.trim())
+    .filter((frame) => frame !== "");
+}
 
 /** A frame of a call stack: `train.py(12): step`, the form traces use, or `train.py:12: step`. */
 export function parseFrame(text: string): { source: SourceLine; name: string } | null {
@@ -40,13 +52,27 @@ export function parseFrame(text: string): { source: SourceLine; name: string } |
   return { source: { path, line: Number(line) }, name: name ?? other ?? "" };
 }
 
-/** `path` with the recorded prefix replaced; prefixes end at a folder, so `/work` does not match `/workspace`. */
-export function mapPath(path: string, { from, to }: EditorSettings): string {
-  const prefix = from.replace(/[\\/]+$/, "");
+/** Where the file lies here, as far as the settings say. */
+export function mapPath(path: string, { from, to, relativeTo }: EditorSettings): string {
+  const mapped = replacePrefix(path, withoutEnd(from), to);
+  return isRelative(mapped) && relativeTo !== "" ? `${withoutEnd(relativeTo)}/${mapped}` : mapped;
+}
+
+/** Prefixes end at a folder, so `/work` does not match `/workspace`. */
+function replacePrefix(path: string, prefix: string, to: string): string {
   if (prefix === "" || !path.startsWith(prefix)) return path;
   const rest = path.slice(prefix.length);
   if (rest !== "" && !/^[\\/]/.test(rest)) return path;
-  return to.replace(/[\\/]+$/, "") + rest;
+  return withoutEnd(to) + rest;
+}
+
+function withoutEnd(folder: string): string {
+  return folder.replace(/[\\/]+$/, "");
+}
+
+/** Neither `/a` nor `C:\a`: no editor can open it. */
+export function isRelative(path: string): boolean {
+  return !/^([\\/]|[A-Za-z]:[\\/])/.test(path);
 }
 
 /** The address that makes the chosen editor open the line. */

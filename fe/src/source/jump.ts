@@ -1,5 +1,5 @@
 /** Does what `editor.ts` describes, in this window. */
-import { editorUrl, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
+import { editorUrl, isRelative, mapPath, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
 
 interface Ancestor {
   readonly page: Window;
@@ -28,12 +28,16 @@ export function cannotJump(source: SourceLine): string | null {
   return source.line < 1 ? "The trace does not say which line this is." : null;
 }
 
-export function jumpToSource(source: SourceLine, settings: EditorSettings): void {
+/** False when nobody around opens it and no editor could: the path is relative, to what nobody said. */
+export function jumpToSource(source: SourceLine, settings: EditorSettings): boolean {
   const message = sourceMessage(source);
-  if (message === null) return;
+  if (message === null) return true;
   const pages = listeners();
   for (const { page, origin } of pages) page.postMessage(message, origin);
-  if (pages.length === 0) openEditor(editorUrl(source, settings));
+  if (pages.length > 0) return true;
+  if (isRelative(mapPath(source.path, settings))) return false;
+  openEditor(editorUrl(source, settings));
+  return true;
 }
 
 /** A link that is clicked, not a navigation: the page stays when no program takes the address. */

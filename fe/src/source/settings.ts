@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import { EDITORS, type EditorName, type EditorSettings } from "./editor";
 
 const STORAGE_KEY = "torch-tb-profiler.editor";
-const DEFAULTS: EditorSettings = { editor: "vscode", from: "", to: "" };
+const DEFAULTS: EditorSettings = { editor: "vscode", from: "", to: "", relativeTo: "" };
 const listeners = new Set<() => void>();
 let settings = read();
 
@@ -17,6 +17,7 @@ function read(): EditorSettings {
       editor: editor in EDITORS ? (editor as EditorName) : DEFAULTS.editor,
       from: text(stored.from),
       to: text(stored.to),
+      relativeTo: text(stored.relativeTo),
     };
   } catch {
     return DEFAULTS;

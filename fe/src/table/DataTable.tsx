@@ -3,6 +3,7 @@ import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
 import { notedKeys } from "../app/noteMarks";
+import { unknownColumns } from "../lib/grammar";
 import { GridBody, type GridItem } from "./GridBody";
 import { columnViews } from "./columnView";
 import { useColumnLayout } from "./columnLayout";
@@ -45,11 +46,12 @@ export function DataTable(props: DataTableProps) {
   const views = useMemo(() => columnViews(table), [table]);
   const hiddenAtFirst = useMemo(() => hiddenByDefault(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
   const layout = useColumnLayout(props.name, views, hiddenAtFirst, width);
-  const shown = useRows(table, source, state);
+  const applied = { ...state, filter: state.filter.filter((clause) => unknownColumns(table.columns, [clause]).length === 0) };
+  const shown = useRows(table, source, applied);
   const tree = useMemo(() => (table.tree === null ? null : new Tree(table, table.tree)), [table]);
   const [filtersOpen, setFiltersOpen] = useState((address !== null && table.row_count > SHORT) || state.filter.length > 0);
 
-  const searching = state.filter.length > 0 || state.search !== "";
+  const searching = applied.filter.length > 0 || state.search !== "";
   const items = treeItems(tree, shown.rows, state.open, searching) ?? flatItems(shown.rows, rowId, detail, state.open);
   const noted = useMemo(() => notedKeys(props.notes ?? []), [props.notes]);
   const label = layout.visible.find((view) => view.column.type === "string")?.column.key ?? null;
@@ -60,7 +62,7 @@ export function DataTable(props: DataTableProps) {
   };
 
   return (
-    <section className="card" aria-label={table.title}>
+    <section className="card" aria-label={table.title} data-table={address ?? undefined}>
       <header>
         <h2 title={table.help}>{props.title ?? table.title}</h2>
         {props.extra}
@@ -74,7 +76,7 @@ export function DataTable(props: DataTableProps) {
           onToggleFilters={() => setFiltersOpen(!filtersOpen)}
           hidden={layout.hidden}
           onHide={layout.hide}
-          exportRows={() => allRows(table, shown, source, state)}
+          exportRows={() => allRows(table, shown, source, applied)}
         />
       </header>
       <div ref={measure}>

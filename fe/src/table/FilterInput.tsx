@@ -63,9 +63,10 @@ function TextFilter({ view, clauses, onChange, label }: Props & { readonly label
       onChange={({ target }) => {
         setText(target.value);
         const next = parseColumnFilter(column, scale, target.value);
-        if ("problem" in next) return;
-        written.current = formatFilter(next.clauses);
-        onChange(next.clauses);
+        // What cannot be read filters nothing: the one before must not go on unseen.
+        const read = "problem" in next ? [] : next.clauses;
+        written.current = formatFilter(read);
+        onChange(read);
       }}
     />
   );

@@ -18,9 +18,8 @@ interface TitlesProps {
 }
 
 export function TitleRow({ headers, views, widths, control, noted }: TitlesProps) {
-  const { sort } = control.state;
-  // The order the server declares has keys that only break ties: no need to number those.
-  const chosen = control.sortIsChosen;
+  // The order the server declares has keys that only break ties: only the first is one a person sees.
+  const sort = control.sortIsChosen ? control.state.sort : control.state.sort.slice(0, 1);
   return (
     <div className="grid-row" role="row">
       {headers.map((header) => {
@@ -44,10 +43,10 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
             >
               <span>
                 {view.column.title}
-                {key !== undefined && (place === 0 || chosen) && (
+                {key !== undefined && (
                   <span aria-hidden="true">
                     {key.descending ? " ▾" : " ▴"}
-                    {sort.length > 1 && chosen && <sub>{place + 1}</sub>}
+                    {sort.length > 1 && <sub>{place + 1}</sub>}
                   </span>
                 )}
               </span>
@@ -74,7 +73,11 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
   );
 }
 
-/** A click sorts by the column alone, another turns it round; with Shift the column joins the others. */
+/**
+ * A click sorts by the column alone, another turns it round; with Shift the column joins the others.
+ *
+ * @param sort The keys a person sees in force.
+ */
 export function nextSort(sort: readonly SortKey[], view: ColumnView, add: boolean): SortKey[] {
   const { key } = view.column;
   const present = sort.find((entry) => entry.key === key);

@@ -22,8 +22,6 @@ export interface ColumnView {
 const CELL_PADDING_PX = 16;
 const LEAST_CHARACTERS = 4;
 const SORT_MARK_CHARACTERS = 2;
-/** A column takes the larger unit when its largest value is this many of it. */
-const LARGER_UNIT_FROM = 10;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
@@ -39,7 +37,7 @@ export function columnViews(table: Table): ColumnView[] {
     const largest = Math.max(
       ...magnitudes.filter((_, other) => comparedKey(table.columns[other]) === comparedKey(column)),
     );
-    const scale = scaleFor(column.unit, largest, LARGER_UNIT_FROM);
+    const scale = scaleFor(column.unit, largest);
     const whole = column.type === "integer" && scale.divisor === 1;
     return {
       column,

@@ -26,7 +26,8 @@ export function HoverCard({ stage }: Props) {
       if (element === null) return;
       const { x, y } = place.current;
       const left = x + OFFSET_PX + element.offsetWidth > stage.width ? x - OFFSET_PX - element.offsetWidth : x + OFFSET_PX;
-      const top = Math.min(y + OFFSET_PX, stage.height - element.offsetHeight - 4);
+      // Never over the slice it tells of: above the pointer where there is no room below.
+      const top = y + OFFSET_PX + element.offsetHeight > stage.height ? y - OFFSET_PX - element.offsetHeight : y + OFFSET_PX;
       element.style.transform = `translate(${Math.max(0, left)}px, ${Math.max(0, top)}px)`;
     };
     const onMove = (event: PointerEvent) => {

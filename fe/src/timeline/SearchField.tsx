@@ -1,22 +1,22 @@
 /** Finds names on the timeline: how many, which of them, and from one to the next. */
 import { useEffect, useState, type RefObject } from "react";
 
-import type { TimelineSearchAnswer } from "../generated/schema";
 import { formatNumber } from "../lib/format";
+import type { FoundInStack } from "./findInStack";
 
 interface Props {
   readonly field: RefObject<HTMLInputElement | null>;
   readonly text: string;
-  readonly answer: TimelineSearchAnswer | null;
-  /** The worker that is searched, when there are several. */
-  readonly worker: string | null;
+  readonly found: FoundInStack | null;
+  /** How many are searched. */
+  readonly workers: number;
   readonly onText: (text: string) => void;
   readonly onStep: (direction: 1 | -1) => void;
 }
 
 const TYPING_MS = 250;
 
-export function SearchField({ field, text, answer, worker, onText, onStep }: Props) {
+export function SearchField({ field, text, found, workers, onText, onStep }: Props) {
   const [typed, setTyped] = useState(text);
   const [asked, setAsked] = useState(text);
   if (asked !== text) {
@@ -29,7 +29,7 @@ export function SearchField({ field, text, answer, worker, onText, onStep }: Pro
     const timer = setTimeout(() => onText(typed), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed, text, onText]);
-  const count = answer?.count ?? 0;
+  const count = found?.count ?? 0;
   return (
     <span className="tl-search" role="search">
       <input
@@ -53,14 +53,9 @@ export function SearchField({ field, text, answer, worker, onText, onStep }: Pro
       />
       {text !== "" && (
         <>
-          <span className="soft tl-count" role="status" title={answer === null ? "" : `${formatNumber(answer.name_count)} different names`}>
-            {answer === null ? "…" : count === 0 ? "none" : `${formatNumber(Math.max(1, answer.position ?? 1))} of ${formatNumber(count)}`}
+          <span className={`${found === null || found.problems.length === 0 ? "soft" : "tl-warns"} tl-count`} role="status" title={found === null ? "" : countHelp(found, workers)}>
+            {found === null ? "…" : count === 0 ? "none" : `${formatNumber(Math.max(1, found.position))} of ${formatNumber(count)}`}
           </span>
-          {worker !== null && (
-            <span className="soft tl-searched" title="Hits are counted and walked through in the worker of the selected slice, and highlighted in all">
-              in {worker}
-            </span>
-          )}
           <button type="button" className="button icon" aria-label="Previous hit" title="Previous hit (N)" disabled={count === 0} onClick={() => onStep(-1)}>
             ◂
           </button>
@@ -71,4 +66,10 @@ export function SearchField({ field, text, answer, worker, onText, onStep }: Pro
       )}
     </span>
   );
+}
+
+function countHelp({ nameCount, problems }: FoundInStack, workers: number): string {
+  const names = `${formatNumber(nameCount)} different ${nameCount === 1 ? "name" : "names"}`;
+  const where = workers === 1 ? names : `${names} on ${formatNumber(workers)} ranks, one after the other on the common clock`;
+  return [where, ...problems.map((problem) => `Not counted: ${problem}`)].join("\n");
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import { apiUrl, type Query } from "../api/client";
 import { useResource } from "../api/hooks";
-import { exactValue, formatNumber, formatValue } from "../lib/format";
+import { formatNumber, formatValue } from "../lib/format";
 import { formatFilter } from "../lib/grammar";
 import { shortenMiddle } from "../lib/shorten";
 import { StackView } from "../source/StackView";
@@ -12,10 +12,16 @@ import { goToView, useParams, viewHref } from "../state/urlStore";
 import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { Peers } from "./Peers";
 import type { Linked, SliceAnswer, SliceDetail } from "./sliceAnswer";
+import { argumentsOf, timesOf } from "./sliceFacts";
+import "./panels.css";
 
 interface Props {
   readonly trace: Query;
+  /** Whose slice it is, when there are several. */
+  readonly worker: string | null;
   readonly id: number;
+  /** Whether the trace tells of device work. */
+  readonly hasDevice: boolean;
   readonly flows: TimelineFlowsAnswer | null;
   /** "12 % of ProfilerStep#5". */
   readonly share: string | null;
@@ -24,7 +30,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function SlicePanel({ trace, id, flows, share, onGo, onPeer, onClose }: Props) {
+export function SlicePanel({ trace, worker, id, hasDevice, flows, share, onGo, onPeer, onClose }: Props) {
   const answer = useResource<SliceAnswer>(apiUrl(`slice/${id}`, trace));
   if (answer.state === "failed") {
     return (
@@ -48,9 +54,9 @@ export function SlicePanel({ trace, id, flows, share, onGo, onPeer, onClose }: P
         </>
       }
     >
-      <div className="tl-columns">
-        <Times detail={detail} share={share} delayNs={launchDelay(detail)} />
-        <Arguments args={detail.args} />
+      <div className="tl-columns tl-parts">
+        <Times detail={detail} share={share} hasDevice={hasDevice} worker={worker} />
+        <Arguments detail={detail} />
         <Stack detail={detail} />
         <Links detail={detail} onGo={onGo} />
         {siblings !== null && <Peers answer={siblings} worker={String(trace["worker"] ?? "")} onPeer={onPeer} />}
@@ -123,31 +129,24 @@ const VIEW_OF: Readonly<Record<string, string>> = {
   module: "modules",
 };
 
-/** Copies and sets say it themselves; a launch is early by what its kernel waits. */
-function launchDelay(detail: SliceDetail): number | null {
-  const delay = detail.args["launch_delay_ns"];
-  return typeof delay === "number" ? delay : null;
+interface TimesProps {
+  readonly detail: SliceDetail;
+  readonly share: string | null;
+  readonly hasDevice: boolean;
+  readonly worker: string | null;
 }
 
-function Times({ detail, share, delayNs }: { readonly detail: SliceDetail; readonly share: string | null; readonly delayNs: number | null }) {
-  const rows: [string, number | null][] = [
-    ["Duration", detail.dur_us],
-    ["Self", detail.self_us],
-    ["Launch delay", delayNs === null ? null : delayNs / 1000],
-    ["Device total", detail.device_total_us],
-    ["Device self", detail.device_self_us],
-  ];
+function Times({ detail, share, hasDevice, worker }: TimesProps) {
   return (
     <dl className="facts">
-      {rows.map(([title, us]) =>
-        us === null ? null : (
-          <Fact key={title} title={title}>
-            <span title={exactValue(us, "us")}>{formatValue(us, "us")}</span>
-            {title === "Duration" && share !== null && <span className="soft"> · {share}</span>}
-          </Fact>
-        ),
-      )}
+      {timesOf(detail, hasDevice).map(({ title, us, help }) => (
+        <Fact key={title} title={title}>
+          <span title={help}>{formatValue(us, "us")}</span>
+          {title === "Duration" && share !== null && <span className="soft"> · {share}</span>}
+        </Fact>
+      ))}
       <Fact title="Kind">{detail.raw_category ?? detail.category}</Fact>
+      {worker !== null && <Fact title="Worker">{worker}</Fact>}
       {detail.step !== null && <Fact title="Step">{detail.step}</Fact>}
       {detail.correlation !== null && <Fact title="Correlation">{detail.correlation}</Fact>}
     </dl>
@@ -163,39 +162,24 @@ function Fact({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-function Arguments({ args }: { readonly args: SliceDetail["args"] }) {
-  const entries = Object.entries(args).filter(([key]) => key !== "launch_delay_ns");
-  if (entries.length === 0) return null;
+function Arguments({ detail }: { readonly detail: SliceDetail }) {
+  const shown = argumentsOf(detail);
+  if (shown.length === 0) return null;
   return (
     <dl className="facts">
-      {entries.map(([key, value]) => (
-        <Fact key={key} title={argumentTitle(key)}>
-          <span className="mono">{argumentText(key, value)}</span>
+      {shown.map(({ key, title, text }) => (
+        <Fact key={key} title={title}>
+          <span className="mono">{text}</span>
         </Fact>
       ))}
     </dl>
   );
 }
 
-/** "est_achieved_occupancy_pct" → "est. achieved occupancy". */
-export function argumentTitle(key: string): string {
-  const words = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
-  return words.replaceAll("_", " ").replace(/\bsm\b/, "SM");
-}
-
-/** Numbers by the unit in their key. */
-export function argumentText(key: string, value: SliceDetail["args"][string]): string {
-  if (typeof value !== "number") return String(value);
-  if (key.endsWith("bytes")) return formatValue(value, "bytes");
-  if (key.endsWith("_ns")) return formatValue(value / 1000, "us");
-  if (key.endsWith("_pct")) return formatValue(value, "pct");
-  return formatNumber(value, Number.isInteger(value) ? 0 : 2);
-}
-
 function Stack({ detail }: { readonly detail: SliceDetail }) {
   if (detail.call_stack.length === 0) return null;
   return (
-    <div>
+    <div className="tl-frames">
       <h3>Call stack</h3>
       <StackView stack={detail.call_stack.map((frame) => frame.text).join("\n")} />
     </div>

@@ -35,7 +35,7 @@ export function TimelinePage({ target }: PageProps) {
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
-  const waiting = <p className="soft">{tracks === null ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
+  const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>

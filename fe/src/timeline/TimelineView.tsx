@@ -6,6 +6,7 @@ import { saveFile, saveUrl } from "../lib/download";
 import type { Target } from "../state/target";
 import { adjust, navigate } from "../state/urlStore";
 import { pickBox, runCommand, showRange } from "./commands";
+import { hasDeviceWork } from "./deviceWork";
 import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
 import { fold } from "./layout";
@@ -43,7 +44,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const { folding, layout, mode, active, sliceId, selection, placed } = place;
   const { stage, stageRef, headsRef } = useMountedStage(stack);
   const followed = useFollowedSlice(stage, stack, active, folding, sliceId, placed);
-  const find = useFind(active, sliceId, followed.go, placed);
+  const find = useFind(stack, active, sliceId, followed, placed);
   const searchField = useRef<HTMLInputElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("range");
   const [dragged, setDragged] = useState<TimeRange | null>(null);
@@ -75,7 +76,6 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
   const onFold = useCallback((key: string, isOpen: boolean) => adjust(foldingPatch(fold(folding, key, isOpen))), [folding]);
   const onExport = (exported: TimeRange) => exportRange(exported, active, target);
-  const isStacked = stack.parts.length > 1;
 
   return (
     <div className="timeline">
@@ -85,7 +85,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         mode={mode}
         dragMode={dragMode}
         helpOpen={helpOpen}
-        search={<SearchField field={searchField} text={find.text} answer={find.answer} worker={isStacked ? active.worker : null} onText={find.setText} onStep={find.step} />}
+        search={<SearchField field={searchField} text={find.text} found={find.found} workers={stack.parts.length} onText={find.setText} onStep={find.step} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
         onMode={(next) => adjust({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}
@@ -122,7 +122,19 @@ function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
     const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
     const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
     const onPeer = (worker: string, id: number) => (isStacked(worker) ? followed.go(id, worker) : navigate({ worker, slice: String(id), on: null, at: null, range: null }));
-    return <SlicePanel trace={active.query} id={sliceId} flows={followed.flows} share={share} onGo={followed.go} onPeer={onPeer} onClose={() => adjust({ slice: null })} />;
+    return (
+      <SlicePanel
+        trace={active.query}
+        worker={stack.parts.length > 1 ? active.worker : null}
+        id={sliceId}
+        hasDevice={hasDeviceWork(active.tracks.tracks)}
+        flows={followed.flows}
+        share={share}
+        onGo={followed.go}
+        onPeer={onPeer}
+        onClose={() => adjust({ slice: null })}
+      />
+    );
   }
   if (range === null) return null;
   return (

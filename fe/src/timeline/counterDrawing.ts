@@ -35,7 +35,6 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   for (const piece of piecesOf(scene.tilesOf(row.number), scene.viewport, scene.widthPx)) {
     if (piece.tile.stairs !== null && maximum > 0) drawStairs(context, scene, piece, piece.tile.stairs, top, height, maximum);
   }
-  context.globalAlpha = 1;
   context.font = LABEL_FONT;
   context.textBaseline = "top";
   const text = formatCounter(maximum, row.track.unit);
@@ -47,8 +46,10 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   context.fillText(text, 4, top + 1);
 }
 
+/** One path each for areas, lines and bands: areas that are filled one by one show seams where they meet. */
 function drawStairs(context: Context, scene: Scene, piece: Piece, stairs: Stairs, top: number, height: number, maximum: number): void {
   const { viewport, widthPx } = scene;
+  const [areas, lines, bands] = [new Path2D(), new Path2D(), new Path2D()];
   const yOf = (value: number) => top + height * (1 - Math.min(1, Math.max(0, value / maximum)));
   const first = Math.max(0, pointAt(stairs, viewport.startNs));
   for (let point = first; point < stairs.timeNs.length; point++) {
@@ -60,15 +61,14 @@ function drawStairs(context: Context, scene: Scene, piece: Piece, stairs: Stairs
     const last = stairs.last[point] ?? NaN;
     const [low, high] = [stairs.min[point] ?? NaN, stairs.max[point] ?? NaN];
     if (!Number.isNaN(last)) {
-      context.globalAlpha = 0.3;
-      context.fillRect(left, yOf(last), right - left, top + height - yOf(last));
-      context.globalAlpha = 1;
-      context.fillRect(left, yOf(last) - 0.5, right - left, 1);
+      areas.rect(left, yOf(last), right - left, top + height - yOf(last));
+      lines.rect(left, yOf(last) - 0.5, right - left, 1);
     }
-    if (high > low) {
-      context.globalAlpha = 0.65;
-      context.fillRect(left, yOf(high), Math.min(1, right - left), Math.max(1, yOf(low) - yOf(high)));
-      context.globalAlpha = 1;
-    }
+    if (high > low) bands.rect(left, yOf(high), Math.min(1, right - left), Math.max(1, yOf(low) - yOf(high)));
   }
+  for (const [path, opacity] of [[areas, 0.3], [lines, 1], [bands, 0.65]] as const) {
+    context.globalAlpha = opacity;
+    context.fill(path);
+  }
+  context.globalAlpha = 1;
 }

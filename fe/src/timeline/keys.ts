@@ -49,7 +49,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["[  ]", "previous and next slice of the same name"],
   ["← → ↑ ↓", "neighbour, parent and child of the selected slice"],
   ["drag", "choose a range, over the ruler or the tracks"],
-  ["Esc", "clear what is selected"],
+  ["Esc", "close what is open, then clear what is selected"],
 ];
 
 interface Pressed {

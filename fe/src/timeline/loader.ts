@@ -11,7 +11,7 @@ import { makeBatch } from "./paint";
 import type { RectBatch } from "./rects";
 import type { StackPart } from "./stack";
 import type { TrackTile } from "./tile";
-import { spanNs, type Viewport } from "./viewport";
+import { spanNs, wholeTrace, type Viewport } from "./viewport";
 import { covers, exactWindow, windowFor, type Window } from "./window";
 
 export interface TrackTiles {
@@ -26,7 +26,7 @@ export interface TrackTiles {
 interface Asked {
   readonly window: Window;
   readonly lanes: readonly LaneRange[];
-  readonly sharp: boolean;
+  readonly layer: keyof TrackTiles;
   readonly abort: AbortController;
 }
 
@@ -85,7 +85,8 @@ export class TileLoader {
     const asked = this.missing(viewport, widthPx, lanes, resting);
     if (asked === null) return;
     if (this.asked !== null) {
-      if (!isStale(this.asked.window, viewport, widthPx, this.durationNs)) return;
+      const isSame = asked.layer === "whole" && this.asked.layer === "whole";
+      if (isSame || !isStale(this.asked.window, viewport, widthPx, this.durationNs)) return;
       this.asked.abort.abort();
     }
     this.asked = asked;
@@ -95,14 +96,17 @@ export class TileLoader {
   private missing(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): Asked | null {
     const window = windowFor(viewport, widthPx);
     const missing = lanes.filter((range) => !holds(this.of(range.row.number).fine, range, window));
-    if (missing.length > 0) return { window, lanes: missing, sharp: false, abort: new AbortController() };
+    if (missing.length > 0) return { window, lanes: missing, layer: "fine", abort: new AbortController() };
     if (!resting) return null;
     const exact = exactWindow(viewport, widthPx);
     const coarse = lanes.filter((range) => {
       const { fine, sharp } = this.of(range.row.number);
       return fine?.coarse === true && !holds(sharp, range, exact);
     });
-    return coarse.length === 0 ? null : { window: exact, lanes: coarse, sharp: true, abort: new AbortController() };
+    if (coarse.length > 0) return { window: exact, lanes: coarse, layer: "sharp", abort: new AbortController() };
+    // The strip of the whole trace shows its steps, also when a link leads into the middle.
+    const steps = lanes.filter(({ row }) => row.track.kind === "steps" && this.of(row.number).whole === null);
+    return steps.length === 0 ? null : { window: windowFor(wholeTrace(this.durationNs), widthPx), lanes: steps, layer: "whole", abort: new AbortController() };
   }
 
   close(): void {
@@ -146,7 +150,7 @@ export class TileLoader {
     this.timer = setTimeout(this.events.onChange, this.retryMs);
   }
 
-  private take({ head, nameCodes, parts }: Screen, { window, lanes, sharp }: Asked): void {
+  private take({ head, nameCodes, parts }: Screen, { window, lanes, layer }: Asked): void {
     head.names.forEach((name, row) => {
       const code = nameCodes[row] ?? 0;
       if (name === null) head.names[row] = this.names.get(code) ?? null;
@@ -169,15 +173,15 @@ export class TileLoader {
         batch: makeBatch(boxes, startNs, endNs),
       };
       this.events.onTile(tile);
-      this.put(row.number, tile, sharp);
+      this.put(row.number, tile, layer);
     }
     void this.fetchNames(head.names, nameCodes);
   }
 
-  private put(track: number, tile: TrackTile, sharp: boolean): void {
+  private put(track: number, tile: TrackTile, layer: keyof TrackTiles): void {
     const before = this.of(track);
-    const isWhole = !sharp && covers(tile, { startNs: 0, endNs: this.durationNs }, this.durationNs);
-    const after: TrackTiles = sharp ? { ...before, sharp: tile } : { sharp: null, fine: tile, whole: isWhole ? tile : before.whole };
+    const isWhole = covers(tile, { startNs: 0, endNs: this.durationNs }, this.durationNs);
+    const after: TrackTiles = layer === "fine" ? { sharp: null, fine: tile, whole: isWhole ? tile : before.whole } : { ...before, [layer]: tile };
     this.tiles.set(track, after);
     const kept = new Set(Object.values(after));
     for (const old of new Set([before.sharp, before.fine, before.whole])) {

@@ -169,32 +169,46 @@ function edges(scene: Scene, { startNs, endNs }: TimeRange): [number, number] {
   return [pxOf(scene.viewport, startNs, scene.widthPx), pxOf(scene.viewport, endNs, scene.widthPx)];
 }
 
+/** Between a mark and its label, and between a label and the length of the range. */
+const TICK_LABEL_PX = 4;
+
 function drawRuler(context: Context, scene: Scene): void {
   const { palette, viewport, widthPx } = scene;
   context.fillStyle = palette.soft;
   context.font = LABEL_FONT;
   context.textBaseline = "middle";
   const middle = (MINIMAP_PX + HEAD_PX) / 2;
+  const length = rangeLength(context, scene);
   for (const { timeNs, label } of ticks(viewport, widthPx)) {
     const x = Math.round(pxOf(viewport, timeNs, widthPx));
     context.fillRect(x, HEAD_PX - 6, 1, 6);
-    context.fillText(label, x + 4, middle);
+    const left = x + TICK_LABEL_PX;
+    const right = left + context.measureText(label).width;
+    // Half a number would be another number.
+    const isCovered = length !== null && right + TICK_LABEL_PX > length.left && left - TICK_LABEL_PX < length.right;
+    if (right <= widthPx && !isCovered) context.fillText(label, left, middle);
   }
-  if (scene.range !== null) drawRangeText(context, scene, scene.range, middle);
+  if (length !== null) {
+    context.fillStyle = palette.accent;
+    context.fillRect(length.left, middle - 9, length.right - length.left, 18);
+    context.fillStyle = palette.surface;
+    context.fillText(length.text, length.left + LENGTH_PADDING_PX, middle);
+  }
   context.fillStyle = palette.lineStrong;
   context.fillRect(0, HEAD_PX - 1, widthPx, 1);
 }
 
-function drawRangeText(context: Context, scene: Scene, range: TimeRange, middle: number): void {
-  const [left, right] = edges(scene, range);
-  const text = formatValue((range.endNs - range.startNs) / 1000, "us");
-  const width = context.measureText(text).width + 12;
-  const centre = Math.min(Math.max((left + right) / 2, width / 2), scene.widthPx - width / 2);
-  if (right < 0 || left > scene.widthPx) return;
-  context.fillStyle = scene.palette.accent;
-  context.fillRect(centre - width / 2, middle - 9, width, 18);
-  context.fillStyle = scene.palette.surface;
-  context.fillText(text, centre - width / 2 + 6, middle);
+const LENGTH_PADDING_PX = 6;
+
+/** How long the chosen range is, and where on the ruler that stands; null when the range is off screen. */
+function rangeLength(context: Context, scene: Scene): { readonly text: string; readonly left: number; readonly right: number } | null {
+  if (scene.range === null) return null;
+  const [from, to] = edges(scene, scene.range);
+  if (to < 0 || from > scene.widthPx) return null;
+  const text = formatValue((scene.range.endNs - scene.range.startNs) / 1000, "us");
+  const half = context.measureText(text).width / 2 + LENGTH_PADDING_PX;
+  const centre = Math.min(Math.max((from + to) / 2, half), scene.widthPx - half);
+  return { text, left: centre - half, right: centre + half };
 }
 
 /** All of the trace in one strip: its steps, and the part that is on screen. */

@@ -3,7 +3,7 @@ import type { TimelineCategoryPayload } from "../generated/schema";
 import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
 import { LANE_PX, PADDING_PX } from "./layout";
 import type { RectBatch, Rgb } from "./rects";
-import { NO_ID, NO_NAME, type Boxes, type TrackTile } from "./tile";
+import { NO_NAME, type Boxes, type TrackTile } from "./tile";
 
 /** Category key of the server → variable of the theme. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   communication: "--cat-communication",
   merged_computation: "--cat-kernel",
   merged_communication: "--cat-communication",
-  merged_overlap: "--cat-cpu-exec",
+  merged_overlap: "--mark-overlap",
   merged_idle: "--line",
   step: "--bar",
 };
@@ -69,6 +69,8 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
   const { boxes, batch } = tile;
   const { palette, mode, categories, search } = paints;
   const base = categories.map(({ key }) => categoryColor(key, palette));
+  // The parts of a merged track are no names among others: idle time stays grey.
+  const isSum = categories.map(({ key }) => key.startsWith("merged_"));
   const known = new Map<number, Rgb>();
   for (let box = 0; box < boxes.count; box++) {
     const category = boxes.category[box] ?? 0;
@@ -77,14 +79,14 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
     const pair = row * CATEGORIES + category;
     let color = known.get(pair);
     if (color === undefined) {
-      const name = row === NO_NAME ? null : (tile.names[row] ?? null);
+      const name = row === NO_NAME || isSum[category] === true ? null : (tile.names[row] ?? null);
       color = boxColor(name, base[category] ?? GREY, palette, mode);
       known.set(pair, color);
     }
     batch.paints.set(color, box * 4);
     batch.paints[box * 4 + 3] = busyByte(boxes, box);
   }
-  batch.marks = search === null ? null : marksOf(tile, search);
+  batch.marks = search === null ? null : marksOf(tile, search, isSum);
   batch.version++;
 }
 
@@ -110,12 +112,12 @@ export function nameMatcher(search: string): (name: string) => boolean {
   return (name) => name.toLowerCase().includes(text);
 }
 
-function marksOf(tile: TrackTile, search: string): Uint8Array {
+function marksOf(tile: TrackTile, search: string, isSum: readonly boolean[]): Uint8Array {
   const isHit = nameMatcher(search);
   const matches = tile.names.map((name) => name !== null && isHit(name));
-  const { name, id, slices } = tile.boxes;
+  const { name, category } = tile.boxes;
   // Sums of a GPU are no slices that could be found: they stay as they are.
-  return Uint8Array.from(name, (row, box) => (matches[row] === true || (slices[box] === 1 && id[box] === NO_ID) ? 1 : 0));
+  return Uint8Array.from(name, (row, box) => (matches[row] === true || isSum[category[box] ?? 0] === true ? 1 : 0));
 }
 
 /** Whether the box is one that stands out, when something is searched for. */

@@ -10,6 +10,7 @@
 import type { Query } from "../api/client";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
+import { hasDeviceWork } from "./deviceWork";
 import type { TrackGroup } from "./layout";
 import type { TimeRange } from "./scene";
 
@@ -99,14 +100,13 @@ const FOLDED = "folded";
 
 function clockNote({ clock, shiftNs }: StackPart, collectives: number): TrackGroup["note"] {
   if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "This worker has no collective in common with the first one: it is drawn by the clock it recorded, which may be off." };
-  if (clock === "reference") return { text: "reference clock", warns: false, help: "The other workers are drawn on the clock of this one." };
+  if (clock === "reference") return { text: "reference", warns: false, help: "The other workers are drawn on the clock of this one." };
   const moved = formatValue(shiftNs / 1000, "us");
   return { text: "aligned", warns: false, help: `Moved so that the ends of ${formatNumber(collectives)} common collectives meet (median); its recording begins at ${moved}.` };
 }
 
 function tracksOf({ tracks: { tracks, groups }, prefix }: StackPart): TimelineTrackPayload[] {
-  const hasDevice = tracks.some(({ kind }) => kind === "merged" || kind === "device_stream");
-  const kinds = hasDevice ? DEVICE_KINDS : HOST_KINDS;
+  const kinds = hasDeviceWork(tracks) ? DEVICE_KINDS : HOST_KINDS;
   const titles = new Map(groups.map(({ key, title }) => [key, title]));
   return tracks.map((track) => {
     const isShown = kinds.has(track.kind);

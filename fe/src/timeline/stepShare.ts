@@ -15,7 +15,12 @@ export function shareOfStep(stage: Stage, trackKey: string, startNs: number, end
     const box = tile === null ? null : boxAt(tile.boxes, 0, startNs, 0);
     if (tile === null || box === null || tile.boxes.slices[box] !== 1) continue;
     const stepNs = (tile.boxes.endNs[box] ?? 0) - (tile.boxes.startNs[box] ?? 0);
-    return stepNs > 0 ? `${formatValue((100 * (endNs - startNs)) / stepNs, "pct")} of ${nameOf(tile, box) ?? "the step"}` : null;
+    return stepNs > 0 ? `${shareText((100 * (endNs - startNs)) / stepNs)} of ${nameOf(tile, box) ?? "the step"}` : null;
   }
   return null;
+}
+
+/** What takes time is not "0.0 %". */
+function shareText(pct: number): string {
+  return pct > 0 && pct < 0.05 ? "< 0.1 %" : formatValue(pct, "pct");
 }

@@ -1,15 +1,18 @@
 /** The search: its text stands in the address, its hits are counted and walked through. */
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { apiUrl } from "../api/client";
 import { useResource } from "../api/hooks";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust, useParams } from "../state/urlStore";
-import { onScreen, type StackPart } from "./stack";
+import { askOf, foundInStack, type FindPlace, type FoundHit, type FoundInStack } from "./findInStack";
+import type { Stack, StackPart } from "./stack";
+import type { FollowedSlice } from "./useFollowedSlice";
+import { useSearches } from "./useSearches";
 
 export interface Find {
   readonly text: string;
-  readonly answer: TimelineSearchAnswer | null;
+  readonly found: FoundInStack | null;
   readonly hits: readonly TimelineSlicePayload[];
   readonly setText: (text: string) => void;
   /** To the next or previous hit, around the ends. */
@@ -19,38 +22,68 @@ export interface Find {
 const NO_HITS: readonly TimelineSlicePayload[] = [];
 
 /**
- * @param part The worker that is searched.
- * @param from The slice hits are counted from.
- * @param onHit Selects a hit.
+ * @param part The worker whose slice is selected.
+ * @param id The selected slice: hits are counted from it.
  * @param placed Whether the address says what is on screen: if not, the first hit is gone to by itself.
  */
-export function useFind(part: StackPart, from: number | null, onHit: (id: number) => void, placed: boolean): Find {
+export function useFind(stack: Stack, part: StackPart, id: number | null, followed: FollowedSlice, placed: boolean): Find {
   const text = useParams()["find"] ?? "";
-  const ask = text === "" ? null : { ...part.query, q: text };
-  const resource = useResource<TimelineSearchAnswer>(ask === null ? null : apiUrl("timeline/search", from === null ? { ...ask, from_ns: -1 } : { ...ask, from_slice: from }));
-  const found = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
-  const answer = text !== "" && found?.query === text ? found : null;
+  const [steppedTo, setSteppedTo] = useState<FoundHit | null>(null);
+  const place = useMemo(() => placeOf(part, id, followed.slice, steppedTo), [part, id, followed.slice, steppedTo]);
+  const found = useFound(stack, part, text, id, place);
   // The hits are the same wherever one counts from; kept, so that the picture is not drawn anew.
-  const newest = answer?.hits ?? NO_HITS;
-  const key = answer === null ? "" : [part.prefix, answer.query, answer.count, newest[0]?.start_ns, newest.at(-1)?.start_ns].join(" ");
+  const newest = found?.hits ?? NO_HITS;
+  const key = found === null ? "" : [found.text, found.count, newest.length, newest[0]?.start_ns, newest.at(-1)?.start_ns].join(" ");
   // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the hits
-  const hits = useMemo(() => newest.map((hit) => onScreen(part, hit)), [key]);
+  const hits = useMemo(() => newest, [key]);
 
+  const { go } = followed;
   const step = useCallback(
     (direction: 1 | -1) => {
-      if (answer === null || answer.hits.length === 0) return;
-      const around = direction === 1 ? answer.hits[0] : answer.hits.at(-1);
-      const hit = (direction === 1 ? answer.next : answer.previous) ?? around;
-      if (hit !== undefined) onHit(hit.id);
+      const hit = direction === 1 ? found?.next : found?.previous;
+      if (hit == null) return;
+      setSteppedTo(hit);
+      go(hit.slice.id, hit.part.worker);
     },
-    [answer, onHit],
+    [found, go],
   );
   const setText = useCallback((next: string) => adjust({ find: next }), []);
-  const jumps = useRef(!placed && text !== "" && from === null);
+  const jumps = useRef(!placed && text !== "" && id === null);
   useEffect(() => {
-    if (!jumps.current || answer === null) return;
+    if (!jumps.current || found === null) return;
     jumps.current = false;
     step(1);
-  }, [answer, step]);
-  return { text, answer, hits, setText, step };
+  }, [found, step]);
+  return { text, found, hits, setText, step };
+}
+
+/** Where the selected slice is: known at once when it was stepped to, else when its worker has told. */
+function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload | null, steppedTo: FoundHit | null): FindPlace | null {
+  if (id === null) return null;
+  const known = slice ?? (steppedTo?.part === part && steppedTo.slice.id === id ? steppedTo.slice : null);
+  return known === null ? null : { part, id, startNs: known.start_ns };
+}
+
+/** What was found around the place; what was found around the one before while that is being asked. */
+function useFound(stack: Stack, part: StackPart, text: string, id: number | null, place: FindPlace | null): FoundInStack | null {
+  const urlOf = (each: StackPart, from: FindPlace | null) => apiUrl("timeline/search", askOf(stack, each, text, from));
+  // The worker of the slice counts from the slice itself, wherever that is.
+  const resource = useResource<TimelineSearchAnswer>(text === "" ? null : urlOf(part, id === null ? null : { part, id, startNs: 0 }));
+  const answer = text !== "" && resource.state === "ready" ? resource.data : null;
+  const others = useMemo(() => stack.parts.filter((each) => each !== part), [stack, part]);
+  const isAskable = others.length === 0 || (text !== "" && (id === null || place !== null));
+  const told = useSearches(isAskable ? others.map((each) => urlOf(each, place)) : null);
+  const fresh = useMemo(() => {
+    if (answer === null || told === null) return null;
+    const answerOf = (each: StackPart) => (each === part ? answer : told[others.indexOf(each)]);
+    return foundInStack(
+      stack.parts.flatMap((each) => {
+        const one = answerOf(each);
+        return one === undefined ? [] : [{ part: each, answer: one }];
+      }),
+    );
+  }, [answer, told, stack, part, others]);
+  const [last, setLast] = useState<FoundInStack | null>(null);
+  if (fresh !== null && fresh !== last) setLast(fresh);
+  return fresh ?? (last?.text === text ? last : null);
 }

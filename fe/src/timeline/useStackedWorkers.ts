@@ -1,8 +1,9 @@
 /** Fetches what a stack is made of: the tracks of every worker and how far their clocks are apart. */
 import { useEffect, useMemo, useState } from "react";
 
-import { ApiError, apiUrl, request, type Query } from "../api/client";
+import { ApiError, apiUrl, type Query } from "../api/client";
 import type { TimelineClocksAnswer, TimelineTracksAnswer } from "../generated/schema";
+import { answerOf } from "./answerOf";
 import type { StackedWorker } from "./stack";
 
 export interface StackedWorkers {
@@ -12,9 +13,6 @@ export interface StackedWorkers {
 }
 
 const NOTHING: StackedWorkers = { others: [], problems: [] };
-/** Between questions while traces are being read. */
-const POLL_MS = 500;
-
 /**
  * @param trace The trace the page is about.
  * @param names The workers stacked below it.
@@ -55,19 +53,4 @@ async function fetchWorkers(trace: Query, names: readonly string[], signal: Abor
     others.push({ worker, query: { ...trace, worker }, tracks: answer, offsetNs: clock?.offset_ns ?? null, collectives: clock?.collectives ?? 0 });
   });
   return { others, problems };
-}
-
-/** The answer once there is one, or why there is none. */
-async function answerOf<T>(url: string, signal: AbortSignal): Promise<T | ApiError> {
-  try {
-    for (;;) {
-      const answer = await request<T>(url, signal);
-      if (answer.state === "ready") return answer.data;
-      await new Promise((go) => setTimeout(go, POLL_MS));
-      signal.throwIfAborted();
-    }
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    return new ApiError({ code: "aborted", message: "No longer asked for.", hint: "" }, 0);
-  }
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { isTyping } from "../app/SearchBox";
 import { commandOf, motionOf, type Command } from "./keys";
+import { closeMenuElsewhere, OPEN_MENU } from "./menus";
 import type { Stage } from "./stage";
 
 interface Handlers {
@@ -25,8 +26,8 @@ export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
       const command = commandOf(event);
       if (motion !== null) stage.startMotion(motion, pointerPx);
       else if (event.key === "?") latest.current.onHelp();
-      else if (command !== null && !belongsToControl(event)) latest.current.onCommand(command);
-      else return;
+      else if (command === null || belongsToControl(event)) return;
+      else if (command !== "clear" || !closeMenuElsewhere()) latest.current.onCommand(command);
       event.preventDefault();
       event.stopPropagation();
     };
@@ -48,7 +49,7 @@ export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
   }, [stage]);
 }
 
-/** Arrows and Escape in an open popover are its own. */
+/** Arrows and Escape in an open menu, or on its button, are its own. */
 function belongsToControl(event: KeyboardEvent): boolean {
-  return event.target instanceof HTMLElement && event.target.closest(".popover, [role=grid]") !== null;
+  return event.target instanceof HTMLElement && event.target.closest(`${OPEN_MENU}, [role=grid]`) !== null;
 }

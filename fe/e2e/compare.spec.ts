@@ -1,0 +1,110 @@
+/** Two traces side by side: what is compared, how it is chosen, and what stays when it fails. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { card } from "./tables";
+import { expect, test } from "./fixtures";
+import { serve } from "./servers";
+
+/** Runs with a trace of one operator, except those that are no trace at all. */
+function logdirOf(runs: Readonly<Record<string, "good" | "bad">>): string {
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-compare-"));
+  for (const [run, kind] of Object.entries(runs)) {
+    mkdirSync(join(logdir, run));
+    const event = { ph: "X", cat: "cpu_op", name: "aten::add", pid: 1, tid: 1, ts: 1, dur: 10 };
+    const text = kind === "good" ? JSON.stringify({ schemaVersion: 1, traceEvents: [event] }) : "<!doctype html><p>Please log in</p>";
+    writeFileSync(join(logdir, run, "w.pt.trace.json"), text);
+  }
+  return logdir;
+}
+
+const chooser = (page: Page) => page.getByLabel("Baseline", { exact: true });
+
+test("0 against 2 loader workers names the data loader, and swaps", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0`);
+  await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("−30.91 ms");
+  await page.getByRole("button", { name: "Swap" }).click();
+  await expect(page.locator('[data-fact="delta_dataloader_us"]')).toHaveText("+30.91 ms");
+});
+
+test("the steps of the baseline are swapped with it", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&baseline_steps=3`);
+  await expect(page.getByLabel("Its steps")).toHaveValue("3");
+  await page.getByRole("button", { name: "Swap" }).click();
+  await expect(page.getByLabel("Its steps")).toHaveValue("");
+  await expect(page.locator(".chip")).toHaveText("Step 3");
+});
+
+test("without a device the phases have the times of the host", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&tab=phases`);
+  await expect(card(page, "Phases").getByRole("columnheader", { name: /^Δ Host Total/ }).first()).toBeVisible();
+});
+
+test("baseline and candidate are chosen from selectors, and the answer comes first", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0`);
+  const first = page.locator(".big-facts b").first();
+  await expect(first).toHaveAttribute("data-fact", "delta_total_us");
+  await expect(first).toHaveText(/^−[\d.]+ ms$/);
+  await page.getByLabel("Candidate").selectOption({ label: "cpu_slowloader_nw0" });
+  await expect(first).toHaveText(/^0/);
+  await expect(page).toHaveURL(/baseline_run=cpu_slowloader_nw0/);
+  await page.getByLabel("Baseline", { exact: true }).selectOption({ label: "cpu_slowloader_nw2" });
+  await expect(first).toHaveText(/^\+[\d.]+ ms$/);
+  for (const title of ["Steps", "Operators"]) {
+    await page.getByRole("button", { name: title, exact: true }).click();
+    await expect(card(page, title).getByRole("columnheader", { name: /^Δ/ }).first()).toBeVisible();
+  }
+});
+
+test("a baseline that cannot be read leaves the chooser, and names its own file alone", async ({ guarded: page }) => {
+  const server = await serve(logdirOf({ a_bad: "bad", b_good: "good", c_good: "good" }));
+  await page.goto(`${server.url}#run=c_good&view=compare&baseline_run=a_bad`);
+  const failed = page.getByRole("alert");
+  await expect(failed).toContainText("a_bad/w.pt.trace.json is a web page");
+  await expect(failed).not.toContainText("File");
+  await expect(page.getByLabel("Its steps")).toBeVisible();
+  await expect(chooser(page).locator("option", { hasText: "a_bad" })).toHaveText("a_bad (could not be read)");
+  await chooser(page).selectOption({ label: "b_good" });
+  await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
+  await expect(failed).toHaveCount(0);
+  await server.stop();
+});
+
+test("steps the baseline does not have leave the field they were typed into", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&baseline_steps=99`);
+  await expect(page.getByRole("alert")).toContainText("99");
+  await page.getByLabel("Its steps").fill("");
+  await page.getByLabel("Its steps").press("Enter");
+  await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
+});
+
+test("a link to a baseline that is gone says so instead of comparing with another", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=gone`);
+  await expect(page.getByRole("alert")).toContainText("This link leads to nothing");
+  await expect(page.getByRole("alert")).toContainText("run “gone”");
+  await expect(page.locator("[data-fact]")).toHaveCount(0);
+  await chooser(page).selectOption({ label: "cpu_slowloader_nw0" });
+  await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
+});
+
+test("reached from the rail it compares with what has most in common, and writes that into the address", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2`);
+  await page.getByRole("link", { name: "Compare" }).click();
+  await expect(page).toHaveURL(/baseline_run=cpu_slowloader_nw0&baseline_worker=[^&]+&baseline_span=[^&]+/);
+  await expect(page.locator('[data-fact="largest_change"]')).toHaveText("DataLoader");
+  await page.goBack();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
+});
+
+test("a default that cannot be read gives way to the next", async ({ guarded: page }) => {
+  const server = await serve(logdirOf({ model_bad: "bad", model_good: "good", other: "good" }));
+  await page.goto(`${server.url}#run=model_good&view=compare`);
+  await expect(page).toHaveURL(/baseline_run=other/);
+  await expect(chooser(page).locator("option:checked")).toHaveText("other");
+  await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
+  await server.stop();
+});

@@ -1,0 +1,104 @@
+/** Steps or a time range as typed, with what there is to choose from. */
+import { useState, type SyntheticEvent } from "react";
+
+import { apiUrl } from "../api/client";
+import { useResource, useView } from "../api/hooks";
+import type { Params } from "../state/address";
+import { traceQuery, type Target } from "../state/target";
+import { navigate } from "../state/urlStore";
+import type { TimelineTracksAnswer } from "../generated/schema";
+import { PAGE_ROWS } from "../table/useRows";
+import { clockOf, endText, parseTime, RAW_CLOCK, shownTime, stepsText, type TraceClock } from "./traceClock";
+
+interface Props {
+  readonly params: Params;
+  readonly target: Target;
+  readonly onDone: () => void;
+}
+
+export function SelectionForm({ params, target, onDone }: Props) {
+  const names = useSteps(target);
+  const clock = useClock(target);
+  const [steps, setSteps] = useState(params["steps"] ?? "");
+  // Null while untouched: what the address says stays exactly that.
+  const [start, setStart] = useState<string | null>(null);
+  const [end, setEnd] = useState<string | null>(null);
+  const timeParam = (typed: string | null, key: string) => (typed === null || clock === null ? params[key] : parseTime(typed, clock));
+  const apply = (event: SyntheticEvent) => {
+    event.preventDefault();
+    navigate({ steps: steps.trim(), start_us: timeParam(start, "start_us"), end_us: timeParam(end, "end_us") });
+    onDone();
+  };
+  const time = (typed: string | null, key: string) => typed ?? (clock === null ? "" : shownTime(params[key], clock));
+  return (
+    <form className="selection-form" onSubmit={apply}>
+      <label>
+        Steps
+        <input className="field" autoFocus placeholder={stepsPlaceholder(names)} value={steps} onChange={(event) => setSteps(event.target.value)} />
+      </label>
+      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? "step" : "steps"} {stepsText(names)}.</p>}
+      <TimeField label="From" clock={clock} placeholder={clock?.lengthUs == null ? "the beginning" : "0"} value={time(start, "start_us")} onChange={setStart} />
+      <TimeField label="To" clock={clock} placeholder={clock === null ? "" : endText(clock)} value={time(end, "end_us")} onChange={setEnd} />
+      <p className="soft">{clock === null ? "Asking how long the recording is …" : clockHelp(clock)}</p>
+      <button type="submit" className="button">
+        Use as selection
+      </button>
+    </form>
+  );
+}
+
+interface TimeFieldProps {
+  readonly label: string;
+  readonly clock: TraceClock | null;
+  readonly placeholder: string;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}
+
+function TimeField({ label, clock, placeholder, value, onChange }: TimeFieldProps) {
+  return (
+    <label>
+      {label}
+      {clock !== null && `, ${clock.scale.label}`}
+      <input
+        className="field"
+        inputMode="decimal"
+        disabled={clock === null}
+        placeholder={placeholder}
+        value={value}
+        onChange={({ target }) => {
+          const isTime = clock === null || parseTime(target.value, clock) !== null;
+          target.setCustomValidity(isTime ? "" : "A time such as 12.5, 12.5 ms or 3 s");
+          onChange(target.value);
+        }}
+      />
+    </label>
+  );
+}
+
+function clockHelp(clock: TraceClock): string {
+  const other = "Or drag over a chart of steps or of time, then “Use this range as selection”.";
+  if (clock.lengthUs === null) return `Times as in the trace file (ts). ${other}`;
+  return `Time counts from the beginning of the recording, as on the timeline: 0 to ${endText(clock)} ${clock.scale.label}. ${other}`;
+}
+
+function stepsPlaceholder(names: readonly string[] | null): string {
+  const [first, last] = [names?.[0], names?.at(-1)];
+  if (first === undefined || last === undefined) return "5 or 5:8 or 3,5:8";
+  return first === last ? first : `${first} or ${first}:${last}`;
+}
+
+/** The names of the steps of the whole trace; null while they are not known. */
+function useSteps(target: Target): readonly string[] | null {
+  const answer = useView("overview", { ...traceQuery(target), limit: PAGE_ROWS });
+  const table = answer.state === "ready" ? answer.data.tables["steps"] : undefined;
+  const place = table?.columns.findIndex(({ key }) => key === "step") ?? -1;
+  return table === undefined || place < 0 ? null : table.rows.map((row) => String(row[place] ?? ""));
+}
+
+/** Null while it is asked for. */
+function useClock(target: Target): TraceClock | null {
+  const answer = useResource<TimelineTracksAnswer>(apiUrl("timeline/tracks", traceQuery(target)));
+  if (answer.state === "ready") return clockOf(answer.data.origin_us, answer.data.end_ns);
+  return answer.state === "failed" ? RAW_CLOCK : null;
+}

@@ -1,0 +1,32 @@
+/** A kernel as the label of a bar: what tells it from the others, in few letters. */
+import type { Row, Table } from "../api/types";
+import { textOf } from "./rows";
+
+/**
+ * The name, and what else the rows are grouped by: the operator before it, the launch behind it, as CUDA
+ * writes one.
+ *
+ *     "aten::sum: at::native::reduce_kernel<128, 4> <<<1, 32×4>>>"
+ */
+export function kernelLabel(table: Table, row: Row): string {
+  // Every C++ kernel is "void".
+  const name = textOf(table, row, "name").replace(/^void /, "");
+  const operator = textOf(table, row, "operator");
+  const launch = ["grid", "block"].map((key) => sizes(textOf(table, row, key))).filter((text) => text !== "");
+  return [operator === "" ? "" : `${operator}:`, name, launch.length === 0 ? "" : `<<<${launch.join(", ")}>>>`].filter((part) => part !== "").join(" ");
+}
+
+/** "[32, 4, 1]" → "32×4": sizes of 1 at the end say nothing. */
+function sizes(text: string): string {
+  const numbers = text.match(/\d+/g) ?? [];
+  const last = numbers.findLastIndex((number) => number !== "1");
+  return numbers.slice(0, Math.max(1, last + 1)).join("×");
+}
+
+/** The libraries that put their own name in front of their kernels. */
+const COMMUNICATION = /(^|[\s:])(nccl|rccl|msccl|nvshmem|rocshmem|hccl|hcom_|oneccl|xccl|mccl)/i;
+
+/** The category a kernel has in the steps. */
+export function kernelKind(name: string): "Kernel" | "Communication" {
+  return COMMUNICATION.test(name) ? "Communication" : "Kernel";
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+
+import type { Table } from "../api/types";
+import { operatorLabel } from "./operatorLabel";
+
+/** The label of an operator with these cells. */
+function label(cells: Record<string, string>): string {
+  const columns = Object.keys(cells).map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", estimated: false }));
+  const row = Object.values(cells);
+  const table: Table = { title: "", help: "", columns, rows: [row], row_count: 1, null_reasons: {}, sort: "", tree: null };
+  return operatorLabel(table, row);
+}
+
+it("is the name, and the shape without scalars", () => {
+  expect(label({ name: "aten::add" })).toBe("aten::add");
+  expect(label({ name: "aten::add", input_shape: "[[2, 3], [2, 3], [], []]" })).toBe("aten::add [[2, 3], [2, 3]]");
+});
+
+it("names the module that calls it, else the line outside of PyTorch", () => {
+  const inTorch = "<built-in method conv2d>;torch/nn/modules/conv.py(546): _conv_forward";
+  expect(label({ name: "aten::conv2d", call_stack: `${inTorch};nn.Module: Conv2d_0;nn.Module: Block_1` })).toBe("aten::conv2d · Conv2d_0");
+  expect(label({ name: "aten::conv2d", call_stack: `${inTorch};/venv/torch/a.py(1): f;src/train.py(12): step;main.py(3): g` })).toBe("aten::conv2d · src/train.py:12");
+  expect(label({ name: "aten::conv2d", call_stack: inTorch })).toBe("aten::conv2d");
+});

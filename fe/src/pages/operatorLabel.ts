@@ -1,0 +1,23 @@
+/** An operator as the label of a bar: its name, and what tells it from its likes when they are grouped finer. */
+import type { Row, Table } from "../api/types";
+import { parseFrame, splitStack } from "../source/editor";
+import { textOf } from "./rows";
+
+/** "aten::conv2d [[8, 3, 32, 32]] · Conv2d_0" */
+export function operatorLabel(table: Table, row: Row): string {
+  // Scalars are empty brackets; the last ones tell nothing.
+  const shape = textOf(table, row, "input_shape").replace(/(, \[\])+\]$/, "]");
+  const place = callPlace(textOf(table, row, "call_stack"));
+  return `${textOf(table, row, "name")} ${shape}`.trim() + (place === null ? "" : ` · ${place}`);
+}
+
+/** The module that calls it, else the innermost line that is not of PyTorch itself. */
+function callPlace(stack: string): string | null {
+  const frames = splitStack(stack);
+  const module = frames.find((frame) => frame.startsWith(MODULE));
+  if (module !== undefined) return module.slice(MODULE.length);
+  const own = frames.flatMap((frame) => parseFrame(frame) ?? []).find(({ source }) => !/(^|[\\/])torch[\\/]/.test(source.path));
+  return own === undefined ? null : `${own.source.path}:${own.source.line}`;
+}
+
+const MODULE = "nn.Module: ";

@@ -1,0 +1,55 @@
+/** Which editor opens source lines, and where the files of the trace lie on this machine. */
+import { EDITORS, type EditorName, type EditorSettings } from "./editor";
+import { saveEditorSettings, useEditorSettings } from "./settings";
+
+export function EditorForm() {
+  const settings = useEditorSettings();
+  return (
+    <section className="editor-form">
+      <h2>Jump to source</h2>
+      <label>
+        Editor
+        <select
+          className="field"
+          value={settings.editor}
+          onChange={({ target }) => saveEditorSettings({ ...settings, editor: target.value as EditorName })}
+        >
+          {Object.entries(EDITORS).map(([name, title]) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Folder label="Paths in the trace start with" name="from" placeholder="/workspace" />
+      <Folder label="and lie here under" name="to" placeholder="/home/me/src/model" />
+      <Folder label="Relative paths lie here under" name="relativeTo" placeholder="/home/me/venv/lib/python3.12/site-packages" />
+      <p className="soft">
+        PyTorch records paths without the folder Python imports from, as in <code className="mono">torch/nn/modules/module.py</code>: say where
+        such relative paths lie. The first two fields take the start of any path, also of a relative one, when one folder is not enough.
+      </p>
+    </section>
+  );
+}
+
+interface FolderProps {
+  readonly label: string;
+  readonly name: Exclude<keyof EditorSettings, "editor">;
+  readonly placeholder: string;
+}
+
+function Folder({ label, name, placeholder }: FolderProps) {
+  const settings = useEditorSettings();
+  return (
+    <label>
+      {label}
+      <input
+        className="field"
+        placeholder={placeholder}
+        value={settings[name]}
+        spellCheck={false}
+        onChange={({ target }) => saveEditorSettings({ ...settings, [name]: target.value })}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+
+import type { Column, Table } from "../api/types";
+import { formatSort, parseSort } from "../lib/grammar";
+import { columnViews } from "./columnView";
+import { nextSort } from "./HeaderRow";
+
+const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
+const TABLE: Table = {
+  title: "",
+  help: "",
+  columns: [column("name", "string"), column("calls", "integer")],
+  rows: [],
+  row_count: 0,
+  null_reasons: {},
+  sort: "",
+  tree: null,
+};
+
+/** The order after a click on the header of `key`. */
+function clicked(sort: string, key: string, shift = false): string {
+  const view = columnViews(TABLE).find((each) => each.column.key === key);
+  if (view === undefined) throw new Error(key);
+  return formatSort(nextSort(parseSort(sort), view, shift));
+}
+
+it("begins with the largest number and with A", () => {
+  expect(clicked("-other", "calls")).toBe("-calls");
+  expect(clicked("-other", "name")).toBe("name");
+});
+
+it("turns round what is sorted by", () => {
+  expect(clicked("-calls", "calls")).toBe("calls");
+  expect(clicked("name", "name")).toBe("-name");
+});
+
+it("adds a column with Shift, and turns it round in its place", () => {
+  expect(clicked("-calls", "name", true)).toBe("-calls,name");
+  expect(clicked("-calls,name", "calls", true)).toBe("calls,name");
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+
+import { ApiError } from "../api/client";
+import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
+import { askOf, foundInStack } from "./findInStack";
+import type { Stack, StackPart } from "./stack";
+
+const tracks = { schema_version: 1, trace: { run: "r", worker: "w", span: "1" }, end_ns: 1000, origin_us: 0, slices: 0, overlapping: 0, tracks_left_out: 0, categories: [], groups: [], tracks: [] };
+
+function part(worker: string, shiftNs: number): StackPart {
+  return { worker, query: { worker }, tracks, clock: "aligned", shiftNs, prefix: `${worker}/`, firstTrack: 0 };
+}
+
+function stackOfParts(...[first, ...others]: [StackPart, ...StackPart[]]): Stack {
+  return { parts: [first, ...others], groups: [], tracks: [], endNs: 1000, originUs: 0 };
+}
+
+function slice(id: number, startNs: number): TimelineSlicePayload {
+  return { id, name: "gemm", category: 0, track: "t", lane: 0, start_ns: startNs, dur_ns: 5 };
+}
+
+function answer(hits: readonly TimelineSlicePayload[], before: number, isOwn = false): TimelineSearchAnswer {
+  const after = before + Number(isOwn);
+  const names = [{ name: "gemm", code: 0, count: hits.length }];
+  return { schema_version: 1, query: "gemm", count: hits.length, position: after, name_count: 1, names, hits: [...hits], next: hits[after] ?? null, previous: hits[before - 1] ?? null };
+}
+
+const upper = part("a", 0);
+const lower = part("b", 100);
+const stack = stackOfParts(upper, lower);
+
+describe("each worker is asked", () => {
+  it("from the start when no slice is selected", () => {
+    expect([upper, lower].map((each) => askOf(stack, each, "gemm", null))).toEqual([
+      { worker: "a", q: "gemm", from_ns: -1 },
+      { worker: "b", q: "gemm", from_ns: -1 },
+    ]);
+  });
+
+  it("in its own time, and of those that begin at once the upper one comes first", () => {
+    expect(askOf(stack, lower, "gemm", { part: upper, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_ns: 200 });
+    expect(askOf(stack, upper, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "a", q: "gemm", from_ns: 301 });
+    expect(askOf(stack, lower, "gemm", { part: lower, id: 7, startNs: 300 })).toEqual({ worker: "b", q: "gemm", from_slice: 7 });
+  });
+});
+
+describe("what they found", () => {
+  const upperHits = [slice(1, 50), slice(2, 250)];
+  const lowerHits = [slice(1, 0), slice(2, 200)]; // on screen at 100 and 300
+
+  it("is walked through on the common clock", () => {
+    const found = foundInStack([
+      { part: upper, answer: answer(upperHits, 0, true) },
+      { part: lower, answer: answer(lowerHits, 0) },
+    ]);
+    expect([found.count, found.position, found.nameCount, found.problems]).toEqual([4, 1, 1, []]);
+    expect([found.next?.part.worker, found.next?.slice]).toEqual(["b", { ...slice(1, 100), track: "b/t" }]);
+    expect([found.previous?.part.worker, found.previous?.slice.start_ns]).toEqual(["b", 300]);
+    expect(found.hits.map(({ track, start_ns: startNs }) => [track, startNs])).toEqual([["a/t", 50], ["a/t", 250], ["b/t", 100], ["b/t", 300]]);
+  });
+
+  it("goes on with the first after the last", () => {
+    const found = foundInStack([
+      { part: upper, answer: answer(upperHits, 2) },
+      { part: lower, answer: answer(lowerHits, 1, true) },
+    ]);
+    expect([found.position, found.next?.slice.start_ns, found.previous?.slice.start_ns]).toEqual([4, 50, 250]);
+  });
+
+  it("says whose answer is missing", () => {
+    const failed = new ApiError({ code: "gone", message: "no file", hint: "" }, 404);
+    const found = foundInStack([
+      { part: upper, answer: answer(upperHits, 0) },
+      { part: lower, answer: failed },
+    ]);
+    expect([found.count, found.problems]).toEqual([2, ["b: no file"]]);
+  });
+
+  it("is thinned out evenly where it is more than can be drawn", () => {
+    const many = (count: number) => answer(Array.from({ length: count }, (_, index) => slice(index, index)), 0);
+    const { hits, count } = foundInStack([
+      { part: upper, answer: many(2000) },
+      { part: lower, answer: many(1000) },
+    ]);
+    expect(count).toBe(3000);
+    expect(hits.length).toBeLessThanOrEqual(2000);
+    expect(hits.filter(({ track }) => track === "b/t").length).toBeCloseTo(667, -1);
+    expect(hits.filter(({ track }) => track === "a/t").at(-1)?.start_ns).toBeGreaterThan(1990);
+  });
+});

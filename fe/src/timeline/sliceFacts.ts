@@ -1,0 +1,66 @@
+/** The times and arguments of a slice, as its panel lists them. */
+import { exactValue, formatNumber, formatValue } from "../lib/format";
+import { NO_DEVICE_WORK } from "./deviceWork";
+import type { SliceDetail } from "./sliceAnswer";
+
+export interface TimeFact {
+  readonly title: string;
+  /** Null is shown as "–". */
+  readonly us: number | null;
+  /** The exact value, or why there is none. */
+  readonly help: string;
+}
+
+/** Told among the times; copies and sets have none, a launch is early by what its kernel waits. */
+const DELAY = "launch_delay_ns";
+
+/** @param hasDevice Whether the trace tells of device work: without, nobody knows what ran on a device. */
+export function timesOf(detail: SliceDetail, hasDevice: boolean): TimeFact[] {
+  const delay = detail.args[DELAY];
+  const rows: readonly (readonly [string, number | null, boolean])[] = [
+    ["Duration", detail.dur_us, true],
+    ["Self", detail.self_us, true],
+    ["Launch delay", typeof delay === "number" ? delay / 1000 : null, true],
+    ["Device total", detail.device_total_us, hasDevice],
+    ["Device self", detail.device_self_us, hasDevice],
+  ];
+  return rows.flatMap(([title, us, isKnown]): TimeFact[] => {
+    if (us === null) return [];
+    return isKnown || us > 0 ? [{ title, us, help: exactValue(us, "us") }] : [{ title, us: null, help: NO_DEVICE_WORK }];
+  });
+}
+
+export interface ArgumentFact {
+  readonly key: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What the trace recorded with the slice, without what the panel shows elsewhere. */
+export function argumentsOf({ args, call_stack: frames }: SliceDetail): ArgumentFact[] {
+  return Object.entries(args)
+    .filter(([key]) => key !== DELAY && (key !== "call_stack" || frames.length === 0))
+    .map(([key, value]) => ({ key, title: argumentTitle(key), text: argumentText(key, value) }));
+}
+
+/** "est_achieved_occupancy_pct" → "Est. achieved occupancy". */
+export function argumentTitle(key: string): string {
+  const words = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
+  const text = words.replaceAll("_", " ").replace(/\bsm\b/, "SM");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Numbers by the unit in their key. */
+export function argumentText(key: string, value: SliceDetail["args"][string]): string {
+  if (typeof value !== "number") return String(value);
+  if (key.endsWith("bytes")) return formatValue(value, "bytes");
+  if (key.endsWith("_ns")) return formatValue(value / 1000, "us");
+  if (key.endsWith("_pct")) return formatValue(value, "pct");
+  return formatNumber(value, decimalsOf(value));
+}
+
+/** Two, and for a small number as many as show a digit of it: a launch of one warp is not "0.00 per SM". */
+function decimalsOf(value: number): number {
+  if (Number.isInteger(value)) return 0;
+  return Math.max(2, -Math.floor(Math.log10(Math.abs(value))));
+}
