@@ -12,7 +12,7 @@ import polars as pl
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.callstacks import call_stacks
-from torch_tb_profiler.views.kernel_kinds import device_times, eligible_slices, kernel_kinds
+from torch_tb_profiler.views.kernel_kinds import Bools, device_times, eligible_slices, kernel_kinds
 from torch_tb_profiler.views.null_reasons import needed, no_device_time, not_grouped
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
@@ -24,6 +24,7 @@ from torch_tb_profiler.views.units import microseconds
 
 GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
 
+STEMS = ("self", "total")
 NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
@@ -165,20 +166,16 @@ def _operator_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
     ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
     kinds = kernel_kinds(trace)
-    used, unknown, copied = (
-        [ns[ids] for ns in device_times(trace, rows)]
-        for rows in (
-            kinds.tensor_core == codes.YES,
-            kinds.tensor_core == codes.UNKNOWN,
-            ~kinds.is_kernel,
-        )
-    )
+    is_unknown = kinds.tensor_core == codes.UNKNOWN
     columns: dict[str, pl.Series] = {}
-    for part, stem in enumerate(("self", "total")):
-        kernels_ns = slices[f"device_{stem}_ns"][ids].to_numpy() - copied[part]
-        columns[f"tensor_core_{stem}_ns"] = pl.Series(used[part])
-        columns[f"unknown_{stem}"] = pl.Series(unknown[part] > 0)
-        columns[f"known_{stem}"] = pl.Series(kernels_ns > unknown[part])
+
+    def measure(key: str, rows: Bools, dtype: type[np.generic]) -> None:
+        for stem, ns in zip(STEMS, device_times(trace, rows), strict=True):
+            columns[key.format(stem)] = pl.Series(ns[ids].astype(dtype, copy=False))
+
+    measure("tensor_core_{}_ns", kinds.tensor_core == codes.YES, np.int64)
+    measure("unknown_{}", is_unknown, np.bool_)
+    measure("known_{}", kinds.is_kernel & ~is_unknown, np.bool_)
     frame = slices.select(
         "step",
         "start_ns",
