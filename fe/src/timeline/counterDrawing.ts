@@ -46,29 +46,30 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   context.fillText(text, 4, top + 1);
 }
 
-/** One path each for areas, lines and bands: areas that are filled one by one show seams where they meet. */
+/** Edges stand on whole pixels: areas that meet within one show a seam there. */
 function drawStairs(context: Context, scene: Scene, piece: Piece, stairs: Stairs, top: number, height: number, maximum: number): void {
   const { viewport, widthPx } = scene;
-  const [areas, lines, bands] = [new Path2D(), new Path2D(), new Path2D()];
   const yOf = (value: number) => top + height * (1 - Math.min(1, Math.max(0, value / maximum)));
   const first = Math.max(0, pointAt(stairs, viewport.startNs));
   for (let point = first; point < stairs.timeNs.length; point++) {
-    const left = Math.max(pxOf(viewport, stairs.timeNs[point] ?? 0, widthPx), piece.leftPx);
-    if (left > piece.rightPx) break;
+    const startPx = Math.max(pxOf(viewport, stairs.timeNs[point] ?? 0, widthPx), piece.leftPx);
+    if (startPx > piece.rightPx) break;
     const nextNs = stairs.timeNs[point + 1] ?? scene.durationNs;
-    const right = Math.min(pxOf(viewport, nextNs, widthPx), piece.rightPx);
-    if (right <= left) continue;
+    const endPx = Math.min(pxOf(viewport, nextNs, widthPx), piece.rightPx);
+    if (endPx <= startPx) continue;
+    const [left, right] = [Math.round(startPx), Math.round(endPx)];
     const last = stairs.last[point] ?? NaN;
     const [low, high] = [stairs.min[point] ?? NaN, stairs.max[point] ?? NaN];
     if (!Number.isNaN(last)) {
-      areas.rect(left, yOf(last), right - left, top + height - yOf(last));
-      lines.rect(left, yOf(last) - 0.5, right - left, 1);
+      context.globalAlpha = 0.3;
+      context.fillRect(left, yOf(last), right - left, top + height - yOf(last));
+      context.globalAlpha = 1;
+      context.fillRect(left, yOf(last) - 0.5, Math.max(1, right - left), 1);
     }
-    if (high > low) bands.rect(left, yOf(high), Math.min(1, right - left), Math.max(1, yOf(low) - yOf(high)));
+    if (high > low) {
+      context.globalAlpha = 0.65;
+      context.fillRect(left, yOf(high), 1, Math.max(1, yOf(low) - yOf(high)));
+      context.globalAlpha = 1;
+    }
   }
-  for (const [path, opacity] of [[areas, 0.3], [lines, 1], [bands, 0.65]] as const) {
-    context.globalAlpha = opacity;
-    context.fill(path);
-  }
-  context.globalAlpha = 1;
 }
