@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -25,6 +26,7 @@ from torch_tb_profiler.advice import (
     straggler,
     uneven_steps,
 )
+from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import query
@@ -37,13 +39,13 @@ COPY = "Memcpy HtoD (Pageable -> Device)"
 
 def rows_of(advice: Advice, traces: Mapping[str, Trace]) -> pl.DataFrame:
     """The rows that the source of some advice leads to."""
-    source = dict(advice.source)
+    source: dict[str, Any] = dict(advice.source)
     spec, table = view_named(source.pop("view")), source.pop("table")
     selection = Selection(group_by=source.pop("group_by", None))
     first = next(iter(traces.values()))
     # The function of a view takes what its scope says.
     view: View = spec.function(traces if spec.scope == "run" else first, selection)  # type: ignore[arg-type, call-arg]
-    return query(view.tables[table], **source).frame  # type: ignore[arg-type]
+    return query(view.tables[table], **source).frame
 
 
 def led_to(advice: Advice | None, of: Trace) -> pl.DataFrame:
@@ -120,11 +122,13 @@ def copies(*of: tuple[str, float, float]) -> list[Event]:
     ]
 
 
-@pytest.mark.parametrize("detector", [memcpy_share, pageable_copies])
-def test_copies_lead_to_the_operator_that_copied_longest(detector: object) -> None:
+@pytest.mark.parametrize("detect", [memcpy_share.detect, pageable_copies.detect])
+def test_copies_lead_to_the_operator_that_copied_longest(
+    detect: Callable[[Context], Advice | None],
+) -> None:
     """One long copy outweighs two short ones."""
     of = one_step(copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60)))
-    rows = led_to(detector.detect(context(of)), of)  # type: ignore[attr-defined]
+    rows = led_to(detect(context(of)), of)
     assert rows.select("name", "calls").rows() == [("aten::_pack;1", 1)]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.traces import op, step, trace
 from torch_tb_profiler.loading.opening import open_file
 from torch_tb_profiler.server.slice_details import MAX_LINKED, slice_details
 from torch_tb_profiler.storage.locations import open_location
@@ -112,3 +113,10 @@ def test_slices_of_real_traces_keep_their_name_and_time(samples: Path, run: str)
         json.dumps(details)
         durations = {duration for name, duration in known if name == details["name"]}
         assert any(abs(details["dur_us"] - float(dur)) < 0.0015 for dur in durations)
+
+
+def test_device_time_is_null_with_a_reason_where_nothing_was_recorded() -> None:
+    of = trace([step(0, 0, 100), op("aten::mm", 10, 30)])
+    operator = by_name(of, "aten::mm")
+    assert (operator["device_self_us"], operator["device_total_us"]) == (None, None)
+    assert "no device work" in operator["no_device_time"]

@@ -11,6 +11,7 @@ import polars as pl
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.callstacks import frames_of
+from torch_tb_profiler.views.null_reasons import no_device_time
 
 NS_PER_US = 1000
 MAX_LINKED = 100
@@ -28,8 +29,13 @@ def slice_details(trace: Trace, slice_id: int) -> dict[str, Any]:
     Args:
         trace: The trace.
         slice_id: Row of ``trace.slices``, which exists.
+
+    Returns:
+        ``no_device_time`` says why the device times are null where some would be expected.
     """
     row = trace.slices.row(slice_id, named=True)
+    has_device_time = row["device_total_ns"] is not None
+    unknown = no_device_time(trace) if has_device_time else None
     track = trace.tracks.filter(pl.col("track") == row["track"])
     return {
         "id": slice_id,
@@ -39,8 +45,9 @@ def slice_details(trace: Trace, slice_id: int) -> dict[str, Any]:
         "start_us": _us(row["start_ns"]),
         "dur_us": _us(row["dur_ns"]),
         "self_us": _us(row["self_ns"]),
-        "device_self_us": _us(row["device_self_ns"]),
-        "device_total_us": _us(row["device_total_ns"]),
+        "device_self_us": None if unknown else _us(row["device_self_ns"]),
+        "device_total_us": None if unknown else _us(row["device_total_ns"]),
+        "no_device_time": unknown,
         "depth": row["depth"],
         "lane": row["lane"],
         "step": None if row["step"] is None else trace.steps["name"][row["step"]],

@@ -65,3 +65,11 @@ PYTHON_CATEGORIES = (Category.MODULE, Category.PYTHON_FUNCTION)
 
 DEVICE_WORK_CATEGORIES = (Category.KERNEL, Category.MEMCPY, Category.MEMSET)
 """The categories that are work on a device and are launched by a host call."""
+
+DEVICE_CATEGORIES = (
+    *DEVICE_WORK_CATEGORIES,
+    Category.DEVICE_ANNOTATION,
+    Category.DEVICE_SYNC,
+    Category.DEVICE_OTHER,
+)
+"""The categories of slices that stand on rows of devices."""

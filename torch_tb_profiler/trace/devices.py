@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     DEVICE_LABEL,
@@ -23,12 +23,6 @@ from torch_tb_profiler.trace.model import DEVICES, TRACKS
 from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
-_DEVICE_CATEGORIES = (
-    *DEVICE_WORK_CATEGORIES,
-    Category.DEVICE_ANNOTATION,
-    Category.DEVICE_SYNC,
-    Category.DEVICE_OTHER,
-)
 _LEAST_THREADS_PER_SM = 768
 """No GPU of the last fifteen years holds fewer; torch 2.13's python exporter writes the number of
 SMs under the key of the threads (formats.md §1.10)."""
@@ -40,7 +34,7 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     """
     count = len(events.tracks)
     is_device = np.zeros(count, np.bool_)
-    is_device[slices.track[slices.ids_of(_DEVICE_CATEGORIES)]] = True
+    is_device[slices.track[slices.ids_of(DEVICE_CATEGORIES)]] = True
     details = events.tables["device"]
     where = slices.track[slices.new_id[details["slice"]]]
     device = _first_per_track(count, where, details["device"])

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.categories import (
+    DEVICE_CATEGORIES,
     DEVICE_WORK_CATEGORIES,
     NODE_CATEGORIES,
     PYTHON_CATEGORIES,
@@ -173,10 +174,4 @@ def _step_of_slices(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> I
     return row
 
 
-_ON_DEVICES = (
-    *DEVICE_WORK_CATEGORIES,
-    Category.DEVICE_ANNOTATION,
-    Category.DEVICE_SYNC,
-    Category.DEVICE_OTHER,
-    Category.SPAN,
-)
+_ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)

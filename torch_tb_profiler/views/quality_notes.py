@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import ISSUE_TEXTS
 from torch_tb_profiler.views.schema import Note, Severity
@@ -82,12 +82,6 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
 """Columns and facts an issue bends, marked in the pages; the others concern the whole file."""
 
 
-_DEVICE_ROWS = (
-    *DEVICE_WORK_CATEGORIES,
-    Category.DEVICE_ANNOTATION,
-    Category.DEVICE_SYNC,
-    Category.DEVICE_OTHER,
-)
 _ONLY_ON_DEVICES = "All of them are on devices, where work may overlap; no number suffers."
 _SHOWN_NAMES = 5
 
@@ -174,7 +168,7 @@ def _only_devices_overlap(trace: Trace) -> bool:
 
     def look() -> bool:
         aside = trace.slices.filter(pl.col("lane") > 0)["category"]
-        return len(aside) > 0 and bool(aside.is_in(_DEVICE_ROWS).all())
+        return len(aside) > 0 and bool(aside.is_in(DEVICE_CATEGORIES).all())
 
     return trace.derived("only_devices_overlap", look)
 

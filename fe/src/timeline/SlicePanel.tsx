@@ -21,7 +21,6 @@ interface Props {
   readonly worker: string | null;
   readonly id: number;
   /** Whether the trace tells of device work. */
-  readonly hasDevice: boolean;
   readonly flows: TimelineFlowsAnswer | null;
   /** "12 % of ProfilerStep#5". */
   readonly share: string | null;
@@ -30,7 +29,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function SlicePanel({ trace, worker, id, hasDevice, flows, share, onGo, onPeer, onClose }: Props) {
+export function SlicePanel({ trace, worker, id, flows, share, onGo, onPeer, onClose }: Props) {
   const answer = useResource<SliceAnswer>(apiUrl(`slice/${id}`, trace));
   if (answer.state === "failed") {
     return (
@@ -55,7 +54,7 @@ export function SlicePanel({ trace, worker, id, hasDevice, flows, share, onGo, o
       }
     >
       <div className="tl-columns tl-parts">
-        <Times detail={detail} share={share} hasDevice={hasDevice} worker={worker} />
+        <Times detail={detail} share={share} worker={worker} />
         <Arguments detail={detail} />
         <Stack detail={detail} />
         <Links detail={detail} onGo={onGo} />
@@ -132,14 +131,13 @@ const VIEW_OF: Readonly<Record<string, string>> = {
 interface TimesProps {
   readonly detail: SliceDetail;
   readonly share: string | null;
-  readonly hasDevice: boolean;
   readonly worker: string | null;
 }
 
-function Times({ detail, share, hasDevice, worker }: TimesProps) {
+function Times({ detail, share, worker }: TimesProps) {
   return (
     <dl className="facts">
-      {timesOf(detail, hasDevice).map(({ title, us, help }) => (
+      {timesOf(detail).map(({ title, us, help }) => (
         <Fact key={title} title={title}>
           <span title={help}>{formatValue(us, "us")}</span>
           {title === "Duration" && share !== null && <span className="soft"> · {share}</span>}

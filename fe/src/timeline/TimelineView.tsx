@@ -6,7 +6,6 @@ import { saveFile, saveUrl } from "../lib/download";
 import type { Target } from "../state/target";
 import { adjust, navigate } from "../state/urlStore";
 import { pickBox, runCommand, showRange } from "./commands";
-import { hasDeviceWork } from "./deviceWork";
 import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
 import { fold } from "./layout";
@@ -127,7 +126,6 @@ function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
         trace={active.query}
         worker={stack.parts.length > 1 ? active.worker : null}
         id={sliceId}
-        hasDevice={hasDeviceWork(active.tracks.tracks)}
         flows={followed.flows}
         share={share}
         onGo={followed.go}

@@ -14,6 +14,8 @@ export interface SliceDetail {
   readonly self_us: number | null;
   readonly device_self_us: number | null;
   readonly device_total_us: number | null;
+  /** Why the device times are null, where the slice could have some. */
+  readonly no_device_time: string | null;
   readonly step: string | null;
   readonly correlation: number | null;
   readonly args: Readonly<Record<string, string | number | boolean | readonly number[]>>;

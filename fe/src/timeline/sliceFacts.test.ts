@@ -1,37 +1,35 @@
 import { describe, expect, it } from "vitest";
 
-import { NO_DEVICE_WORK } from "./deviceWork";
 import type { SliceDetail } from "./sliceAnswer";
 import { argumentsOf, argumentText, argumentTitle, timesOf } from "./sliceFacts";
 
 function detail(changed: Partial<SliceDetail>): SliceDetail {
-  const nothing = { raw_category: null, self_us: null, device_self_us: null, device_total_us: null, step: null, correlation: null };
+  const nothing = { raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null };
   return { id: 1, name: "aten::add", category: "operator", start_us: 0, dur_us: 7, args: {}, call_stack: [], links: {}, ...nothing, ...changed };
 }
 
 describe("times", () => {
-  const operator = detail({ self_us: 5, device_total_us: 0, device_self_us: 0 });
-
   it("on a device are unknown where nothing tells of one", () => {
-    expect(timesOf(operator, false)).toEqual([
+    expect(timesOf(detail({ self_us: 5, no_device_time: "No device work." }))).toEqual([
       { title: "Duration", us: 7, help: "7 µs" },
       { title: "Self", us: 5, help: "5 µs" },
-      { title: "Device total", us: null, help: NO_DEVICE_WORK },
-      { title: "Device self", us: null, help: NO_DEVICE_WORK },
+      { title: "Device total", us: null, help: "No device work." },
+      { title: "Device self", us: null, help: "No device work." },
     ]);
   });
 
   it("on a device are 0 where the operator started nothing", () => {
-    expect(timesOf(operator, true).map(({ us }) => us)).toEqual([7, 5, 0, 0]);
+    const operator = detail({ self_us: 5, device_total_us: 0, device_self_us: 0 });
+    expect(timesOf(operator).map(({ us }) => us)).toEqual([7, 5, 0, 0]);
   });
 
   it("that do not apply are left out", () => {
-    expect(timesOf(detail({}), false).map(({ title }) => title)).toEqual(["Duration"]);
+    expect(timesOf(detail({})).map(({ title }) => title)).toEqual(["Duration"]);
   });
 
   it("tell how long a kernel waited", () => {
     const kernel = detail({ args: { launch_delay_ns: 12_500, stream: 7 } });
-    expect(timesOf(kernel, true)).toContainEqual({ title: "Launch delay", us: 12.5, help: "12.5 µs" });
+    expect(timesOf(kernel)).toContainEqual({ title: "Launch delay", us: 12.5, help: "12.5 µs" });
     expect(argumentsOf(kernel)).toEqual([{ key: "stream", title: "Stream", text: "7" }]);
   });
 });

@@ -1,6 +1,5 @@
 /** The times and arguments of a slice, as its panel lists them. */
 import { exactValue, formatNumber, formatValue } from "../lib/format";
-import { NO_DEVICE_WORK } from "./deviceWork";
 import type { SliceDetail } from "./sliceAnswer";
 
 export interface TimeFact {
@@ -14,19 +13,18 @@ export interface TimeFact {
 /** Told among the times; copies and sets have none, a launch is early by what its kernel waits. */
 const DELAY = "launch_delay_ns";
 
-/** @param hasDevice Whether the trace tells of device work: without, nobody knows what ran on a device. */
-export function timesOf(detail: SliceDetail, hasDevice: boolean): TimeFact[] {
+export function timesOf(detail: SliceDetail): TimeFact[] {
   const delay = detail.args[DELAY];
-  const rows: readonly (readonly [string, number | null, boolean])[] = [
-    ["Duration", detail.dur_us, true],
-    ["Self", detail.self_us, true],
-    ["Launch delay", typeof delay === "number" ? delay / 1000 : null, true],
-    ["Device total", detail.device_total_us, hasDevice],
-    ["Device self", detail.device_self_us, hasDevice],
+  const rows: readonly (readonly [string, number | null, string | null])[] = [
+    ["Duration", detail.dur_us, null],
+    ["Self", detail.self_us, null],
+    ["Launch delay", typeof delay === "number" ? delay / 1000 : null, null],
+    ["Device total", detail.device_total_us, detail.no_device_time],
+    ["Device self", detail.device_self_us, detail.no_device_time],
   ];
-  return rows.flatMap(([title, us, isKnown]): TimeFact[] => {
-    if (us === null) return [];
-    return isKnown || us > 0 ? [{ title, us, help: exactValue(us, "us") }] : [{ title, us: null, help: NO_DEVICE_WORK }];
+  return rows.flatMap(([title, us, reason]): TimeFact[] => {
+    const help = us === null ? reason : exactValue(us, "us");
+    return help === null ? [] : [{ title, us, help }];
   });
 }
 

@@ -10,7 +10,6 @@
 import type { Query } from "../api/client";
 import type { TimelineFlowPayload, TimelineSlicePayload, TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
-import { hasDeviceWork } from "./deviceWork";
 import type { TrackGroup } from "./layout";
 import type { TimeRange } from "./scene";
 
@@ -106,7 +105,8 @@ function clockNote({ clock, shiftNs }: StackPart, collectives: number): TrackGro
 }
 
 function tracksOf({ tracks: { tracks, groups }, prefix }: StackPart): TimelineTrackPayload[] {
-  const kinds = hasDeviceWork(tracks) ? DEVICE_KINDS : HOST_KINDS;
+  const hasDevice = tracks.some(({ kind }) => kind === "merged" || kind === "device_stream");
+  const kinds = hasDevice ? DEVICE_KINDS : HOST_KINDS;
   const titles = new Map(groups.map(({ key, title }) => [key, title]));
   return tracks.map((track) => {
     const isShown = kinds.has(track.kind);
