@@ -1,0 +1,27 @@
+"""Pauses grow to their ceiling and begin anew after a success."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.loading.backoff import LONGEST_PAUSE_S, Backoff
+
+
+def test_pauses_double_up_to_the_ceiling() -> None:
+    backoff = Backoff()
+    pauses = []
+    now_s = 100.0
+    for _ in range(8):
+        backoff.failed(now_s)
+        pauses.append(backoff.next_try_s - now_s)
+        now_s = backoff.next_try_s
+    assert pauses == [1, 2, 4, 8, 16, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+    assert backoff.since_s == 100.0
+
+
+def test_a_success_forgets_the_failures() -> None:
+    backoff = Backoff()
+    backoff.failed(1.0)
+    backoff.failed(2.0)
+    backoff.succeeded()
+    assert (backoff.since_s, backoff.next_try_s) == (None, 0.0)
+    backoff.failed(50.0)
+    assert (backoff.since_s, backoff.next_try_s) == (50.0, 51.0)
