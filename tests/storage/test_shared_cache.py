@@ -12,6 +12,7 @@ import pytest
 
 from torch_tb_profiler.storage.cache_folder import CACHE_VARIABLE, CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache, pack, unpack
 
 
@@ -58,3 +59,26 @@ def test_a_cache_is_named_by_argument_variable_or_default(
 def test_a_cache_that_cannot_be_opened_is_told() -> None:
     with pytest.raises(StorageError, match="nonsense://x"):
         open_cache("nonsense://x")
+
+
+def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path) -> None:
+    key = "k" * 40
+    bucket = open_location(f"memory://bucket/{tmp_path.name}")
+    CacheFolder(tmp_path).store(key, lambda folder: (folder / "data").write_bytes(b"x"))
+    here, there = SharedCacheFolder(bucket, tmp_path), SharedCacheFolder(bucket, tmp_path / "b")
+    assert not there.share(key)  # nobody has it
+    assert here.share(key)
+    assert here.was_sent(key)
+    assert there.share(key)
+    assert not there.was_sent(key)  # it was there already
+    entry = there.find(key)
+    assert entry is not None
+    assert (entry / "data").read_bytes() == b"x"
+
+
+def test_a_folder_shares_what_it_has(tmp_path: Path) -> None:
+    cache = CacheFolder(tmp_path)
+    assert not cache.share("k" * 40)
+    cache.store("k" * 40, lambda folder: (folder / "data").write_bytes(b"x"))
+    assert cache.share("k" * 40)
+    assert not cache.was_sent("k" * 40)

@@ -104,6 +104,18 @@ class CacheFolder:
         self._evict_if_due(key)
         return True
 
+    def share(self, key: str) -> bool:
+        """Make sure that whoever else uses this cache finds the entry that is here.
+
+        Returns:
+            True when others find it; a folder's entries are there for all who see the folder.
+        """
+        return self._entry(key).is_dir()
+
+    def was_sent(self, key: str) -> bool:  # noqa: ARG002  # a folder sends nothing
+        """Whether this object has put the entry into a bucket; a folder never does."""
+        return False
+
     def _evict_if_due(self, key: str) -> None:
         """Look at all entries for the first and after every tenth of the size stored here."""
         usage = _usage(self._entry(key))

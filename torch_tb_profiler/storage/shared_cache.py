@@ -63,6 +63,7 @@ class SharedCacheFolder(CacheFolder):
     def __init__(self, bucket: Location, root: Path) -> None:
         super().__init__(root)
         self._bucket = bucket
+        self._sent: set[str] = set()
 
     def find(self, key: str) -> Path | None:
         """The folder kept under ``key`` here, or fetched from the bucket; None without one."""
@@ -86,13 +87,44 @@ class SharedCacheFolder(CacheFolder):
             False when it is not kept here; what goes wrong with the bucket is logged.
         """
         kept = super().store(key, write)
-        entry = super().find(key)
-        if entry is not None:
-            try:
-                self._with_file(key, lambda file: self._send(key, entry, file))
-            except (StorageError, OSError) as error:
-                _LOGGER.warning("the parsed trace is not shared: %s", error)
+        self._send_entry(key)
         return kept
+
+    def share(self, key: str) -> bool:
+        """Make sure that the bucket has the entry that is here: ask once, and send it if not.
+
+        Returns:
+            True when the bucket has it now. What goes wrong with the bucket is logged.
+        """
+        if key in self._sent:
+            return True
+        target = self._object(key)
+        try:
+            with remote_errors(target.url):
+                target.filesystem.info(target.path)
+        except StorageError as error:
+            if error.code != "not_found":
+                _LOGGER.warning("the parsed trace is not shared: %s", error.message)
+                return False
+            return self._send_entry(key)
+        return True
+
+    def was_sent(self, key: str) -> bool:
+        """Whether this object has put the entry into the bucket."""
+        return key in self._sent
+
+    def _send_entry(self, key: str) -> bool:
+        """Put the entry that is here into the bucket; False when that fails or there is none."""
+        entry = super().find(key)
+        if entry is None:
+            return False
+        try:
+            self._with_file(key, lambda file: self._send(key, entry, file))
+        except (StorageError, OSError) as error:
+            _LOGGER.warning("the parsed trace is not shared: %s", error)
+            return False
+        self._sent.add(key)
+        return True
 
     def discard(self, key: str) -> None:
         """Remove a broken entry here and from the bucket."""
