@@ -24,14 +24,25 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from torch_tb_profiler.loading.pipes import widen
 from torch_tb_profiler.loading.worker_main import Task
+from torch_tb_profiler.safe_path import PACKAGE_FOLDER, safe_path
 
 IDLE_S = 60.0
 """A worker without a task for so long ends; the next task starts another."""
 
-_START = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from torch_tb_profiler.loading.worker_main import main; main()"
-)
+_START = """
+import sys
+sys.path[:] = filter(None, sys.path)
+import pickle
+folder, path = pickle.load(sys.stdin.buffer)
+sys.path.insert(0, folder)
+import torch_tb_profiler
+sys.path[:] = path
+from torch_tb_profiler.loading.worker_main import main
+main()
+"""
+"""What a worker runs. Nothing is imported while the current folder is on the path; the package is
+that of the parent, whichever else is installed."""
+
 _ONE_THREAD = ("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 P = ParamSpec("P")
@@ -50,7 +61,7 @@ class _Child:
 
     def __init__(self, on_answer: Callable[[], object]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START],
+            [sys.executable, *_options(), "-c", _START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
@@ -61,7 +72,7 @@ class _Child:
         self.is_alive = True
         for pipe in (self._process.stdin, self._process.stdout):
             widen(pipe)
-        self._write(pickle.dumps(sys.path))
+        self._write(pickle.dumps((PACKAGE_FOLDER, safe_path())))
         threading.Thread(target=self._receive, name="worker-answers", daemon=True).start()
 
     def send(self, future: Future[Any], task: Task) -> bool:
@@ -229,6 +240,19 @@ class _Feeder:
             self._child.end()
             self._child = None
         self._free.release(self._ahead)
+
+
+def _options() -> list[str]:
+    """Options of the interpreter that make a worker read modules and file names as this process
+    does; what the environment says reaches it without them."""
+    options = [f"-Xutf8={sys.flags.utf8_mode}"]
+    if sys.version_info >= (3, 11):
+        options.append("-P")  # from 3.13 on ``-c`` imports a module before it runs its text
+    if sys.flags.ignore_environment:
+        options.append("-E")
+    if sys.flags.no_user_site:
+        options.append("-s")
+    return options
 
 
 def _reason(code: int) -> str:
