@@ -150,16 +150,20 @@ def is_inside(path: str, root: str) -> bool:
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def read_chunks(location: Location, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
+def read_chunks(
+    location: Location, chunk_bytes: int = CHUNK_BYTES, state: FileState | None = None
+) -> Iterator[bytes]:
     """The bytes of a file as they are stored, in order, at most ``chunk_bytes`` at a time.
 
-    Of a cloud's object several chunks are under way while one is used.
+    Of a cloud's object several chunks are under way while one is used. ``state`` is what the file
+    is known to be; None asks.
 
     Raises:
         StorageError: as :func:`file_state`; reading fails on the way; a cloud's object is gone
             or of another size meanwhile.
     """
-    state = file_state(location)
+    if state is None:
+        state = file_state(location)
     if location.filesystem is not None:
         with remote_errors(location.url):
             yield from _remote_chunks(location, state, chunk_bytes)
