@@ -1,7 +1,9 @@
 """The cache folder: finished folders by key, safe for many processes, bounded in size.
 
-An entry is written under ``tmp/`` and renamed into place, so that a reader sees all of it or
-nothing. Whoever comes second throws its own copy away. Nothing here knows what an entry holds.
+An entry is written under ``tmp/``, sealed (``entry_manifest.py``) and renamed into place, so that a
+reader sees all of it or nothing. Whoever comes second throws its own copy away. An entry that is
+not whole, or that cannot be read, is no entry: it is removed and made again. Nothing here knows
+what an entry holds.
 """
 
 from __future__ import annotations
@@ -10,11 +12,23 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+from torch_tb_profiler.storage.entry_manifest import (
+    BrokenEntryError,
+    check_sizes,
+    read_entry,
+    seal,
+)
+from torch_tb_profiler.storage.environment import positive_number
+from torch_tb_profiler.storage.eviction import PIN_S, expendable, usage_of
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -26,32 +40,55 @@ STALE_TEMPORARY_S = 3600.0
 
 
 CACHE_VARIABLE = "TORCH_TB_PROFILER_CACHE_DIR"
+LIMIT_VARIABLE = "TORCH_TB_PROFILER_CACHE_GB"
 
 EVICT_AFTER = 0.1
 """Part of the size that a process stores between two looks at all entries: a thousand ranks would
 else be looked at a thousand times."""
 
-SMALL_BYTES = 1 << 20
+_PRIVATE = 0o700
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _stored_bytes: dict[Path, int] = {}
 """Bytes this process stored in a cache since it last looked at all of its entries."""
+
+T = TypeVar("T")
 
 
 def default_cache_folder() -> Path:
     """``$TORCH_TB_PROFILER_CACHE_DIR``, else this user's cache folder on this platform."""
     chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen).expanduser() if chosen else user_cache_folder()
+    return Path(os.path.expanduser(chosen)) if chosen else user_cache_folder()
 
 
 def user_cache_folder() -> Path:
-    """This user's cache folder on this platform."""
+    """This user's cache folder on this platform; a temporary one for a user without a home."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(base)) / "torch_tb_profiler"
+    folder = os.path.expanduser(base)
+    return _homeless_folder() if folder.startswith("~") else Path(folder) / "torch_tb_profiler"
+
+
+def _homeless_folder() -> Path:
+    """A place for a user without a home; one that holds nothing where another user was first."""
+    user = getattr(os, "getuid", int)()
+    folder = Path(tempfile.gettempdir()) / f"torch_tb_profiler-{user}"
+    try:
+        folder.mkdir(_PRIVATE, exist_ok=True)
+        is_ours = folder.lstat().st_uid == user and folder.is_dir() and not folder.is_symlink()
+    except OSError:
+        is_ours = False
+    return folder if is_ours else Path(os.devnull) / folder.name
+
+
+def default_max_bytes() -> int:
+    """``$TORCH_TB_PROFILER_CACHE_GB`` in bytes, else :data:`DEFAULT_MAX_BYTES`."""
+    chosen_gb = positive_number(LIMIT_VARIABLE, DEFAULT_MAX_BYTES / 1e9)
+    return int(min(chosen_gb * 1e9, sys.maxsize))
 
 
 def cache_key(*parts: str) -> str:
@@ -62,23 +99,59 @@ def cache_key(*parts: str) -> str:
 class CacheFolder:
     """Finished folders under ``root`` by key. A folder that cannot be written caches nothing."""
 
-    def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    def __init__(self, root: Path, *, max_bytes: int | None = None) -> None:
+        """Make nothing yet.
+
+        Args:
+            root: The cache; made when something is stored. Entries are for their writer only,
+                unless it lets a group or all write: then they have its rights.
+            max_bytes: The size that :meth:`evict` aims at; None takes :func:`default_max_bytes`.
+        """
         self.root = root
-        self.max_bytes = max_bytes
+        self.max_bytes = default_max_bytes() if max_bytes is None else max_bytes
 
     def _entry(self, key: str) -> Path:
         return self.root / "entries" / key[:2] / key
 
     def find(self, key: str) -> Path | None:
-        """The folder kept under ``key``, marked as just used; None when there is none."""
+        """The folder kept under ``key``, marked as just used; None when there is none.
+
+        Its files are there and as long as they were; :meth:`load` looks at every byte.
+        """
         entry = self._entry(key)
-        if not entry.is_dir():
+        if not os.path.isdir(entry):  # of a folder that may not be read as well
+            return None
+        try:
+            check_sizes(entry, key)
+        except (BrokenEntryError, OSError) as error:
+            self._give_up(key, error)
             return None
         try:
             os.utime(entry)
         except OSError:
             _LOGGER.debug("cannot mark %s as used", entry)
         return entry
+
+    def load(self, key: str, read: Callable[[Path], T]) -> T | None:
+        """What ``read`` makes of the folder kept under ``key``.
+
+        Returns:
+            None when there is none. One that was damaged, or that ``read`` fails on for whatever
+            reason, is removed, and is none either.
+        """
+        entry = self.find(key)
+        if entry is None:
+            return None
+        try:
+            return read_entry(entry, key, read)
+        except BrokenEntryError as error:
+            self._give_up(key, error)
+            return None
+
+    def _give_up(self, key: str, error: Exception) -> None:
+        if os.path.isdir(self._entry(key)):  # else somebody emptied the cache meanwhile
+            _LOGGER.warning("a cache entry is broken and will be made again: %s", error)
+            self.discard(key)
 
     def store(self, key: str, write: Callable[[Path], object]) -> bool:
         """Let ``write`` fill a new folder and keep it under ``key``.
@@ -87,15 +160,17 @@ class CacheFolder:
             False when it could not be kept: disk full, no permission. The reason is logged.
         """
         temporary = self.root / "tmp" / uuid.uuid4().hex
+        entry = self._entry(key)
         try:
-            temporary.mkdir(parents=True, mode=0o700)
+            self._make(temporary)
             write(temporary)
-            entry = self._entry(key)
-            entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            seal(temporary, key)
+            self._make(entry.parent)
+            self._lend(temporary)
             if not entry.exists():
                 os.rename(temporary, entry)
         except OSError as error:
-            if self._entry(key).is_dir():
+            if os.path.isdir(entry):
                 return True  # another process was first
             _LOGGER.warning("the parsed trace is not cached in %s: %s", self.root, error)
             return False
@@ -104,63 +179,150 @@ class CacheFolder:
         self._evict_if_due(key)
         return True
 
+    def _make(self, folder: Path) -> None:
+        """Make a folder of the cache, and those above it.
+
+        Raises:
+            OSError: no room, no permission.
+        """
+        self.root.mkdir(_PRIVATE, parents=True, exist_ok=True)
+        mode = self._mode()
+        missing = [folder]
+        while not missing[-1].parent.exists():
+            missing.append(missing[-1].parent)
+        for place in reversed(missing):
+            try:
+                place.mkdir(_PRIVATE)
+            except FileExistsError:
+                continue
+            if mode != _PRIVATE:
+                place.chmod(mode)
+
+    def _mode(self) -> int:
+        """The rights of folders: the root's if others may write there, else the writer's alone."""
+        mode = stat.S_IMODE(self.root.stat().st_mode)
+        return mode if mode & _WRITABLE_BY_OTHERS else _PRIVATE
+
+    def _lend(self, folder: Path) -> None:
+        """Let those read a new entry who may use the cache, whatever this process's umask."""
+        mode = self._mode()
+        if mode != _PRIVATE:
+            for file in folder.iterdir():
+                file.chmod(mode & 0o666)
+
     def share(self, key: str) -> bool:
         """Make sure that whoever else uses this cache finds the entry that is here.
 
+        In a folder that is for all who see it, it is only kept from eviction, for a week.
+
         Returns:
-            True when others find it; a folder's entries are there for all who see the folder.
+            True when others find it.
         """
-        return self._entry(key).is_dir()
+        if self.find(key) is None:
+            return False
+        pin = self._pin(key)
+        try:
+            self._make(pin.parent)
+            pin.touch()
+        except OSError as error:
+            _LOGGER.debug("cannot pin %s: %s", key, error)
+        return True
 
     def was_sent(self, key: str) -> bool:  # noqa: ARG002  # a folder sends nothing
         """Whether this object has put the entry into a bucket; a folder never does."""
         return False
 
+    def _pin(self, key: str) -> Path:
+        return self.root / "pins" / key
+
+    def _pinned(self) -> set[str]:
+        """Keys of entries that were ingested within a week; older pins are removed."""
+        oldest_s = time.time() - PIN_S
+        pinned = set()
+        for pin in _listed(self.root / "pins", "*"):
+            usage = usage_of(pin)
+            if usage is not None and usage.used_s < oldest_s:
+                _delete(pin)
+            elif usage is not None:
+                pinned.add(pin.name)
+        return pinned
+
     def _evict_if_due(self, key: str) -> None:
         """Look at all entries for the first and after every tenth of the size stored here."""
-        usage = _usage(self._entry(key))
-        stored = _stored_bytes.get(self.root, self.max_bytes) + (usage[1] if usage else 0)
+        usage = usage_of(self._entry(key))
+        stored = _stored_bytes.get(self.root, self.max_bytes) + (usage.size_bytes if usage else 0)
         if stored > self.max_bytes * EVICT_AFTER:
             self.evict()
             stored = 0
         _stored_bytes[self.root] = stored
 
     def discard(self, key: str) -> None:
-        """Remove a broken entry. It goes out of sight at once, before its files are deleted."""
+        """Remove a broken entry."""
+        self._remove_here(key)
+
+    def _remove_here(self, key: str) -> bool:
+        """Take an entry out of sight at once, then delete its files; False if that is not allowed
+        or it was gone."""
         doomed = self.root / "tmp" / uuid.uuid4().hex
         try:
-            doomed.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make(doomed.parent)
             os.rename(self._entry(key), doomed)
         except OSError as error:
-            _LOGGER.debug("entry %s was gone: %s", key, error)
-            return
-        shutil.rmtree(doomed, ignore_errors=True)
+            _LOGGER.debug("entry %s was not removed: %s", key, error)
+            return False
+        _delete(doomed)
+        return True
 
-    def evict(self) -> None:
+    def evict(self) -> int:
         """Remove the longest unused entries until the rest fit, and what killed writers left.
 
-        Small ones go last: the summaries of a run whose traces do not all fit are what its views
-        need, and take hardly any room.
+        Returns:
+            Bytes of the entries that stay: more than ``max_bytes`` when none of them may go.
         """
-        entries = [_usage(entry) for entry in (self.root / "entries").glob("*/*")]
-        used = sorted(entry for entry in entries if entry is not None)
-        total = sum(size for _, size, _ in used)
-        older = used[:-1]  # the newest stays, whatever its size
-        for _, size, key in sorted(older, key=lambda entry: entry[1] <= SMALL_BYTES):
+        usages = [usage_of(entry) for entry in _listed(self.root / "entries", "*/*")]
+        entries = [usage for usage in usages if usage is not None]
+        total = sum(entry.size_bytes for entry in entries)
+        for entry in expendable(entries, self._pinned()):
             if total <= self.max_bytes:
                 break
-            self.discard(key)
-            total -= size
-        oldest = time.time() - STALE_TEMPORARY_S
-        for left_over in [_usage(folder) for folder in (self.root / "tmp").glob("*")]:
-            if left_over is not None and left_over[0] < oldest:
-                shutil.rmtree(self.root / "tmp" / left_over[2], ignore_errors=True)
+            if self._remove_here(entry.name):
+                total -= entry.size_bytes
+        self._clear_temporary()
+        return total
+
+    def _clear_temporary(self) -> None:
+        oldest_s = time.time() - STALE_TEMPORARY_S
+        for left_over in _listed(self.root / "tmp", "*"):
+            usage = usage_of(left_over)
+            if usage is not None and usage.used_s < oldest_s:
+                _delete(left_over)
+
+    def limit_notes(self) -> list[str]:
+        """What whoever has stored a lot should know of this cache's limit: sentences."""
+        size_bytes = self.evict()
+        if size_bytes <= self.max_bytes:
+            return []
+        return [
+            f"The cache {self.root} holds {size_bytes / 1e9:.3g} GB, more than its limit of "
+            f"{self.max_bytes / 1e9:.3g} GB. What was ingested stays for {PIN_S / 86400:g} days; "
+            f"then the longest unused goes. {LIMIT_VARIABLE} sets the limit."
+        ]
 
 
-def _usage(folder: Path) -> tuple[float, int, str] | None:
-    """When a folder was last used, its bytes and its name; None when it is being removed."""
+def _listed(folder: Path, pattern: str) -> list[Path]:
+    """What is in a folder; nothing where somebody deletes it meanwhile."""
     try:
-        size_bytes = sum(file.stat().st_size for file in folder.rglob("*"))
-        return folder.stat().st_mtime, size_bytes, folder.name
+        return list(folder.glob(pattern))
     except OSError:
-        return None
+        return []
+
+
+def _delete(place: Path) -> None:
+    """Delete a folder, or a file or link."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+        return
+    try:
+        place.unlink()
+    except OSError as error:
+        _LOGGER.debug("%s was not deleted: %s", place, error)

@@ -7,7 +7,6 @@ refused (:class:`UnpackLimits`).
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from queue import Full, Queue
 from typing import Any, cast
 
 from isal import isal_zlib
+
+from torch_tb_profiler.storage.environment import positive_number
 
 GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub declares an instance
 GZIP_MAGIC = b"\x1f\x8b"
@@ -60,7 +61,8 @@ class UnpackLimits:
     def from_environment(cls) -> UnpackLimits:
         """The limits that the environment sets; what is no positive number sets none."""
         return cls(
-            _positive(RATIO_VARIABLE, MAX_RATIO), _positive(SIZE_VARIABLE, MAX_UNPACKED_GB) * 1e9
+            positive_number(RATIO_VARIABLE, MAX_RATIO),
+            positive_number(SIZE_VARIABLE, MAX_UNPACKED_GB) * 1e9,
         )
 
     def check(self, packed_bytes: int, unpacked_bytes: int) -> None:
@@ -79,14 +81,6 @@ class UnpackLimits:
                 f"unpacks to more than {self.max_ratio:g} times its size, as no trace does.",
                 f"If you trust the file, set {RATIO_VARIABLE} to a larger number (at most 1100).",
             )
-
-
-def _positive(variable: str, default: float) -> float:
-    try:
-        value = float(os.environ.get(variable, ""))
-    except ValueError:
-        return default
-    return value if value > 0 else default
 
 
 def decompressed(
