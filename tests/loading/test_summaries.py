@@ -5,8 +5,11 @@ run of the samples, for steps; a summary holds no secrets of the header; a broke
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -84,6 +87,35 @@ def test_a_broken_summary_is_none(tmp_path: Path, traces: dict[str, Trace], dama
     save_summary(next(iter(traces.values())), tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:1000] if damage == b"cut" else damage)
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "version": lambda summary: summary.update(version=1),
+    "a frame less": lambda summary: summary["frames"].pop("steps"),
+    "a frame of others": lambda summary: summary["frames"].update(
+        steps=summary["frames"]["devices"]
+    ),
+    "other rows": lambda summary: summary["tables"]["steps"].update(rows=99),
+    "a frame that is none": lambda summary: summary["frames"].update(steps=1),
+    "an array less": lambda summary: summary["arrays"].pop("record"),
+    "an array that ends early": lambda summary: summary["arrays"].update(record=b"123"),
+    "a fact of another type": lambda summary: summary["meta"].update(start_ns=0.5),
+    "a count of another type": lambda summary: summary.update(quality={"truncated": "x"}),
+    "no map": lambda summary: summary.update(frames=[]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_summary_that_is_not_as_it_was_written(
+    tmp_path: Path, traces: dict[str, Trace], change: str
+) -> None:
+    save_summary(next(iter(traces.values())), tmp_path)
+    (file,) = tmp_path.iterdir()
+    summary = msgspec.msgpack.decode(file.read_bytes())
+    CHANGES[change](summary)
+    file.write_bytes(msgspec.msgpack.encode(summary))
     with pytest.raises(BrokenCacheError):
         load_summary(tmp_path)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -52,19 +55,54 @@ def test_odd_numbers_in_the_header(tmp_path: Path) -> None:
     assert math.isnan(header["odd"][0])
 
 
-@pytest.mark.parametrize("damage", ["cut", "missing", "manifest", "version", "empty"])
-def test_a_damaged_folder_says_so(tmp_path: Path, damage: str) -> None:
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+TABLE_CHANGES: dict[str, Change] = {
+    "a column less": lambda frame: frame.drop("depth"),
+    "a column more": lambda frame: frame.with_columns(more=1),
+    "another type": lambda frame: frame.with_columns(pl.col("start_ns").cast(pl.Float64)),
+    "another order": lambda frame: frame.select(reversed(frame.columns)),
+    "a row less": lambda frame: frame.head(1),
+}
+MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "version": lambda manifest: manifest.update(schema_version=-1),
+    "no version": lambda manifest: manifest.pop("schema_version"),
+    "no table": lambda manifest: manifest["tables"].pop("slices"),
+    "a table that is none": lambda manifest: manifest["tables"].update(slices=None),
+    "a time that is text": lambda manifest: manifest["meta"].update(start_ns="0"),
+    "a time that is no number": lambda manifest: manifest["meta"].update(end_ns=True),
+    "a header that is none": lambda manifest: manifest["meta"].update(header=[]),
+    "an unknown fact": lambda manifest: manifest["meta"].update(unknown=1),
+    "a count that is text": lambda manifest: manifest["quality"]["counts"].update(truncated="1"),
+    "no quality": lambda manifest: manifest.update(quality=None),
+}
+
+
+@pytest.mark.parametrize("change", TABLE_CHANGES)
+def test_a_table_that_is_not_as_it_was_written(tmp_path: Path, change: str) -> None:
     save_trace(trace(EVENTS), tmp_path)
-    table, manifest = tmp_path / "slices.arrow", tmp_path / "trace.json"
-    if damage == "cut":
-        table.write_bytes(table.read_bytes()[:-9])
-    elif damage == "missing":
-        table.unlink()
-    elif damage == "manifest":
-        manifest.write_text(manifest.read_text()[:50])
-    elif damage == "version":
-        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": -1}))
-    else:
-        manifest.unlink()
+    table = tmp_path / "slices.arrow"
+    TABLE_CHANGES[change](pl.read_ipc_stream(table)).write_ipc_stream(table)
+    with pytest.raises(BrokenCacheError, match=r"slices\.arrow"):
+        load_trace(tmp_path)
+
+
+@pytest.mark.parametrize("change", MANIFEST_CHANGES)
+def test_a_manifest_that_is_not_as_it_was_written(tmp_path: Path, change: str) -> None:
+    save_trace(trace(EVENTS), tmp_path)
+    path = tmp_path / "trace.json"
+    manifest = json.loads(path.read_text())
+    MANIFEST_CHANGES[change](manifest)
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(BrokenCacheError, match=str(tmp_path)):
+        load_trace(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["slices.arrow", "strings.arrow", "trace.json"])
+def test_a_file_that_is_missing_or_cut(tmp_path: Path, file: str) -> None:
+    save_trace(trace(EVENTS), tmp_path)
+    os.truncate(tmp_path / file, 50)
+    with pytest.raises(BrokenCacheError, match=str(tmp_path)):
+        load_trace(tmp_path)
+    (tmp_path / file).unlink()
     with pytest.raises(BrokenCacheError, match=str(tmp_path)):
         load_trace(tmp_path)

@@ -18,20 +18,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.trace.cache import BrokenCacheError
-from torch_tb_profiler.trace.columns import Int64, empty_table
-from torch_tb_profiler.trace.model import TABLES, Trace, TraceMeta
-from torch_tb_profiler.trace.nulls import table_to_frame
+from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.schemas import NAMES, schema_of
 from torch_tb_profiler.views import codes
-from torch_tb_profiler.views.distributed_records import Records, records
+from torch_tb_profiler.views.distributed_records import RECORDS, Records, records
 from torch_tb_profiler.views.distributed_times import computation
 from torch_tb_profiler.views.forests import indices
 from torch_tb_profiler.views.intervals import Intervals, empty, union
 from torch_tb_profiler.views.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.views.roles import TIMED_ROLES, Role
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
@@ -39,14 +39,17 @@ SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
 
 _FILE = "summary.msgpack"
 _HEADER_KEYS = ("distributedInfo",)
-_FRAMES = ("steps", "devices", "records")
+_FRAMES = {
+    "steps": schema_of("steps"),
+    "devices": schema_of("devices"),
+    "records": pl.Schema(RECORDS),
+}
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` that a summary has."""
-_EMPTY_BUILT = ("slices", "operators", "tracks")
-_EMPTY_RAW = {name: name for name in ("python", "memory", "flows", "counters", "instants")} | {
-    "collectives": "collective"
-}
-"""Tables of a trace that have the columns of an importer's table."""
+_ARRAYS = {
+    "record", "range_start_ns", "range_end_ns", "busy_start_ns", "busy_end_ns",
+    *(f"work_{name}" for name in _WORK),
+}  # fmt: skip
 
 
 def save_summary(trace: Trace, folder: Path) -> None:
@@ -71,6 +74,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "meta": asdict(replace(trace.meta, header=header)),
         "quality": trace.quality.counts,
         "frames": {name: _packed(frames[name]) for name in _FRAMES},
+        "tables": {name: described(frames[name]) for name in _FRAMES},
         "arrays": {name: np.asarray(values, "<i8").tobytes() for name, values in arrays.items()},
     }
     (folder / _FILE).write_bytes(msgspec.msgpack.encode(summary))
@@ -86,10 +90,14 @@ def load_summary(folder: Path) -> Trace:
         summary = msgspec.msgpack.decode((folder / _FILE).read_bytes())
         if summary["version"] != SUMMARY_VERSION:
             raise BrokenCacheError(f"{folder} has summary version {summary['version']}")
-        frames = {name: _unpacked(data) for name, data in summary["frames"].items()}
+        frames = {name: _unpacked(summary, name) for name in _FRAMES}
         arrays = {name: np.frombuffer(data, "<i8") for name, data in summary["arrays"].items()}
+        if set(arrays) != _ARRAYS:
+            raise BrokenCacheError(f"{folder} has other arrays than were written")
         return _small_trace(summary, frames, arrays)
-    except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
+    except BrokenCacheError:
+        raise
+    except Exception as error:  # whatever is wrong with an entry, it can be made again
         raise BrokenCacheError(f"{folder} holds no whole summary: {error}") from error
 
 
@@ -98,9 +106,9 @@ def _small_trace(
 ) -> Trace:
     work = pl.DataFrame({name: arrays[f"work_{name}"] for name in _WORK})
     trace = Trace(
-        meta=TraceMeta(**summary["meta"]),
+        meta=meta_from(summary["meta"]),
         strings=np.empty(0, np.object_),
-        quality=QualityReport(counts=summary["quality"]),
+        quality=QualityReport(counts=counts_from(summary["quality"])),
         steps=frames["steps"],
         devices=frames["devices"],
         device_work=work,
@@ -123,9 +131,8 @@ def _small_trace(
 @lru_cache(maxsize=1)
 def _empty_tables() -> dict[str, Any]:
     """The tables that a summary lacks; all summaries share them."""
-    built = {name: pl.DataFrame(schema=TABLES[name]) for name in _EMPTY_BUILT}
-    raw = {name: table_to_frame(empty_table(table)) for name, table in _EMPTY_RAW.items()}
-    return {**built, **raw}
+    kept = {"steps", "devices", "device_work"}
+    return {name: pl.DataFrame(schema=schema_of(name)) for name in NAMES if name not in kept}
 
 
 def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
@@ -162,5 +169,8 @@ def _packed(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _unpacked(data: bytes) -> pl.DataFrame:
-    return pl.read_ipc_stream(io.BytesIO(data))
+def _unpacked(summary: dict[str, Any], name: str) -> pl.DataFrame:
+    frame = pl.read_ipc_stream(io.BytesIO(summary["frames"][name]))
+    if frame.schema != _FRAMES[name] or described(frame) != summary["tables"][name]:
+        raise BrokenCacheError(f"table {name} has other columns or rows than were written")
+    return frame

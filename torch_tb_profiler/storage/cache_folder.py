@@ -124,7 +124,8 @@ class CacheFolder:
         try:
             check_sizes(entry, key)
         except (BrokenEntryError, OSError) as error:
-            self._give_up(key, error)
+            if self._tell_broken(key, error):
+                self._remove_here(key)
             return None
         try:
             os.utime(entry)
@@ -145,13 +146,16 @@ class CacheFolder:
         try:
             return read_entry(entry, key, read)
         except BrokenEntryError as error:
-            self._give_up(key, error)
+            if self._tell_broken(key, error):
+                self.discard(key)
             return None
 
-    def _give_up(self, key: str, error: Exception) -> None:
-        if os.path.isdir(self._entry(key)):  # else somebody emptied the cache meanwhile
-            _LOGGER.warning("a cache entry is broken and will be made again: %s", error)
-            self.discard(key)
+    def _tell_broken(self, key: str, error: Exception) -> bool:
+        """Log it, unless the entry is gone because somebody emptied the cache meanwhile."""
+        if not os.path.isdir(self._entry(key)):
+            return False
+        _LOGGER.warning("a cache entry is broken and will be made again: %s", error)
+        return True
 
     def store(self, key: str, write: Callable[[Path], object]) -> bool:
         """Let ``write`` fill a new folder and keep it under ``key``.

@@ -1,14 +1,14 @@
-"""A trace in a folder: one uncompressed Arrow stream per table, and a manifest in JSON.
+"""A trace in a folder: one uncompressed Arrow stream per table, and the rest of it in JSON.
 
 Uncompressed, because reopening is what the cache is for; a stream and not a file, because polars
-cuts files into batches and views want whole columns. Who may write where, locking and clean-up are
-the cache folder's business, not this module's.
+cuts files into batches and views want whole columns. Who may write where, locking, checksums and
+clean-up are the cache folder's business, not this module's.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,13 @@ import polars as pl
 
 from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-TRACE_SCHEMA_VERSION = 4
+TRACE_SCHEMA_VERSION = 5
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"
 _STRINGS = "strings"
-_TABLES = tuple(field.name for field in fields(Trace) if field.type == "pl.DataFrame")
 
 
 class BrokenCacheError(Exception):
@@ -37,18 +37,17 @@ def save_trace(trace: Trace, folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    frames = {name: getattr(trace, name) for name in _TABLES}
+    frames = {name: getattr(trace, name) for name in NAMES}
     frames[_STRINGS] = pl.DataFrame({_STRINGS: pl.Series(trace.strings.tolist(), dtype=pl.String)})
-    sizes = {}
+    tables = {}
     for name, frame in frames.items():
-        path = _path(folder, name)
-        frame.write_ipc_stream(path, compression="uncompressed")
-        sizes[name] = path.stat().st_size
+        frame.write_ipc_stream(_path(folder, name), compression="uncompressed")
+        tables[name] = described(frame)
     manifest = {
         "schema_version": TRACE_SCHEMA_VERSION,
         "meta": asdict(trace.meta),
         "quality": {"counts": trace.quality.counts, "examples": trace.quality.examples},
-        "sizes": sizes,
+        "tables": tables,
     }
     (folder / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -65,24 +64,69 @@ def load_trace(folder: Path) -> Trace:
         if version != TRACE_SCHEMA_VERSION:
             raise BrokenCacheError(f"{folder} has schema version {version}")
         frames: dict[str, Any] = {
-            name: _load(folder, name, size) for name, size in manifest["sizes"].items()
+            name: _load(folder, name, manifest["tables"][name]) for name in (*NAMES, _STRINGS)
         }
         return Trace(
-            meta=TraceMeta(**manifest["meta"]),
+            meta=meta_from(manifest["meta"]),
             strings=frames.pop(_STRINGS)[_STRINGS].to_numpy().astype(np.object_),
-            quality=QualityReport(**manifest["quality"]),
+            quality=_quality(**manifest["quality"]),
             **frames,
         )
-    except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
+    except BrokenCacheError:
+        raise
+    except Exception as error:  # whatever is wrong with an entry, it can be made again
         raise BrokenCacheError(f"{folder} holds no whole trace: {error}") from error
+
+
+def described(frame: pl.DataFrame) -> dict[str, Any]:
+    """Rows, columns and types of a table, to be compared with what is loaded."""
+    columns = [[name, str(dtype)] for name, dtype in frame.schema.items()]
+    return {"rows": frame.height, "columns": columns}
+
+
+def meta_from(values: dict[str, Any]) -> TraceMeta:
+    """What a file said about itself, as it was kept.
+
+    Raises:
+        TypeError: a value is missing, unknown or of another type.
+    """
+    meta = TraceMeta(**values)
+    whole = (meta.base_ns, meta.time_unit_ns, meta.start_ns, meta.end_ns)
+    declared = (meta.span_start_ns, meta.span_end_ns)
+    if not (
+        isinstance(meta.format, str)
+        and isinstance(meta.header, dict)
+        and all(type(value) is int for value in whole)
+        and all(value is None or type(value) is int for value in declared)
+    ):
+        raise TypeError("what the file says about itself has values of other types")
+    return meta
+
+
+def counts_from(values: dict[str, Any]) -> dict[str, int]:
+    """Counts of a quality report, as they were kept.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    if not all(type(count) is int for count in values.values()):
+        raise TypeError("a count is no number")
+    return dict(values)
+
+
+def _quality(counts: dict[str, Any], examples: dict[str, Any]) -> QualityReport:
+    texts = {code: [str(text) for text in found] for code, found in examples.items()}
+    return QualityReport(counts=counts_from(counts), examples=texts)
 
 
 def _path(folder: Path, table: str) -> Path:
     return folder / f"{table}.arrow"
 
 
-def _load(folder: Path, table: str, size_bytes: int) -> pl.DataFrame:
+def _load(folder: Path, table: str, description: dict[str, Any]) -> pl.DataFrame:
     path = _path(folder, table)
-    if path.stat().st_size != size_bytes:
-        raise BrokenCacheError(f"{path} was cut or changed")
-    return pl.read_ipc_stream(path)
+    frame = pl.read_ipc_stream(path)
+    schema = pl.Schema({_STRINGS: pl.String}) if table == _STRINGS else schema_of(table)
+    if frame.schema != schema or described(frame) != description:
+        raise BrokenCacheError(f"{path} has other columns or rows than were written")
+    return frame
