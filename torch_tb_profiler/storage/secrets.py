@@ -47,7 +47,7 @@ def without_secrets(text: str) -> str:
     'GET https://a.blob/c?sv=2&sig=*** failed'
     """
     for name in _SECRET_VARIABLES:
-        value = os.environ.get(name, "")
+        value = os.environ.get(name, "").strip()
         if len(value) >= _MIN_SECRET_CHARS:
             text = text.replace(value, REDACTED)
     text = _USER_INFO.sub(REDACTED, text)
