@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 
 
 def squared(number: int) -> int:
@@ -30,3 +31,14 @@ def killed_by(number: int) -> None:
 
 def unpicklable() -> object:
     return threading.Lock()
+
+
+def thread_name() -> str:
+    return threading.current_thread().name
+
+
+class NamesItsThread:
+    """Becomes, where it is unpickled, the name of the thread that does so."""
+
+    def __reduce__(self) -> tuple[Callable[[], str], tuple[()]]:
+        return thread_name, ()

@@ -1,6 +1,7 @@
 """Cases: results and errors come back; a killed worker fails its own task only and is replaced;
 nothing is imported from the host's ``__main__``; what cannot be handed over is an error;
-cancelling; workers end with the process that started them, however it ends.
+cancelling; one thread imports modules; workers end with the process that started them, however
+it ends.
 """
 
 from __future__ import annotations
@@ -86,6 +87,11 @@ def test_a_process_that_rests_ends_and_the_next_task_has_another() -> None:
 def test_large_arguments_and_results_travel(executor: LocalExecutor) -> None:
     data = os.urandom(5_000_000)
     assert executor.submit(bytes.upper, data).result(10) == data.upper()
+
+
+def test_tasks_are_unpickled_by_the_thread_that_performs_them(executor: LocalExecutor) -> None:
+    """Unpickling imports modules, and two threads that import may wait for each other."""
+    assert executor.submit(str, tasks.NamesItsThread()).result(10) == "MainThread"
 
 
 HOST = """

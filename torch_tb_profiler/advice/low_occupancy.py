@@ -28,6 +28,8 @@ LIMIT_NAMES = {
 }
 """Limiting factors as Kineto writes them (formats.md §1.7)."""
 
+_SIZES = msgspec.json.Decoder(list[int])
+
 
 def detect(context: Context) -> Advice | None:
     """Kernels below the threshold take more than their share of the kernel time.
@@ -150,7 +152,7 @@ def limiting_reason(
 def block_threads(block: str | None) -> int | None:
     """Threads of a block from its text, ``"[32, 4, 1]"`` → 128; None for anything else."""
     try:
-        sizes = msgspec.json.decode(block or "", type=list[int])
+        sizes = _SIZES.decode(block or "")
     except msgspec.DecodeError:
         return None
     return math.prod(sizes) if sizes else None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 
 class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +38,7 @@ class AdviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advice: tuple[AdviceEntry, ...]
 
 
-@lru_cache(maxsize=1)
+@once
 def entries() -> dict[str, AdviceEntry]:
     """All entries by code, in the order of the file."""
     return {item.code: item for item in load("advice.toml", AdviceFile).advice}

@@ -10,6 +10,7 @@ import msgspec
 
 from torch_tb_profiler.knowledge import kernels
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 BusFactor = Literal["2*(n-1)/n", "(n-1)/n", "1"]
 
@@ -49,18 +50,18 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     collectives: tuple[Collective, ...]
 
 
-@lru_cache(maxsize=1)
+@once
 def communication_file() -> CommunicationFile:
     """The entries as they stand in the file."""
     return load("communication.toml", CommunicationFile)
 
 
-@lru_cache(maxsize=1)
+@once
 def _compiled() -> tuple[tuple[re.Pattern[str], Collective], ...]:
     return tuple((re.compile(entry.pattern), entry) for entry in communication_file().collectives)
 
 
-@lru_cache(maxsize=1)
+@once
 def _by_name() -> dict[str, Collective]:
     return {entry.name: entry for entry in communication_file().collectives}
 
@@ -82,7 +83,7 @@ def is_communication(name: str) -> bool:
     return backend(name) is not None and collective(name) is not None
 
 
-@lru_cache(maxsize=1)
+@once
 def _wrapper_pattern() -> re.Pattern[str]:
     return re.compile(communication_file().wrappers)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 GPU_TYPES = frozenset({1, 6})
 """Device types that are called GPU in tables (CUDA, and HIP of older ROCm builds)."""
@@ -21,7 +20,7 @@ class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: dict[str, str]
 
 
-@lru_cache(maxsize=1)
+@once
 def _names() -> dict[int, str]:
     return {int(number): name for number, name in load("devices.toml", DeviceFile).names.items()}
 

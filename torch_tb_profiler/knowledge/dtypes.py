@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 
 class DataType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,7 +22,7 @@ class DataTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dtypes: tuple[DataType, ...]
 
 
-@lru_cache(maxsize=1)
+@once
 def _by_spelling() -> dict[str, DataType]:
     entries = load("dtypes.toml", DataTypeFile).dtypes
     return {text.lower(): entry for entry in entries for text in (entry.name, *entry.spellings)}

@@ -17,7 +17,8 @@ class KnowledgeError(ValueError):
 def load(file_name: str, schema: type[T]) -> T:
     """The contents of one TOML file of this package as ``schema``.
 
-    Callers keep the result (the files never change while the program runs).
+    Callers keep the result (the files never change while the program runs), and ask for it through
+    :func:`torch_tb_profiler.once.once`: two threads must not be the first to decode a schema.
 
     Raises:
         KnowledgeError: the file is no TOML or does not fit ``schema``.

@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 
 class Architecture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -66,7 +67,7 @@ class GpuSpecification:
     source: str
 
 
-@lru_cache(maxsize=1)
+@once
 def gpu_file() -> GpuFile:
     """The entries as they stand in the file."""
     return load("gpus.toml", GpuFile)

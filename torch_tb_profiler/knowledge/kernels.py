@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 
 class KernelRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -73,13 +74,13 @@ LOOK_BEHIND = re.compile(r"\(\?<!\w+\)")
 """What the linear-time patterns of polars do not know; without it more names are found."""
 
 
-@lru_cache(maxsize=1)
+@once
 def kernel_file() -> KernelFile:
     """The rules as they stand in the file."""
     return load("kernels.toml", KernelFile)
 
 
-@lru_cache(maxsize=1)
+@once
 def _compiled() -> tuple[tuple[re.Pattern[str], KernelKind], ...]:
     return tuple(
         (

@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
 
 
 class OperatorRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -45,13 +46,13 @@ MAX_NAME_CHARS = 4096
 """An operator is judged by so much of its name: some patterns take time by the square of it."""
 
 
-@lru_cache(maxsize=1)
+@once
 def operator_file() -> OperatorFile:
     """The rules as they stand in the file."""
     return load("operators.toml", OperatorFile)
 
 
-@lru_cache(maxsize=1)
+@once
 def _compiled() -> tuple[tuple[re.Pattern[str], OperatorRule], ...]:
     return tuple((re.compile(rule.pattern), rule) for rule in operator_file().rules)
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from torch_tb_profiler.loading.pipes import widen
+from torch_tb_profiler.loading.pipes import widen, write_message
 from torch_tb_profiler.loading.worker_main import Task
 from torch_tb_profiler.safe_path import PACKAGE_FOLDER, safe_path
 
@@ -33,6 +33,7 @@ _START = """
 import sys
 sys.path[:] = filter(None, sys.path)
 import pickle
+sys.stdin.buffer.read(8)  # the size of the message
 folder, path = pickle.load(sys.stdin.buffer)
 sys.path.insert(0, folder)
 import torch_tb_profiler
@@ -95,12 +96,11 @@ class _Child:
         """Stop it when even its input may not be closed: a writer waits in it."""
         self._process.kill()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, message: bytes) -> None:
         stream = self._process.stdin
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):  # the reader of answers sees the end too
-            stream.write(data)
-            stream.flush()
+            write_message(stream, message)
 
     def _receive(self) -> None:
         stream = self._process.stdout

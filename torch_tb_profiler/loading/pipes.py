@@ -8,6 +8,37 @@ from typing import IO
 PIPE_BYTES = 1 << 20
 """Room for the answer to one piece of a trace, so that writing it seldom waits for the reader."""
 
+_SIZE_BYTES = 8
+
+
+def write_message(stream: IO[bytes], message: bytes) -> None:
+    """Write bytes that the other end reads as one.
+
+    Raises:
+        OSError: nobody reads any more.
+    """
+    stream.write(len(message).to_bytes(_SIZE_BYTES, "little"))
+    stream.write(message)
+    stream.flush()
+
+
+def read_message(stream: IO[bytes]) -> bytes:
+    """What :func:`write_message` wrote; waits for it.
+
+    Raises:
+        EOFError: the stream ends before the message does.
+        OSError: it cannot be read.
+    """
+    return _read(stream, int.from_bytes(_read(stream, _SIZE_BYTES), "little"))
+
+
+def _read(stream: IO[bytes], size_bytes: int) -> bytes:
+    data = stream.read(size_bytes)
+    if len(data) < size_bytes:
+        raise EOFError
+    return data
+
+
 if sys.platform == "linux":
     import fcntl
 

@@ -1,8 +1,8 @@
 """What runs in a worker process of :mod:`torch_tb_profiler.loading.executors`.
 
-Tasks come as pickles on stdin, answers go as pickles to what was stdout; what tasks print goes to
-stderr. The process ends when stdin does, at once and whatever it is doing: no worker outlives the
-process that started it.
+Tasks come as messages with a pickle each on stdin, answers go as pickles to what was stdout; what
+tasks print goes to stderr. The process ends when stdin does, at once and whatever it is doing: no
+worker outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from torch_tb_profiler.loading.freeing import keep_buffers
+from torch_tb_profiler.loading.pipes import read_message
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that can be imported, and its arguments."""
@@ -31,35 +32,31 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
-    tasks: queue.SimpleQueue[Task | Exception] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
-        task = tasks.get()
-        reply = (False, task) if isinstance(task, Exception) else _perform(task)
-        _send(replies, reply)
+        _send(replies, _perform_next(tasks))
 
 
-def _receive(stream: IO[bytes], tasks: queue.SimpleQueue[Task | Exception]) -> None:
-    """Read ahead, so that the next task is here when one is done, and the end is seen at once."""
-    while True:
-        tasks.put(_next(stream))
+def _receive(stream: IO[bytes], tasks: queue.SimpleQueue[bytes]) -> None:
+    """Read ahead, so that the next task is here when one is done, and the end is seen at once.
 
-
-def _next(stream: IO[bytes]) -> Task | Exception:
+    A task is taken apart by the thread that performs it: that imports modules, and of two threads
+    that import modules of one package each may wait for the other.
+    """
     try:
-        task: Task = pickle.load(stream)
-    except (EOFError, pickle.UnpicklingError, OSError):
+        while True:
+            tasks.put(read_message(stream))
+    except (EOFError, OSError):
         os._exit(0)
-    except Exception as error:  # a function that cannot be imported here
-        return error
-    return task
 
 
-def _perform(task: Task) -> Reply:
-    function, arguments = task
+def _perform_next(tasks: queue.SimpleQueue[bytes]) -> Reply:
     try:
+        task: Task = pickle.loads(tasks.get())
+        function, arguments = task
         return True, function(*arguments)
-    except Exception as error:
+    except Exception as error:  # the task's own, or its function cannot be imported here
         return False, error
 
 

@@ -3,11 +3,13 @@
 The envelope takes ``args`` undecoded, so the decoder skips most of the text at memory speed;
 the args are then decoded by a struct that names only what that kind of event needs. Scalars are
 ``Any``: a vendor that writes a number as text must not fail the event, and it costs nothing.
+
+All decoders are made while the module is imported, by one thread; for the reason see
+:mod:`torch_tb_profiler.once`.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from types import GenericAlias
 from typing import Any, NamedTuple
 
@@ -180,7 +182,22 @@ TRACK_ARGS = _decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
 
 
-@cache
+_LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]] = {
+    decoder: msgspec.json.Decoder(GenericAlias(list, (decoder.type,)))
+    for decoder in (
+        LINK_ARGS,
+        HOST_ARGS,
+        PYTHON_ARGS,
+        DEVICE_ARGS,
+        ANY_ARGS,
+        MEMORY_ARGS,
+        TRACK_ARGS,
+        COUNTER_ARGS,
+    )
+}
+
+
 def list_decoder(decoder: msgspec.json.Decoder[Any]) -> msgspec.json.Decoder[list[Any]]:
-    """The decoder of lists of what ``decoder`` reads: one call instead of one per event."""
-    return msgspec.json.Decoder(GenericAlias(list, (decoder.type,)))
+    """The decoder of lists of what ``decoder``, one of this module, reads: one call instead of one
+    per event."""
+    return _LIST_DECODERS[decoder]
