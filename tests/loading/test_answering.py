@@ -186,7 +186,7 @@ def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
 def test_asking_starts_the_parsing_and_does_not_wait(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "open_file", _never)
+    monkeypatch.setattr(parsing, "open_in_state", _never)
     with pytest.raises(NotReadyError) as caught:
         answer(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
     assert caught.value.status.state in ("queued", "parsing")
