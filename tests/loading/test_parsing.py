@@ -19,12 +19,12 @@ from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.executors import LocalExecutor
 from torch_tb_profiler.loading.ingest import Job
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.opening import OpenedFile, open_file, open_in_state
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
-from torch_tb_profiler.storage.locations import Location, open_location
+from torch_tb_profiler.storage.locations import FileState, Location, open_location
 from torch_tb_profiler.trace.model import Trace
 
 Writer = Callable[..., Path]
@@ -83,11 +83,11 @@ def test_several_files_are_parsed_in_other_processes(
     folder = None if place is None else CacheFolder(place)
     here: list[str] = []
 
-    def opening(location: Location, **options: Any) -> Trace:
+    def opening(location: Location, known: FileState | None, **options: Any) -> OpenedFile:
         here.append(location.name)
-        return open_file(location, **options)
+        return open_in_state(location, known, **options)
 
-    monkeypatch.setattr(parsing, "open_file", opening)
+    monkeypatch.setattr(parsing, "open_in_state", opening)
     traces = opened(TraceStore(cache=folder, parser=parser), files)
     assert len(traces) == 4
     for trace, file in zip(traces, files, strict=True):
@@ -162,7 +162,7 @@ def test_progress_comes_from_the_worker_and_stopping_goes_there(
         parser.open(open_location(os.fspath(path)), cache=None, progress=progress)
     assert 0 < seen[-1][0] <= seen[-1][1] == path.stat().st_size
     small = write_trace(tmp_path / "x.1.pt.trace.json")
-    assert parser.open(open_location(os.fspath(small)), cache=None).slices.height == 1
+    assert parser.open(open_location(os.fspath(small)), cache=None).trace.slices.height == 1
     assert time.monotonic() - started_s < 20
 
 
@@ -180,10 +180,10 @@ def test_large_and_alone_is_read_in_pieces(
 
     monkeypatch.setattr(LocalExecutor, "submit", using)
     parser = Parser(2)
-    assert_same(parser.open(file.location, cache=None), file)
+    assert_same(parser.open(file.location, cache=None).trace, file)
     assert used.is_set()
     parser.close()
     one = Parser(1)
     used.clear()
-    assert_same(one.open(file.location, cache=None), file)
+    assert_same(one.open(file.location, cache=None).trace, file)
     assert not used.is_set()

@@ -69,7 +69,7 @@ def test_a_fault_of_ours_is_a_failed_span(
     def faulty(*_arguments: object, **_options: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(parsing, "open_file", faulty)
+    monkeypatch.setattr(parsing, "open_in_state", faulty)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)
@@ -144,7 +144,7 @@ def test_closing_stops_a_reading_in_the_middle(
         finally:
             stopped.set()
 
-    monkeypatch.setattr(parsing, "open_file", endless)
+    monkeypatch.setattr(parsing, "open_in_state", endless)
     store = TraceStore(cache=None)
     file = span_file(write_trace(tmp_path / "w.json"))
     store.request(file)

@@ -12,12 +12,14 @@ from torch_tb_profiler.loading.ingest import Ingested, Job, cached_summary, inge
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
-from torch_tb_profiler.storage.errors import StorageError
 
 Submit = Callable[[SpanFile], "Future[Ingested]"]
 
 _DIED = ("WorkerDiedError", "KilledWorker", "BrokenProcessPool")
 """Names of the errors of executors that say that the process of a task ended."""
+
+_LOST = ("CancelledError", "FutureCancelledError", "FuturesCancelledError")
+"""The same for tasks that an executor gave up because it lost its scheduler."""
 
 
 def ingest_all(files: Sequence[SpanFile], submit: Submit) -> Iterator[tuple[SpanFile, Ingested]]:
@@ -45,7 +47,7 @@ def on_this_machine(
 
     def parse(file: SpanFile) -> Ingested:
         try:
-            return parser.ingest(file.location, cache)
+            return parser.ingest(file.location, file.state, cache)
         finally:
             parser.announce(-file.state.size_bytes)
 
@@ -59,15 +61,12 @@ def on_this_machine(
 
 def on_executor(executor: Executor, cache: CacheFolder) -> Submit:
     """Parse wherever ``executor`` does, which must see the files and the cache."""
-    return lambda file: executor.submit(ingest_file, Job(file.location, cache))
+    return lambda file: executor.submit(ingest_file, Job(file.location, file.state, cache))
 
 
 def is_visible(file: SpanFile, cache: CacheFolder) -> bool:
     """Whether what was made of ``file`` is in the cache as this machine sees it."""
-    try:
-        return cached_summary(file.location, cache) is not None
-    except StorageError:
-        return False
+    return cached_summary(file.location, file.state, cache) is not None
 
 
 def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:
@@ -80,6 +79,10 @@ def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:
             message = f"{url} was not parsed: its worker process died ({error})."
             hint = "If that was for lack of memory, give each worker more of it."
             return Ingested(problem=Problem("worker_died", message[:600], hint))
+        if name in _LOST:
+            message = f"{url} was not parsed: the scheduler does not answer any more."
+            hint = "Start it again and repeat the command: what is parsed already is kept."
+            return Ingested(problem=Problem("scheduler_lost", message[:600], hint))
         message = f"{url} could not be parsed ({name}: {error})."
         hint = "Do the workers have the same version of torch-tb-profiler, and see the same files?"
         return Ingested(problem=Problem("worker_failed", message[:600], hint))

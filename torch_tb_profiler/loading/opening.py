@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler._version import __version__
@@ -18,7 +19,13 @@ from torch_tb_profiler.loading.freeing import give_back, keep_little
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
 from torch_tb_profiler.storage.finished import SETTLED_S
-from torch_tb_profiler.storage.locations import FileState, Location, file_state, read_chunks
+from torch_tb_profiler.storage.locations import (
+    FileState,
+    Location,
+    file_state,
+    read_chunks,
+    remote_state,
+)
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
 from torch_tb_profiler.trace.columns import EventColumns
@@ -37,6 +44,9 @@ _CUT_OFF = frozenset({"truncated", "gzip_truncated", "empty_file", "no_events", 
 ATTEMPTS = 3
 """Readings of a file that changes meanwhile, before we say so."""
 
+_UNTOLD_VERSION = remote_state({}).version
+"""Of files in a list that tells nothing but names, as those of web servers."""
+
 LARGE_SLICES = 200_000
 """From here on it is worth the time to give freed memory back after each stage."""
 
@@ -44,20 +54,44 @@ _WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
 """Writes cache entries one after the other, beside whoever looks at the trace already."""
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A trace (or its summary) and the file it was made from.
+
+    Attributes:
+        trace: The tables.
+        state: What the file was when they were read from it; not always what it was when it was
+            found.
+    """
+
+    trace: Trace
+    state: FileState
+
+
 def open_file(
+    location: Location, *, cache: CacheFolder | None, progress: Progress | None = None
+) -> Trace:
+    """The trace of one file as it is now; as :func:`open_in_state`."""
+    return open_in_state(location, None, cache=cache, progress=progress).trace
+
+
+def open_in_state(
     location: Location,
+    known: FileState | None,
     *,
     cache: CacheFolder | None,
     progress: Progress | None = None,
     read_pieces: PieceReader = read_in_turn,
-) -> Trace:
-    """The trace of one file, from the cache when it is there.
+) -> OpenedFile:
+    """The trace of one file, from the cache when it is there, and the state it belongs to.
 
     A trace that had to be parsed is put into the cache in the background; a process that ends
-    finishes that first (:func:`wait_until_cached` waits for it).
+    finishes that first (:func:`wait_until_cached` waits for it). A file that changed while it was
+    read is read again.
 
     Args:
         location: The file.
+        known: What it was when it was found; None asks.
         cache: Where parsed traces are kept, or None.
         progress: Told how far the reading is.
         read_pieces: Reads the pieces that a large file is cut into.
@@ -66,12 +100,12 @@ def open_file(
         OpenError: the file cannot be read, holds no trace, or changes faster than it is read.
     """
     try:
-        state = file_state(location)
+        state = first_state(location, known)
         for _ in range(ATTEMPTS):
             key = trace_key(location, state)
-            kept = _from_cache(cache, key)
+            kept = None if cache is None else cache.load(key, load_trace)
             if kept is not None:
-                return kept
+                return OpenedFile(kept, state)
             trace = _read(location, state, progress, read_pieces)
             if _may_be_half(trace):
                 _let_write(location)
@@ -86,7 +120,22 @@ def open_file(
         raise OpenError(error.code, error.message, error.hint) from error
     if cache is not None:
         _WRITER.submit(_keep, cache, key, trace, location.url)
-    return trace
+    return OpenedFile(trace, state)
+
+
+def first_state(location: Location, known: FileState | None) -> FileState:
+    """The state to look a file up by, before it is read.
+
+    Of a remote file what its listing told: asking costs a request. A local file is looked at
+    again: that is cheap, and by now it may be a link that leads out of its root.
+
+    Raises:
+        StorageError: as :func:`~torch_tb_profiler.storage.locations.file_state`.
+    """
+    is_told = known is not None and known.version != _UNTOLD_VERSION
+    if known is not None and is_told and location.filesystem is not None:
+        return known
+    return file_state(location)
 
 
 def wait_until_cached() -> None:
@@ -101,30 +150,9 @@ def trace_key(location: Location, state: FileState, part: str = "") -> str:
     return cache_key(location.url, state.version, str(state.size_bytes), maker)
 
 
-def cached_trace(location: Location, cache: CacheFolder | None) -> Path | None:
-    """The folder of a file's trace in the cache; None when it is not there.
-
-    Raises:
-        OpenError: the file cannot be read.
-    """
-    if cache is None:
-        return None
-    try:
-        return cache.find(trace_key(location, file_state(location)))
-    except StorageError as error:
-        raise OpenError(error.code, error.message, error.hint) from error
-
-
-def _from_cache(cache: CacheFolder | None, key: str) -> Trace | None:
-    folder = cache.find(key) if cache is not None else None
-    if cache is None or folder is None:
-        return None
-    try:
-        return load_trace(folder)
-    except Exception as error:  # whatever is wrong with an entry, it can be made again
-        _LOGGER.warning("the cached trace in %s is broken (%s); parsing again", folder, error)
-        cache.discard(key)
-        return None
+def cached_trace(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
+    """The folder of a file's trace in the cache; None when it is not there."""
+    return None if cache is None else cache.find(trace_key(location, state))
 
 
 def _read(
@@ -137,7 +165,7 @@ def _read(
             progress(done_bytes, state.size_bytes)
 
     try:
-        columns = _columns(location, report, read_pieces)
+        columns = _columns(location, state, report, read_pieces)
     except TraceFormatError as error:
         return error
     except StorageError as error:
@@ -156,7 +184,10 @@ def _read(
 
 
 def _columns(
-    location: Location, report: Callable[[int], None], read_pieces: PieceReader
+    location: Location,
+    state: FileState,
+    report: Callable[[int], None],
+    read_pieces: PieceReader,
 ) -> EventColumns:
     columns = None
     if location.filesystem is None:
@@ -169,9 +200,8 @@ def _columns(
                 raise changed(location.url) from error
             raise from_os_error(error, location.url) from error
     if columns is None:
-        columns = import_trace(
-            read_chunks(location), name=location.url, progress=report, read_pieces=read_pieces
-        )
+        chunks = read_chunks(location, state=state)
+        columns = import_trace(chunks, name=location.url, progress=report, read_pieces=read_pieces)
     return columns
 
 

@@ -36,15 +36,22 @@ from torch_tb_profiler.loading.ingest import (
     read_summary,
 )
 from torch_tb_profiler.loading.measure import MemoryBudget, text_bytes
-from torch_tb_profiler.loading.opening import Progress, cached_trace, open_file
+from torch_tb_profiler.loading.opening import (
+    OpenedFile,
+    Progress,
+    cached_trace,
+    first_state,
+    open_in_state,
+)
 from torch_tb_profiler.loading.pieces import read_with
 from torch_tb_profiler.loading.resources import usable_cores
 from torch_tb_profiler.loading.signals import Signals
 from torch_tb_profiler.loading.summaries import load_summary, save_summary
 from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, read_entry
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.locations import Location, file_state
-from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace
+from torch_tb_profiler.storage.locations import FileState, Location
+from torch_tb_profiler.trace.cache import load_trace
 from torch_tb_profiler.trace.model import Trace
 
 SMALL_BYTES = 32 << 20
@@ -81,41 +88,49 @@ class Parser:
     def open(
         self,
         location: Location,
+        known: FileState | None = None,
         *,
         cache: CacheFolder | None,
         part: Part = "trace",
         progress: Progress | None = None,
-    ) -> Trace:
+    ) -> OpenedFile:
         """The trace of one file or its summary, from the cache when it is there.
+
+        Args:
+            location: The file.
+            known: What it was when it was found; None asks.
+            cache: Where traces and summaries are kept, or None.
+            part: Which of them is wanted.
+            progress: Told how far the reading is.
 
         Raises:
             OpenError: the file cannot be read or holds no trace, or its worker died.
         """
-        job = Job(location, cache, part=part)
         try:
-            state = file_state(location)
+            state = first_state(location, known)
+            job = Job(location, state, cache, part=part)
             if part == "summary":
-                summary = read_summary(location, cache, state)
+                summary = read_summary(location, state, cache)
                 if summary is not None:
-                    return summary
-            if cached_trace(location, cache) is not None:
+                    return OpenedFile(summary, state)
+            if cached_trace(location, state, cache) is not None:
                 return self._here(job, progress)
             size = text_bytes(location, state)
             with self._budget.reading(size):
                 if self.workers > 1 and self._has_fellows(size, state.size_bytes):
-                    return self._beside(job, state.size_bytes, progress)
+                    return self._beside(job, progress)
                 return self._here(job, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
             raise OpenError(error.code, error.message, error.hint) from error
 
-    def ingest(self, location: Location, cache: CacheFolder) -> Ingested:
+    def ingest(self, location: Location, known: FileState, cache: CacheFolder) -> Ingested:
         """Put the trace of one file and its summary into the cache; nothing stays open."""
         try:
-            state = file_state(location)
+            state = first_state(location, known)
             size = text_bytes(location, state)
         except StorageError as error:
             return Ingested(problem=Problem(error.code, error.message, error.hint))
-        job = Job(location, cache)
+        job = Job(location, state, cache)
         with self._budget.reading(size):
             if self.workers > 1 and self._has_fellows(size, state.size_bytes):
                 try:
@@ -141,24 +156,27 @@ class Parser:
         self._processes.shutdown(wait=False)
         self._pieces.executor.shutdown(wait=False)
 
-    def _beside(self, job: Job, size_bytes: int, progress: Progress | None) -> Trace:
+    def _beside(self, job: Job, progress: Progress | None) -> OpenedFile:
         """Parse one of several files: here when it is our turn, else in a process of its own."""
         if not self._own_turn.acquire(blocking=False):
-            return self._in_worker(job, size_bytes, progress)
+            return self._in_worker(job, progress)
         try:
             return self._here(job, progress)
         finally:
             self._own_turn.release()
 
-    def _here(self, job: Job, progress: Progress | None, *, is_large: bool = False) -> Trace:
+    def _here(self, job: Job, progress: Progress | None, *, is_large: bool = False) -> OpenedFile:
         reader = self._reader() if is_large and self._helpers else read_in_turn
-        trace = open_file(job.location, cache=job.cache, progress=progress, read_pieces=reader)
+        opened = open_in_state(
+            job.location, job.state, cache=job.cache, progress=progress, read_pieces=reader
+        )
         if job.part == "trace":
-            return trace
-        keep_summary(trace, job.location, job.cache)
-        return read_summary(job.location, job.cache) or _summarised(trace)
+            return opened
+        keep_summary(opened, job.location, job.cache)
+        summary = read_summary(job.location, opened.state, job.cache)
+        return OpenedFile(summary or _summarised(opened.trace), opened.state)
 
-    def _in_worker(self, job: Job, size_bytes: int, progress: Progress | None) -> Trace:
+    def _in_worker(self, job: Job, progress: Progress | None) -> OpenedFile:
         with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
             scratch = Path(folder)
             signals = Signals(scratch / "signals")
@@ -166,19 +184,20 @@ class Parser:
             handed_job = replace(job, scratch=scratch, signals=signals)
             future = self._processes.submit(ingest_file, handed_job)
             try:
-                done = self._awaited(future, signals, size_bytes, progress)
+                done = self._awaited(future, signals, job.state.size_bytes, progress)
             except WorkerDiedError as error:
                 raise _died(job.location, error) from error
             if done.problem is not None:
                 raise OpenError(done.problem.code, done.problem.message, done.problem.hint)
             self._budget.learn(done.text_bytes, done.peak_bytes)
             handed = _handed_over(scratch, job.part)
+        state = done.state or job.state
+        if handed is None and job.part == "summary":
+            handed = read_summary(job.location, state, job.cache)
+        if handed is not None:
+            return OpenedFile(handed, state)
         # What the worker kept is in the cache; what nobody could keep is parsed again, here.
-        return handed if handed is not None else self._kept(job, progress)
-
-    def _kept(self, job: Job, progress: Progress | None) -> Trace:
-        summary = read_summary(job.location, job.cache) if job.part == "summary" else None
-        return summary or self._here(job, progress)
+        return self._here(replace(job, state=state), progress)
 
     def _awaited(
         self,
@@ -211,14 +230,14 @@ def _died(location: Location, error: WorkerDiedError) -> OpenError:
 
 
 def _handed_over(scratch: Path, part: Part) -> Trace | None:
-    try:
-        if part == "trace" and (scratch / TRACE_FOLDER).is_dir():
-            return load_trace(scratch / TRACE_FOLDER)
-        if part == "summary" and (scratch / SUMMARY_FOLDER).is_dir():
-            return load_summary(scratch / SUMMARY_FOLDER)
-    except BrokenCacheError:
+    is_whole = part == "trace"
+    name, read = (TRACE_FOLDER, load_trace) if is_whole else (SUMMARY_FOLDER, load_summary)
+    if not (scratch / name).is_dir():
         return None
-    return None
+    try:
+        return read_entry(scratch / name, name, read)
+    except BrokenEntryError:
+        return None
 
 
 def _summarised(trace: Trace) -> Trace:

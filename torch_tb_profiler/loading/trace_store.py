@@ -207,8 +207,12 @@ class TraceStore:
         url = entry.file.location.url
         try:
             trace = self._parser.open(
-                entry.file.location, cache=self._cache, part=entry.part, progress=progress
-            )
+                entry.file.location,
+                entry.file.state,
+                cache=self._cache,
+                part=entry.part,
+                progress=progress,
+            ).trace
             memory_bytes = memory_of(trace)
         except _StoppedError:
             return
