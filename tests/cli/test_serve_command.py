@@ -58,3 +58,46 @@ def test_a_port_that_is_taken_is_2_with_the_next_step(run: Run, samples: Path) -
     assert done.code == 2
     assert "--port" in done.err
     assert run("serve", samples, "--port", "70000").code == 2
+
+
+def test_a_token_that_fits_into_no_header_is_2_with_the_next_step(run: Run, samples: Path) -> None:
+    for token in ("", "a b", "schlüssel"):
+        done = run("serve", samples, "--port", "0", f"--token={token}")
+        assert done.code == 2
+        assert "--token auto" in done.err
+
+
+@pytest.mark.parametrize("options", [["--token"], ["--token", "auto"]])
+def test_a_token_is_made_and_a_network_is_warned_of_none(
+    resnet: Path, tmp_path: Path, options: list[str]
+) -> None:
+    # Another way to write 127.0.0.1, which is not taken for it.
+    for more, host in ((options, "127.0.0.1"), ([], "127.1")):
+        command = [sys.executable, "-um", "torch_tb_profiler", "serve", str(resnet), "--port", "0",
+                   "--cache-dir", str(tmp_path), "--host", host, *more]  # fmt: skip
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            url = process.stdout.readline()
+            assert bool(re.search(r"\?token=[\w-]{32}$", url.strip())) == bool(more)
+            if not more:
+                assert "can read these traces" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.read() == "Stopped.\n"
+            assert process.wait(20) == 0
+
+
+def test_the_token_of_the_environment(resnet: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-um", "torch_tb_profiler", "serve", str(resnet), "--port", "0",
+               "--cache-dir", str(tmp_path)]  # fmt: skip
+    environment = {**os.environ, "TORCH_TB_PROFILER_TOKEN": "k3y"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url.endswith("/?token=k3y")
+        request = urllib.request.Request(
+            url.replace("?token=k3y", "api/about"), headers={"Authorization": "Bearer k3y"}
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0

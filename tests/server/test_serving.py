@@ -1,21 +1,26 @@
-"""Cases: a free port, the URL that is printed, answers over a real socket, Ctrl-C; addresses and
-the names they answer to; places that do not exist.
+"""Cases: a free port, the URL that is printed, answers over a real socket, Ctrl-C, also with
+requests under way; many clients on one trace; tokens; addresses and the names they answer to;
+places that do not exist.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import logging
 import signal
 import subprocess
 import sys
 import threading
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.sockets import PATIENCE_S, answered, connected, running
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS
 from torch_tb_profiler.server.serving import allowed_hosts, make_app_server, server_url
@@ -55,23 +60,96 @@ def test_a_process_that_serves_until_it_is_interrupted(tmp_path: Path, write_tra
 def test_several_answers_over_one_connection(tmp_path: Path, write_trace: Writer) -> None:
     write_trace(tmp_path / "r" / "w.pt.trace.json")
     server = make_app_server(str(tmp_path), port=0, host="127.0.0.1", cache=None)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    try:
+    with (
+        running(server),
+        contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        ) as connection,
+    ):
         for path, status in [("/api/about", 200), ("/api/nope", 404), ("/api/runs", 200)]:
             connection.request("GET", path)
             response = connection.getresponse()
             assert (response.status, bool(json.load(response))) == (status, True)
+            assert not response.will_close
         connection.request("HEAD", "/api/about")
         assert connection.getresponse().read() == b""
         connection.request("GET", "/api/about", headers={"Host": "evil.example"})
         assert connection.getresponse().status == 403
-    finally:
-        connection.close()
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
+
+
+def test_an_ipv6_address(tmp_path: Path) -> None:
+    try:
+        server = make_app_server(str(tmp_path), port=0, host="::1", cache=None)
+    except OSError:
+        pytest.skip("needs IPv6")
+    with (
+        running(server),
+        urllib.request.urlopen(
+            f"{server_url(server, '::1')}api/about", timeout=PATIENCE_S
+        ) as response,
+    ):
+        assert response.status == 200
+
+
+def test_ctrl_c_ends_requests_under_way(tmp_path: Path) -> None:
+    (tmp_path / "big.pt.trace.json").write_bytes(b'{"traceEvents": [' + bytes(64 << 20))
+    with (
+        subprocess.Popen(
+            [sys.executable, "-u", "-c", SERVE, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2].strip().strip("/"))
+        for _ in range(4):
+            client = stack.enter_context(
+                connected(port, b"GET /api/download HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            )
+            assert client.recv(15) == b"HTTP/1.1 200 OK"  # and reads no further
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, output, errors) == (0, "Stopped.\n", "")
+
+
+def test_many_clients_at_once_on_a_trace_nobody_opened_yet(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    write_trace(tmp_path / "r" / "w.pt.trace.json", tuple(f"op{i % 50}" for i in range(5000)))
+    server = make_app_server(str(tmp_path), port=0, host="127.0.0.1", cache=None)
+    barrier = threading.Barrier(100)
+
+    def ask(number: int) -> int:
+        path = f"/api/view/operators?limit={number % 10}"
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        ) as connection:
+            barrier.wait(PATIENCE_S)
+            while True:
+                connection.request("GET", path)
+                response = connection.getresponse()
+                body = json.load(response)
+                if response.status != 202:
+                    return len(body["tables"]["operators"]["rows"]) - number % 10
+
+    with running(server), ThreadPoolExecutor(100) as pool:
+        assert set(pool.map(ask, range(100))) == {0}
+
+
+def test_the_token_is_in_the_url_and_in_no_log(
+    tmp_path: Path, write_trace: Writer, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_trace(tmp_path / "r" / "w.pt.trace.json")
+    server = make_app_server(str(tmp_path), port=0, host="127.0.0.1", cache=None, token="a+b")
+    with caplog.at_level(logging.DEBUG), running(server) as port:
+        assert server_url(server, "127.0.0.1", "a+b") == f"http://127.0.0.1:{port}/?token=a%2Bb"
+        for target in ("/?token=a%2Bb", "/api/about?token=a%2Bb", "/%ff?token=a%2Bb"):
+            with connected(port, f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()) as c:
+                assert answered(c)[0] in (303, 401)
+    assert "a%2Bb" not in caplog.text
+    assert "a+b" not in caplog.text
 
 
 @pytest.mark.parametrize(

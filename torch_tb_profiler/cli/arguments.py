@@ -110,6 +110,14 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=LOOPBACK,
         help=f"address to listen on (default: {LOOPBACK}, this machine only)",
     )
+    serve.add_argument(
+        "--token",
+        nargs="?",
+        const="auto",
+        metavar="TEXT",
+        help="let in only who knows TEXT, 'auto' (or nothing) makes one "
+        "(default: $TORCH_TB_PROFILER_TOKEN)",
+    )
     _add_cache(serve)
     _add_workers(serve)
 

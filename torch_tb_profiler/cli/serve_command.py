@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
 from torch_tb_profiler.cli.tasks import cache_of, exit_code_of
 from torch_tb_profiler.loading.errors import LoadingError
+from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
 
 
@@ -14,8 +16,16 @@ def run(arguments: Namespace) -> int:
     """Serve until interrupted.
 
     Returns:
-        0 after an interrupt, 2 when the address cannot be used, 3 when there is nothing to read.
+        0 after an interrupt, 2 when address or token cannot be used, 3 when there is nothing to
+        read.
     """
+    token = _token(arguments.token)
+    if token is not None and not is_token(token):
+        tell_error(
+            "The token is empty or has blanks, control or foreign characters.",
+            "Give one of letters and digits, or --token auto to have one made.",
+        )
+        return BAD_USAGE
     try:
         serve(
             arguments.path,
@@ -23,6 +33,7 @@ def run(arguments: Namespace) -> int:
             host=arguments.host,
             cache=cache_of(arguments),
             workers=arguments.workers,
+            token=token,
             announce=_announce,
         )
     except LoadingError as error:
@@ -36,6 +47,12 @@ def run(arguments: Namespace) -> int:
         )
         return BAD_USAGE
     return DONE
+
+
+def _token(typed: str | None) -> str | None:
+    """The token that was typed or stands in the environment; one is made where that is asked."""
+    token = typed if typed is not None else os.environ.get(TOKEN_VARIABLE) or None
+    return new_token() if token == AUTOMATIC else token
 
 
 def _announce(text: str) -> None:

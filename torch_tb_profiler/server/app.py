@@ -1,4 +1,5 @@
-"""The WSGI application: finds the route, answers errors as JSON, keeps strangers out.
+"""The WSGI application: finds the route, answers errors as JSON, keeps strangers out, and bounds
+what is computed at once.
 
 Mounted twice: alone, with the routes under ``/api/`` and the pages beside; and in TensorBoard,
 with routes and pages under ``/data/plugin/pytorch_profiler/``.
@@ -8,20 +9,24 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
-from torch_tb_profiler.loading.answering import NotReadyError
 from torch_tb_profiler.loading.errors import LoadingError, Problem, unknown
+from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import PendingAnswer
-from torch_tb_profiler.server.errors import HttpError, status_of
+from torch_tb_profiler.server.access import Access, denied
+from torch_tb_profiler.server.errors import HttpError, method_error, status_of
+from torch_tb_profiler.server.gate import Gate, WaitingRoom
+from torch_tb_profiler.server.limits import AnswerLimits
 from torch_tb_profiler.server.payloads import span_payload
 from torch_tb_profiler.server.responses import error_response, json_response
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
-from torch_tb_profiler.server.site import Site
+from torch_tb_profiler.server.shared_answers import SharedAnswers
+from torch_tb_profiler.server.site import Route, Site
 from torch_tb_profiler.server.static_files import page_response
 
 _LOGGER = logging.getLogger(__name__)
@@ -32,6 +37,15 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """Names by which a browser on this machine reaches a loopback server."""
 
 MAX_SHOWN_PATH = 120
+
+FREE_ROUTES = frozenset({"about"})
+"""They compute nothing: like the pages they never queue."""
+
+STREAMED_ROUTES = frozenset({"download", "perfetto"})
+"""They last as long as their readers take."""
+
+STREAM_PIECE_BYTES = 128 << 10
+"""Streams are sent in pieces no larger than this: a server holds a few for each of them."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
@@ -46,6 +60,8 @@ class App:
         allowed_hosts: Values of the Host header (without port) that are answered; None for all.
             A page of another site that makes its name point to this machine (DNS rebinding)
             carries its own name here.
+        access: Who may read, or None for everybody.
+        limits: What is made at once.
     """
 
     def __init__(
@@ -55,44 +71,43 @@ class App:
         api_prefix: str,
         page_prefix: str,
         allowed_hosts: Collection[str] | None,
+        access: Access | None = None,
+        limits: AnswerLimits | None = None,
     ) -> None:
         self.site = site
         self._api_prefix = api_prefix
         self._page_prefix = page_prefix
         self._allowed_hosts = allowed_hosts
+        self._access = access
+        limits = limits or AnswerLimits()
+        room = WaitingRoom(limits.waiting, limits.wait_s, limits.retry_after_s)
+        self._computing = Gate(limits.computing, room)
+        self._streams = Gate(limits.streams, room)
+        self._shared: SharedAnswers[Response] = SharedAnswers(room)
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         """WSGI (PEP 3333)."""
-        request = Request(environ)
-        return self.respond(request)(environ, start_response)
+        response = self.respond(Request(environ))
+        try:
+            return response(environ, start_response)
+        except BaseException:
+            response.close()
+            raise
 
     def respond(self, request: Request) -> Response:
-        """The answer to ``request``; whatever goes wrong is an answer too."""
-        try:
+        """The answer to ``request``; whatever goes wrong is an answer too. It is to be closed."""
+
+        def answer() -> Response:
             self._check(request)
             return self._dispatch(request)
-        except NotReadyError as pending:
-            span = span_payload(pending.status)
-            body = PendingAnswer(schema_version=SCHEMA_VERSION, span=span)
-            return json_response(request, body, status=202)
-        except LoadingError as error:
-            return error_response(request, status_of(error), error.problem)
-        except HttpError as error:
-            response = error_response(request, error.status, error.problem)
-            if error.status == 405:
-                response.headers["Allow"] = "GET, HEAD"
-            return response
-        except Exception:
-            _LOGGER.exception("answering %s failed", request.path[:MAX_SHOWN_PATH])
-            hint = "The log of the server has the details; please report them."
-            problem = Problem("internal", "The server could not answer this.", hint)
-            return error_response(request, 500, problem)
+
+        return _answered(request, answer)
 
     def _check(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
-            raise HttpError(405, "method_not_allowed", f"{request.method[:20]} is not served.")
+            raise method_error(request.method)
         if self._allowed_hosts is None:
             return
         match = _HOST.fullmatch(request.environ.get("HTTP_HOST", "").lower())
@@ -105,11 +120,16 @@ class App:
     def _dispatch(self, request: Request) -> Response:
         path = request.path
         if path.startswith(self._api_prefix):
+            if self._access is not None and not self._access.admits(request):
+                raise denied()
             name, slash, rest = path[len(self._api_prefix) :].partition("/")
-            if not slash and name in ROUTES:
-                return ROUTES[name](self.site, request, "")
-            if slash and name in PREFIX_ROUTES:
-                return PREFIX_ROUTES[name](self.site, request, rest)
+            routes = PREFIX_ROUTES if slash else ROUTES
+            if name in routes:
+                return self._routed(request, name, routes[name], rest)
+        elif self._access is not None:
+            refusal = self._access.page_answer(request)
+            if refusal is not None:
+                return refusal
         if path.startswith(self._page_prefix):
             page = page_response(request, path[len(self._page_prefix) :])
             if page is not None:
@@ -117,7 +137,84 @@ class App:
         known = [*ROUTES, *(f"{name}/…" for name in PREFIX_ROUTES)]
         raise unknown("route", path[:MAX_SHOWN_PATH].removeprefix(self._api_prefix), known)
 
+    def _routed(self, request: Request, name: str, route: Route, rest: str) -> Response:
+        if name in FREE_ROUTES:
+            return route(self.site, request, rest)
+        if name in STREAMED_ROUTES:
+            return self._streamed(request, route, rest)
 
-def standalone_app(site: Site, *, allowed_hosts: Collection[str] | None = LOOPBACK_HOSTS) -> App:
+        def compute() -> Response:
+            with self._computing.place():
+                return route(self.site, request, rest)
+
+        headers = [request.headers.get(name) for name in ("Accept-Encoding", "If-None-Match")]
+        question = (request.path, request.query_string, *headers)
+        return self._shared.answer(question, lambda: _answered(request, compute))
+
+    def _streamed(self, request: Request, route: Route, rest: str) -> Response:
+        """An answer that holds its place until it is closed."""
+        self._streams.enter()
+        try:
+            response = route(self.site, request, rest)
+        except BaseException:
+            self._streams.leave()
+            raise
+        response.response = _cut(response.iter_encoded())
+        response.call_on_close(_once(self._streams.leave))
+        return response
+
+
+def standalone_app(
+    site: Site,
+    *,
+    allowed_hosts: Collection[str] | None = LOOPBACK_HOSTS,
+    access: Access | None = None,
+    limits: AnswerLimits | None = None,
+) -> App:
     """The app of ``torch-tb-profiler serve``: the page at ``/``, the routes under ``/api/``."""
-    return App(site, api_prefix="/api/", page_prefix="/", allowed_hosts=allowed_hosts)
+    return App(
+        site,
+        api_prefix="/api/",
+        page_prefix="/",
+        allowed_hosts=allowed_hosts,
+        access=access,
+        limits=limits,
+    )
+
+
+def _answered(request: Request, answer: Callable[[], Response]) -> Response:
+    """What ``answer`` returns; what it raises as an answer."""
+    try:
+        return answer()
+    except NotReadyError as pending:
+        span = span_payload(pending.status)
+        body = PendingAnswer(schema_version=SCHEMA_VERSION, span=span)
+        return json_response(request, body, status=202)
+    except LoadingError as error:
+        return error_response(request, status_of(error), error.problem)
+    except HttpError as error:
+        response = error_response(request, error.status, error.problem)
+        response.headers.update(error.headers)
+        return response
+    except Exception:
+        _LOGGER.exception("answering %r failed", request.path[:MAX_SHOWN_PATH])
+        hint = "The log of the server has the details; please report them."
+        problem = Problem("internal", "The server could not answer this.", hint)
+        return error_response(request, 500, problem)
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        for first in range(0, len(piece), STREAM_PIECE_BYTES):
+            yield piece[first : first + STREAM_PIECE_BYTES]
+
+
+def _once(function: Callable[[], None]) -> Callable[[], None]:
+    """``function`` the first time, nothing later: servers may close an answer twice."""
+    left = [function]
+
+    def call() -> None:
+        if left:
+            left.pop()()
+
+    return call

@@ -28,7 +28,7 @@ def download_response(request: Request, location: Location) -> Response:
     headers = secured_headers(content_type, location.name)
     headers["Cache-Control"] = "private, no-store"
     headers["Content-Length"] = str(size_bytes)
-    return Response(_exactly(first, chunks, size_bytes), headers=headers, direct_passthrough=True)
+    return Response(_exactly(first, chunks, size_bytes), headers=headers)
 
 
 def _exactly(first: bytes, chunks: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch_tb_profiler.loading.errors import (
     LoadingError,
     Problem,
@@ -14,12 +16,47 @@ STATUS_OF_CODE = {"not_found": 404, "no_traces": 404, "permission_denied": 403, 
 
 
 class HttpError(Exception):
-    """An answer that is an error."""
+    """An answer that is an error.
 
-    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+    Args:
+        status: HTTP status.
+        code: Stable name of the problem.
+        message: What and why.
+        hint: The next step.
+        headers: What the answer has beside the headers of all answers.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        hint: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.problem = Problem(code, message, hint)
+        self.headers = headers or {}
+
+
+class BusyError(HttpError):
+    """More is asked at once than the server lets wait.
+
+    Args:
+        retry_after_s: When to ask again.
+    """
+
+    def __init__(self, retry_after_s: int) -> None:
+        hint = f"Ask again in {retry_after_s} s; pages do so by themselves."
+        message = "The server has more questions at once than it answers."
+        super().__init__(503, "busy", message, hint, {"Retry-After": str(retry_after_s)})
+
+
+def method_error(method: str) -> HttpError:
+    """The error for a request that is neither GET nor HEAD."""
+    message = f"{method[:20]} is not served."
+    return HttpError(405, "method_not_allowed", message, headers={"Allow": "GET, HEAD"})
 
 
 def status_of(error: LoadingError) -> int:

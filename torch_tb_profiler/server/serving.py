@@ -1,19 +1,21 @@
-"""``torch-tb-profiler serve``: the app behind a threaded server until it is interrupted."""
+"""``torch-tb-profiler serve``: the app behind a server of its own until it is interrupted."""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
-import logging
 import socket
 from collections.abc import Callable, Collection
-
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+from urllib.parse import quote
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.server.access import Access
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS, standalone_app
+from torch_tb_profiler.server.http_server import HttpServer
+from torch_tb_profiler.server.limits import AnswerLimits, ConnectionLimits
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import is_folder
@@ -25,19 +27,17 @@ DEFAULT_PORT = 6007
 """Next to TensorBoard's 6006."""
 
 
-class _QuietHandler(WSGIRequestHandler):
-    """Says nothing about each request; errors still go to the log."""
-
-    protocol_version = "HTTP/1.1"
-    timeout = 60.0
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """No line per request."""
-
-
 def make_app_server(
-    url: str, *, port: int, host: str, cache: CacheFolder | None, workers: int | None = None
-) -> BaseWSGIServer:
+    url: str,
+    *,
+    port: int,
+    host: str,
+    cache: CacheFolder | None,
+    workers: int | None = None,
+    token: str | None = None,
+    answer_limits: AnswerLimits | None = None,
+    connection_limits: ConnectionLimits | None = None,
+) -> HttpServer:
     """A server of the place ``url``, bound but not serving yet; ``port`` 0 takes a free one.
 
     Raises:
@@ -52,13 +52,15 @@ def make_app_server(
         raise OpenError(error.code, error.message, error.hint) from error
     store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
     catalog = Catalog([Place(url)], cache=cache, store=store)
-    app = standalone_app(Site(catalog, "standalone"), allowed_hosts=allowed_hosts(host))
+    app = standalone_app(
+        Site(catalog, "standalone"),
+        allowed_hosts=allowed_hosts(host),
+        access=None if token is None else Access(token),
+        limits=answer_limits,
+    )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Bound here, because werkzeug ends the process when it cannot bind.
-    with socket.create_server((host, port), family=family) as bound:
-        return make_server(
-            host, port, app, threaded=True, request_handler=_QuietHandler, fd=bound.fileno()
-        )
+    bound = socket.create_server((host, port), family=family)
+    return HttpServer(app, bound, connection_limits or ConnectionLimits())
 
 
 def serve(
@@ -68,6 +70,7 @@ def serve(
     host: str = "127.0.0.1",
     cache: CacheFolder | None = None,
     workers: int | None = None,
+    token: str | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages of the place ``url`` until Ctrl-C.
@@ -78,26 +81,34 @@ def serve(
         host: Address to listen on; anything but loopback opens the traces to the network.
         cache: Where parsed traces are kept, or None.
         workers: Cores that parse; None for all this process may use.
-        announce: Gets the URL when the server listens.
+        token: What requests must prove to know (:mod:`torch_tb_profiler.server.access`), or None.
+        announce: Gets the URL when the server listens, and what to know beside.
 
     Raises:
         OpenError: the place does not exist or cannot be reached.
         OSError: the address cannot be bound (in use, not of this machine).
     """
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = make_app_server(url, port=port, host=host, cache=cache, workers=workers)
-    all_views()  # their modules are loaded before anybody waits for an answer
-    announce(server_url(server, host))
-    server.serve_forever()  # returns on Ctrl-C, with the socket closed
+    server = make_app_server(url, port=port, host=host, cache=cache, workers=workers, token=token)
+    with contextlib.closing(server):
+        all_views()  # their modules are loaded before anybody waits for an answer
+        announce(server_url(server, host, token))
+        if token is None and allowed_hosts(host) is None:
+            announce(
+                f"Anybody who can reach port {server.port} can read these traces: "
+                "with --token the server asks for a token."
+            )
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
     announce("Stopped.")
 
 
-def server_url(server: BaseWSGIServer, host: str) -> str:
+def server_url(server: HttpServer, host: str, token: str | None = None) -> str:
     """The address to open in a browser on this machine."""
     shown = f"[{host}]" if ":" in host else host
     if host in ("0.0.0.0", "::"):
         shown = "localhost"
-    return f"http://{shown}:{server.port}/"
+    query = "" if token is None else f"?token={quote(token, safe='')}"
+    return f"http://{shown}:{server.port}/{query}"
 
 
 def allowed_hosts(host: str) -> Collection[str] | None:

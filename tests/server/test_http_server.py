@@ -1,0 +1,341 @@
+"""Cases: clients that are slow, silent, greedy or many; requests that break the rules or use the
+rarer ones; threads and memory within their bounds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.helpers.sockets import PATIENCE_S, all_bytes, answered, connected, serving
+from torch_tb_profiler.server.limits import ConnectionLimits
+
+QUICK = ConnectionLimits(request_s=0.5, answer_s=0.5, linger_s=0.5)
+GET = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+PIECE = bytes(64 << 10)
+
+
+class Site:
+    """An application that counts: ``/stream`` sends pieces for ever, ``/wait`` answers when it is
+    let, anything else is echoed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.may_answer = threading.Event()
+        self.stream_ended = threading.Event()
+        self.streamed_bytes = 0
+        self.at_once = 0
+        self.most_at_once = 0
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        if path == "/stream":
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else self._stream()
+        if path.startswith("/wait"):
+            with self.lock:
+                self.at_once += 1
+                self.most_at_once = max(self.most_at_once, self.at_once)
+            self.may_answer.wait(PATIENCE_S)
+            with self.lock:
+                self.at_once -= 1
+        return [f"{environ['HTTP_HOST']} {path}".encode()]
+
+    def _stream(self) -> Iterator[bytes]:
+        try:
+            while True:
+                self.streamed_bytes += len(PIECE)
+                yield PIECE
+        finally:
+            self.stream_ended.set()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+
+
+def error_code(body: bytes) -> str:
+    code: str = json.loads(body)["error"]["code"]
+    return code
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"\r\n\r\n"])
+def test_a_client_that_keeps_silent_is_dropped(said: bytes) -> None:
+    with serving(Site(), QUICK) as port, connected(port, said) as client:
+        assert all_bytes(client) == b""
+
+
+@pytest.mark.parametrize("drop", [b"x", b"\r\n"])
+def test_a_client_that_trickles_is_dropped(drop: bytes) -> None:
+    with serving(Site(), QUICK) as port, connected(port, b"GET / HTTP/1.1\r\nX-Long: ") as client:
+        client.settimeout(0.02)
+        begun_s = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - begun_s < PATIENCE_S:
+                client.sendall(drop if drop == b"x" else b"\r\nX-More: 1")
+                with contextlib.suppress(TimeoutError):
+                    if client.recv(1) == b"":
+                        break
+        assert time.monotonic() - begun_s < PATIENCE_S
+
+
+def test_a_connection_in_use_outlives_the_limit_for_silence() -> None:
+    with serving(Site(), QUICK) as port, connected(port) as client:
+        begun_s = time.monotonic()
+        while time.monotonic() - begun_s < 2 * QUICK.request_s:
+            client.sendall(GET % b"again")
+            assert answered(client) == (200, b"localhost /again")
+            time.sleep(0.02)
+
+
+def test_a_client_that_does_not_read_costs_little_memory_and_is_dropped() -> None:
+    site = Site()
+    with serving(site, QUICK) as port, connected(port, GET % b"stream"):
+        assert site.stream_ended.wait(PATIENCE_S)
+        # What the systems of both ends take (a few MiB), and what waits in the server.
+        assert site.streamed_bytes < 32 << 20
+
+
+def test_a_client_that_reads_too_little_is_dropped() -> None:
+    site = Site()
+    limits = ConnectionLimits(answer_s=0.5, answer_bytes=1 << 30)
+    with serving(site, limits) as port, connected(port, GET % b"stream") as client:
+        with contextlib.suppress(ConnectionError):
+            while not site.stream_ended.is_set():
+                client.recv(1 << 12)
+                time.sleep(0.01)
+        assert site.stream_ended.is_set()
+
+
+def test_a_slow_client_that_reads_enough_is_served_on() -> None:
+    site = Site()
+    limits = ConnectionLimits(answer_s=0.3, answer_bytes=1)
+    with serving(site, limits) as port, connected(port, GET % b"stream") as client:
+        begun_s = time.monotonic()
+        read_bytes = 0
+        while time.monotonic() - begun_s < 4 * limits.answer_s or read_bytes < 8 << 20:
+            read_bytes += len(client.recv(1 << 20))
+            time.sleep(0.01)
+        assert not site.stream_ended.is_set()
+    assert site.stream_ended.wait(PATIENCE_S)
+
+
+def test_200_at_once_are_answered_beside_100_that_trickle() -> None:
+    with serving(Site()) as port, contextlib.ExitStack() as stack:
+        said = (b"", b"GET / HTTP/1.1\r\nHo")
+        for number in range(100):
+            stack.enter_context(connected(port, said[number % 2]))
+        barrier = threading.Barrier(200)
+
+        def ask(number: int) -> bool:
+            with connected(port) as client:
+                barrier.wait(PATIENCE_S)
+                client.sendall(GET % b"%d" % number)
+                return answered(client) == (200, b"localhost /%d" % number)
+
+        with ThreadPoolExecutor(200) as pool:
+            assert all(pool.map(ask, range(200)))
+
+
+def test_the_longest_silent_makes_room() -> None:
+    site = Site()
+    with serving(site, ConnectionLimits(connections=5)) as port, contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(2)]
+        until(lambda: site.at_once == 2)
+        silent = [stack.enter_context(connected(port)) for _ in range(3)]
+        newest = stack.enter_context(connected(port, GET % b"new"))
+        assert answered(newest) == (200, b"localhost /new")
+        assert silent[0].recv(1) == b""
+        site.may_answer.set()
+        for client in (*waiting, *silent[1:]):
+            client.sendall(GET % b"old" if client in silent else b"")
+            assert answered(client)[0] == 200
+
+
+def test_beyond_the_limit_new_connections_wait_for_an_old_one() -> None:
+    site = Site()
+    with serving(site, ConnectionLimits(connections=2)) as port, contextlib.ExitStack() as stack:
+        old = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(2)]
+        until(lambda: site.at_once == 2)
+        new = stack.enter_context(connected(port, GET % b"new"))
+        site.may_answer.set()
+        assert answered(new) == (200, b"localhost /new")
+        assert answered(old[1])[0] == 200
+
+
+def test_threads_are_bounded() -> None:
+    site = Site()
+    with serving(site, ConnectionLimits(threads=3)) as port, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(connected(port, GET % b"wait%d" % i)) for i in range(12)]
+        until(lambda: site.at_once == 3)
+        site.may_answer.set()
+        for number, client in enumerate(clients):
+            assert answered(client) == (200, b"localhost /wait%d" % number)
+        assert site.most_at_once == 3
+
+
+def test_a_client_that_has_said_everything_gets_its_answer() -> None:
+    with serving(Site()) as port, connected(port, GET % b"half") as client:
+        client.shutdown(socket.SHUT_WR)
+        assert answered(client) == (200, b"localhost /half")
+        assert client.recv(1) == b""
+
+
+def test_a_client_that_leaves_ends_its_stream() -> None:
+    site = Site()
+    with serving(site) as port:
+        with connected(port, GET % b"stream") as client:
+            client.recv(1)
+        assert site.stream_ended.wait(PATIENCE_S)
+
+
+def test_requests_sent_without_waiting_are_answered_in_order() -> None:
+    said = b"".join(GET % b"%d" % number for number in range(20))
+    last = b"GET /20 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with serving(Site()) as port, connected(port, said + last) as client:
+        paths = re.findall(rb"localhost /(\d+)", all_bytes(client))
+        assert [int(path) for path in paths] == list(range(21))
+
+
+def test_what_waits_for_leave_to_send_its_body_is_answered() -> None:
+    said = b"GET /x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n"
+    with serving(Site()) as port, connected(port, said) as client:
+        assert answered(client) == (200, b"localhost /x")
+
+
+def test_head_sends_no_body() -> None:
+    said = b"HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Site()) as port, connected(port, said) as client:
+        assert all_bytes(client).partition(b"\r\n\r\n")[2] == b""
+
+
+def test_the_server_tells_no_version() -> None:
+    with serving(Site()) as port:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        connection.request("GET", "/")
+        with contextlib.closing(connection):
+            assert connection.getresponse().headers["Server"] == "torch-tb-profiler"
+
+
+def test_an_absolute_address_counts_more_than_host() -> None:
+    said = b"GET http://other.example:80/x?y HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Site()) as port, connected(port, said) as client:
+        assert answered(client) == (200, b"other.example:80 /x")
+
+
+HUGE_NUMBER = b"9" * 5000
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "code"),
+    [
+        pytest.param(POST % (8 << 20) + bytes(8 << 20), 405, "method_not_allowed", id="post"),
+        pytest.param(POST % (1 << 40), 405, "method_not_allowed", id="post to come"),
+        pytest.param(b"CONNECT a:80 HTTP/1.1\r\n\r\n", 405, "method_not_allowed", id="connect"),
+        pytest.param(b"OPTIONS * HTTP/1.1\r\n\r\n", 405, "method_not_allowed", id="options"),
+        pytest.param(
+            (POST % 5).replace(b"POST", b"GET") + b"hello", 413, "body_refused", id="get with body"
+        ),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 999_999,
+            413,
+            "body_refused",
+            id="chunks",
+        ),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "not_supported", id="coding"
+        ),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nX: " + b"x" * (2 << 20), 431, "headers_too_large", id="headers"
+        ),
+        pytest.param(b"GET /" + b"x" * (2 << 20), 431, "headers_too_large", id="address"),
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\r\n\r\n", 400, "bad_request", id="tls"),
+        pytest.param(bytes(range(256)) + b"\r\n\r\n", 400, "bad_request", id="bytes"),
+        pytest.param(b"GET http://[::1/ HTTP/1.1\r\n\r\n", 400, "bad_request", id="bracket"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nContent-Length: " + HUGE_NUMBER + b"\r\n\r\n",
+            400,
+            "bad_request",
+            id="digits",
+        ),
+        pytest.param(b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400, "bad_request", id="no colon"),
+        pytest.param(b"get / HTTP/1.1\r\n\r\n", 400, "bad_request", id="small letters"),
+    ],
+)
+def test_what_is_not_served_is_refused_with_the_reason(said: bytes, status: int, code: str) -> None:
+    with serving(Site()) as port, connected(port) as client:
+        sender = threading.Thread(target=_say, args=(client, said))
+        sender.start()
+        answer = answered(client)
+        sender.join(PATIENCE_S)
+        assert (answer[0], error_code(answer[1])) == (status, code)
+
+
+def _say(client: socket.socket, said: bytes) -> None:
+    with contextlib.suppress(OSError):  # a refused client need not be heard to the end
+        client.sendall(said)
+
+
+def test_a_refused_client_that_goes_on_talking_is_dropped() -> None:
+    with serving(Site(), QUICK) as port, connected(port, POST % (1 << 40)) as client:
+        sender = threading.Thread(target=_say, args=(client, bytes(256 << 20)))
+        sender.start()
+        assert b"method_not_allowed" in all_bytes(client)
+        sender.join(PATIENCE_S)
+        assert not sender.is_alive()
+
+
+def test_urgent_bytes_end_the_connection() -> None:
+    with serving(Site()) as port, connected(port) as client:
+        client.send(b"x", socket.MSG_OOB)
+        assert all_bytes(client) == b""
+
+
+FEW_FILES = """
+import resource, sys
+from tests.helpers.sockets import serving
+from tests.server.test_http_server import Site
+resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+with serving(Site()) as port:
+    print(port, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are told to Unix")
+def test_without_files_to_spare_the_longest_silent_makes_room() -> None:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", FEW_FILES],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        for _ in range(60):
+            stack.enter_context(connected(port))
+        with connected(port, GET % b"late") as client:
+            assert answered(client) == (200, b"localhost /late")
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    assert errors == b""

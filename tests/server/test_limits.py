@@ -1,0 +1,29 @@
+"""The numbers in docs/safety.md are those of the code, and those of the code fit each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch_tb_profiler.server.limits import AnswerLimits, ConnectionLimits
+
+
+def test_the_documented_limits() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "safety.md"
+    text = page.read_text(encoding="utf-8").partition("## A server for others")[2]
+    answers, connections = AnswerLimits(), ConnectionLimits()
+    for row in (
+        f"| connections | {connections.connections} |",
+        f"| {connections.request_s:g} s from the connecting",
+        f"| {connections.answer_bytes >> 10} KiB in {connections.answer_s:g} s |",
+        f"| request line and headers | {connections.header_bytes >> 10} KiB |",
+        f"| threads | {connections.threads} |",
+        f"| answers computed at once | {answers.computing};",
+        f"(`/download`, `/perfetto`) | {answers.streams},",
+        f"| requests that wait | {answers.waiting}, each {answers.wait_s:g} s |",
+    ):
+        assert row in text
+
+
+def test_pages_find_a_thread_however_many_wait() -> None:
+    answers = AnswerLimits()
+    assert ConnectionLimits().threads > answers.computing + answers.streams + answers.waiting

@@ -1,0 +1,264 @@
+"""The server of ``torch-tb-profiler serve``: waitress, with deadlines for whoever is slow.
+
+One thread reads requests and sends what waits to be sent, others answer. waitress bounds the
+threads; what is added here bounds how long a connection may keep anything: it must bring its next
+request and take its answer in time. When there are as many connections as may be, the one that
+has kept silent longest makes room.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import threading
+import time
+from typing import Any
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.channel import HTTPChannel
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from torch_tb_profiler.server.app import WsgiApp
+from torch_tb_profiler.server.http_requests import AnswerTask, RefusalTask, RequestParser
+from torch_tb_profiler.server.limits import ConnectionLimits
+
+_LOGGER = logging.getLogger(__name__)
+
+SERVER_NAME = "torch-tb-profiler"
+"""Without a version: whoever looks for old ones learns nothing."""
+
+MOST_PENDING_BYTES = 512 << 10
+"""A streamed answer goes on when less than this waits to be sent."""
+
+MOST_MEMORY_BYTES = 1 << 20
+"""Of one answer; what is longer goes into a temporary file, so that no thread waits for its reader.
+Streams never do: they stop before, at :data:`MOST_PENDING_BYTES` and a piece."""
+
+LOOKS_PER_LIMIT = 10
+"""How often within the shortest limit connections are looked at."""
+
+MOST_TICK_S = 1.0
+ACCEPT_PAUSE_S = 1.0
+"""Where no connection can make room, new ones wait this long in the system's queue."""
+
+_NO_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types; so below
+    """Starts a thread when a request finds none free, up to a number.
+
+    Args:
+        most: How many.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def add_task(self, task: Any) -> None:
+        """Let a thread answer the next request of a connection."""
+        with self.lock:
+            self.queue.append(task)
+            self.queue_cv.notify()
+            count = len(self.threads)
+            is_short = len(self.queue) > count - self.active_count
+        if is_short and count < self._most and self.stop_count == 0:
+            self.set_thread_count(count + 1)
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]
+    """One connection, and since when it waits for what."""
+
+    parser_class = RequestParser
+    task_class = AnswerTask
+    error_task_class = RefusalTask
+
+    is_refused = False
+    """Whether its last answer was that it is not answered."""
+
+    def __init__(self, server: HttpServer, *arguments: Any, **options: Any) -> None:
+        self._limits = server.limits
+        self.silent_since_s = time.monotonic()
+        self._sent_bytes = 0
+        self._window: tuple[float, int] | None = None
+        self._lingers_until_s: float | None = None
+        super().__init__(server, *arguments, **options)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the client is to say something: no request is being answered."""
+        return not self.requests and not self.total_outbufs_len
+
+    def is_late(self, now_s: float) -> bool:
+        """Whether the client took too long. To be asked now and then.
+
+        Args:
+            now_s: The time of the monotonic clock.
+        """
+        if self._lingers_until_s is not None:
+            return now_s >= self._lingers_until_s
+        if self.is_silent:
+            self._window = None
+            return now_s - self.silent_since_s >= self._limits.request_s
+        if not self.total_outbufs_len:  # the answer is being made
+            self._window = None
+        elif self._window is None:
+            self._window = (now_s, self._sent_bytes)
+        elif now_s - self._window[0] >= self._limits.answer_s:
+            if self._sent_bytes - self._window[1] < self._limits.answer_bytes:
+                return True
+            self._window = (now_s, self._sent_bytes)
+        return False
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        """Send some of ``data`` and return how many bytes."""
+        count: int = super().send(data, do_close)
+        if count:
+            self._sent_bytes += count
+            self.silent_since_s = time.monotonic()
+        return count
+
+    def readable(self) -> bool:
+        """Whether anything the client sends is looked at now."""
+        return self._lingers_until_s is not None or bool(super().readable())
+
+    def handle_read(self) -> None:
+        """Take what arrived: as a request, or, once refused, to throw it away."""
+        if self._lingers_until_s is None:
+            super().handle_read()
+            return
+        try:
+            self.recv(self.adj.recv_bytes)  # closes at the end
+        except OSError:
+            self.handle_close()
+
+    def handle_write(self) -> None:
+        """Send what waits; a client that is refused gets the time to read that.
+
+        Closing while something unread arrives would take the answer away from it.
+        """
+        if self.is_refused and self.close_when_flushed and not self.will_close:
+            self._flush_exception(self._flush_some)
+            if not self.total_outbufs_len and self.connected:
+                self._linger()
+        else:
+            super().handle_write()
+
+    def handle_expt(self) -> None:
+        """Urgent data: no client of ours sends any."""
+        self.handle_close()
+
+    def _linger(self) -> None:
+        self.close_when_flushed = False
+        self._lingers_until_s = time.monotonic() + self._limits.linger_s
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.handle_close()
+
+
+class HttpServer(TcpWSGIServer):  # type: ignore[misc]
+    """Serves an application on a socket.
+
+    Args:
+        application: What answers.
+        bound: A bound TCP socket; it is the server's from now on.
+        limits: What connections may hold.
+    """
+
+    channel_class = Connection
+
+    def __init__(
+        self, application: WsgiApp, bound: socket.socket, limits: ConnectionLimits
+    ) -> None:
+        self.limits = limits
+        settings = Adjustments(
+            ident=SERVER_NAME,
+            server_name="localhost",
+            outbuf_high_watermark=MOST_PENDING_BYTES,
+            outbuf_overflow=MOST_MEMORY_BYTES,
+            max_request_header_size=limits.header_bytes,
+            log_socket_errors=False,
+        )
+        self._tick_s = min(MOST_TICK_S, self._shortest_s / LOOKS_PER_LIMIT)
+        self._is_stopping = threading.Event()
+        self._accepts_from_s = 0.0
+        super().__init__(
+            application,
+            _sock=bound,
+            dispatcher=Threads(limits.threads),
+            adj=settings,
+            bind_socket=False,
+            sockinfo=(bound.family, bound.type, bound.proto, bound.getsockname()),
+        )
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return int(self.effective_port)
+
+    @property
+    def _shortest_s(self) -> float:
+        return min(self.limits.request_s, self.limits.answer_s, self.limits.linger_s)
+
+    def serve_forever(self) -> None:
+        """Answer until :meth:`stop` is called, or an exception like Ctrl-C ends the loop."""
+        looks_at_s = 0.0
+        while not self._is_stopping.is_set():
+            wasyncore.loop(timeout=self._tick_s, use_poll=True, map=self._map, count=1)
+            now_s = time.monotonic()
+            if now_s >= looks_at_s:
+                looks_at_s = now_s + self._tick_s
+                for connection in self._connections():
+                    if connection.is_late(now_s):
+                        connection.handle_close()
+
+    def stop(self) -> None:
+        """End :meth:`serve_forever`, from another thread."""
+        self._is_stopping.set()
+        self.pull_trigger()
+
+    def close(self) -> None:
+        """Close all connections and the socket. Answers under way are not waited for."""
+        for connection in self._connections():
+            connection.handle_close()
+        self.task_dispatcher.set_thread_count(0)
+        super().close()
+
+    def readable(self) -> bool:
+        """Whether another connection is let in."""
+        if time.monotonic() < self._accepts_from_s:
+            return False
+        if len(self.active_channels) < self.limits.connections:
+            return bool(self.accepting)
+        return any(connection.is_silent for connection in self._connections())
+
+    def handle_accept(self) -> None:
+        """Let a connection in, and another out when there are too many."""
+        super().handle_accept()
+        if len(self.active_channels) > self.limits.connections:
+            self._make_room()
+
+    def accept(self) -> tuple[socket.socket, Any] | None:
+        """The next connection, or None where that is gone or cannot be opened."""
+        try:
+            accepted: tuple[socket.socket, Any] | None = super().accept()
+        except OSError as error:
+            if error.errno in _NO_FILES and not self._make_room():
+                _LOGGER.warning("no further connection can be opened: %s", error.strerror)
+                self._accepts_from_s = time.monotonic() + ACCEPT_PAUSE_S
+            return None
+        return accepted
+
+    def _make_room(self) -> bool:
+        """Close the connection that has kept silent longest; False when there is none."""
+        silent = [connection for connection in self._connections() if connection.is_silent]
+        if silent:
+            min(silent, key=lambda connection: connection.silent_since_s).handle_close()
+        return bool(silent)
+
+    def _connections(self) -> list[Connection]:
+        return list(self.active_channels.values())

@@ -1,0 +1,54 @@
+"""One computation for everybody who asks the same while it is under way.
+
+Nothing is kept: who asks when the answer is there has it computed anew, from what holds then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Generic, TypeVar
+
+from torch_tb_profiler.server.gate import WaitingRoom
+
+Answer = TypeVar("Answer")
+
+
+class SharedAnswers(Generic[Answer]):
+    """Answers that are being computed, by question.
+
+    Args:
+        room: Where those wait who ask what is being computed already.
+    """
+
+    def __init__(self, room: WaitingRoom) -> None:
+        self._room = room
+        self._lock = threading.Lock()
+        self._under_way: dict[Hashable, Future[Answer]] = {}
+
+    def answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
+        """What ``compute`` returns, here or on the thread that asked ``question`` first.
+
+        Raises:
+            BusyError: too many wait already, or it takes too long.
+        """
+        with self._lock:
+            others = self._under_way.get(question)
+            if others is None:
+                own = self._under_way[question] = Future()
+        if others is not None:
+            with self._room.seat():
+                try:
+                    return others.result(self._room.limit_s)
+                except FutureTimeoutError:
+                    raise self._room.busy() from None
+        try:
+            own.set_result(compute())
+        except BaseException as error:
+            own.set_exception(error)
+        finally:
+            with self._lock:
+                del self._under_way[question]
+        return own.result()
