@@ -1,5 +1,6 @@
 /** Asks the server. Every address is under one base, set once at the start (see `setApiBase`). */
 import type { Failure, Pending, Span } from "./types";
+import { fetchWhenFree } from "./whenFree";
 
 /** Why an answer is missing, in words for people. */
 export class ApiError extends Error {
@@ -48,7 +49,7 @@ export async function request<T>(url: string, signal?: AbortSignal): Promise<Ans
 
 async function send(url: string, signal?: AbortSignal): Promise<Response> {
   try {
-    return await fetch(url, signal === undefined ? {} : { signal });
+    return await fetchWhenFree(url, signal);
   } catch (error) {
     if (signal?.aborted === true) throw error;
     const failure = {

@@ -3,6 +3,7 @@
  * drops answers nobody waits for any more. Until a finer tile comes, the last ones are drawn.
  */
 import { ApiError, apiUrl } from "../api/client";
+import { fetchWhenFree } from "../api/whenFree";
 import type { Failure } from "../api/types";
 import type { ErrorAnswer, TimelineNamesAnswer } from "../generated/schema";
 import { decodeScreen, emptyBoxes, shiftBoxes, shiftStairs, type Screen } from "./decode";
@@ -195,7 +196,7 @@ export class TileLoader {
     if (missing.length === 0) return;
     const asked = missing.map((row) => codes[row] ?? 0);
     try {
-      const response = await fetch(apiUrl("timeline/names", { ...this.part.query, codes: asked.join(",") }));
+      const response = await fetchWhenFree(apiUrl("timeline/names", { ...this.part.query, codes: asked.join(",") }));
       if (response.status !== 200 || this.closed) return;
       const answer = (await response.json()) as TimelineNamesAnswer;
       answer.names.forEach((name, index) => {
@@ -228,7 +229,7 @@ function isStale(asked: Window, viewport: Viewport, widthPx: number, durationNs:
 async function fetchBinary(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
   let response: Response;
   try {
-    response = await fetch(url, { signal });
+    response = await fetchWhenFree(url, signal);
     if (response.ok) return response.status === 202 ? null : await response.arrayBuffer();
   } catch (error) {
     if (signal.aborted) throw error;
