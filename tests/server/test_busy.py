@@ -1,5 +1,6 @@
 """Cases, alone and under TensorBoard's prefix: more questions than are answered at once, and than
-may wait; what never queues; the same question from many; one parse per file; streams.
+may wait; what never queues; the same question from many; one parse per file; streams, also to
+readers that stop.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from werkzeug.serving import make_server
 from werkzeug.test import Client
 
 from tests.helpers.http import get
+from tests.helpers.sockets import all_bytes, connected
 from tests.helpers.views import use_views
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.parsing import Parser
@@ -174,3 +177,22 @@ def test_a_stream_holds_its_place_until_it_is_closed(scene: Scene) -> None:
     assert client.head(f"{scene.prefix}download", buffered=True).status_code == 200
     assert client.get(f"{scene.prefix}download?run=none").status_code == 404
     assert client.get(f"{scene.prefix}download").status_code == 200
+
+
+def test_a_reader_that_stops_loses_its_place_in_tensorboards_server_too(tmp_path: Path) -> None:
+    (tmp_path / "w.pt.trace.json").write_bytes(b'{"traceEvents": [' + bytes(64 << 20))
+    limits = AnswerLimits(streams=1, piece_s=0.3, wait_s=PATIENCE_S)
+    scene = Scene(tmp_path, FACES[1], limits)
+    server = make_server("127.0.0.1", 0, scene.app, threaded=True)  # what TensorBoard serves with
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    said = f"GET {scene.prefix}download HTTP/1.0\r\n\r\n".encode()
+    try:
+        with connected(server.port, said) as stopped:
+            assert stopped.recv(1)
+            with connected(server.port, said) as client:
+                assert len(all_bytes(client)) > 64 << 20
+    finally:
+        server.shutdown()
+        thread.join(PATIENCE_S)
+        server.server_close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from torch_tb_profiler.server.app import STREAM_PIECE_BYTES
 from torch_tb_profiler.server.limits import AnswerLimits, ConnectionLimits
 
 
@@ -19,6 +20,7 @@ def test_the_documented_limits() -> None:
         f"| threads | {connections.threads} |",
         f"| answers computed at once | {answers.computing};",
         f"(`/download`, `/perfetto`) | {answers.streams},",
+        f"of it ({STREAM_PIECE_BYTES >> 10} KiB) takes {answers.piece_s:g} s;",
         f"| requests that wait | {answers.waiting}, each {answers.wait_s:g} s |",
     ):
         assert row in text

@@ -79,7 +79,7 @@ class App:
         self._page_prefix = page_prefix
         self._allowed_hosts = allowed_hosts
         self._access = access
-        limits = limits or AnswerLimits()
+        self._limits = limits = limits or AnswerLimits()
         room = WaitingRoom(limits.waiting, limits.wait_s, limits.retry_after_s)
         self._computing = Gate(limits.computing, room)
         self._streams = Gate(limits.streams, room)
@@ -159,6 +159,9 @@ class App:
         except BaseException:
             self._streams.leave()
             raise
+        connection = request.environ.get("werkzeug.socket")
+        if connection is not None:
+            connection.settimeout(self._limits.piece_s)
         response.response = _cut(response.iter_encoded())
         response.call_on_close(_once(self._streams.leave))
         return response

@@ -17,6 +17,8 @@ class AnswerLimits:
         waiting: Requests that wait for a place, a class of students twice over.
         wait_s: How long one waits; browsers and proxies give up later.
         retry_after_s: When whoever was turned away may ask again.
+        piece_s: How long a piece of a stream may take in TensorBoard, whose server has no time
+            limits: else readers that stopped would keep their places for ever.
     """
 
     computing: int = 16
@@ -24,6 +26,7 @@ class AnswerLimits:
     waiting: int = 200
     wait_s: float = 60.0
     retry_after_s: int = 3
+    piece_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
