@@ -67,13 +67,18 @@ VIEWS = """
         return sorted((name, view_named(name).title) for name in order)
 """
 
+PARSER = """
+    from torch_tb_profiler.loading.parsing import shared_parser
+"""
+
 
 @pytest.mark.parametrize(
     ("prepare", "use", "processes"),
     [
-        pytest.param(KNOWLEDGE, "answers_from(number)", 20, id="knowledge"),
+        pytest.param(KNOWLEDGE, "answers_from(number)", 15, id="knowledge"),
         pytest.param(KNOWLEDGE, "answers_from(0)", 10, id="knowledge in one order"),
         pytest.param(DECODERS, "decoded(number)", 10, id="decoders"),
+        pytest.param(PARSER, "shared_parser()", 5, id="parser"),
         pytest.param(VIEWS, "views(number)", 5, id="views"),
         pytest.param("import torch_tb_profiler", "torch_tb_profiler.open_trace", 5, id="API"),
     ],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import lru_cache
 from typing import Any
+
+from torch_tb_profiler.once import once
 
 BUFFER_BYTES = 16 << 20
 """Larger than any buffer that reading a piece of a trace takes."""
@@ -17,7 +18,7 @@ _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 
 
-@lru_cache(maxsize=1)
+@once
 def _glibc() -> Any:
     """The C library; None where it is another one."""
     if sys.platform != "linux":

@@ -12,7 +12,6 @@ import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
@@ -47,6 +46,7 @@ from torch_tb_profiler.loading.pieces import read_with
 from torch_tb_profiler.loading.resources import usable_cores
 from torch_tb_profiler.loading.signals import Signals
 from torch_tb_profiler.loading.summaries import load_summary, save_summary
+from torch_tb_profiler.once import once
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, read_entry
 from torch_tb_profiler.storage.errors import StorageError
@@ -247,7 +247,7 @@ def _summarised(trace: Trace) -> Trace:
         return load_summary(Path(folder))
 
 
-@lru_cache(maxsize=1)
+@once
 def shared_parser() -> Parser:
     """The parser of whoever chooses none."""
     return Parser()
