@@ -24,10 +24,11 @@ from tensorboard.plugins import base_plugin
 from werkzeug.test import Client
 
 from tests.helpers.http import interrupt
-from torch_tb_profiler.loading import catalog as catalog_module
-from torch_tb_profiler.loading.catalog import Catalog, Contents
+from torch_tb_profiler.loading import places
+from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.plugin import TorchProfilerPlugin
 from torch_tb_profiler.server import static_files
+from torch_tb_profiler.storage.discovery import Discovery
 
 Writer = Callable[..., Path]
 PREFIX = "/data/plugin/pytorch_profiler"
@@ -124,12 +125,12 @@ def test_traces_that_appear_later_make_it_active(tmp_path: Path, write_trace: Wr
 def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     may_end, ended = threading.Event(), threading.Event()
 
-    def slow(*_: object) -> Contents:
+    def slow(*_: object) -> Discovery:
         may_end.wait(30)
         ended.set()
-        return Contents()
+        return Discovery()
 
-    monkeypatch.setattr(catalog_module, "_scan_places", slow)
+    monkeypatch.setattr(places, "discover", slow)
     plugin = TorchProfilerPlugin(context(str(tmp_path)))
     assert [plugin.is_active() for _ in range(3)] == [False] * 3
     assert not ended.is_set()
@@ -137,7 +138,7 @@ def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("spec", "places"),
+    ("spec", "listed"),
     [
         ("a:/x/y,b:/z", [("/x/y", "a"), ("/z", "b")]),
         ("/x/y", [("/x/y", None)]),
@@ -146,9 +147,9 @@ def test_a_slow_logdir_never_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("relative/x", [("relative/x", None)]),
     ],
 )
-def test_logdir_spec(spec: str, places: list[tuple[str, str | None]]) -> None:
+def test_logdir_spec(spec: str, listed: list[tuple[str, str | None]]) -> None:
     plugin = TorchProfilerPlugin(context(spec, spec=spec))
-    assert [(place.url, place.label) for place in plugin._catalog.places] == places
+    assert [(place.url, place.label) for place in plugin._catalog.places] == listed
 
 
 def test_a_real_tensorboard(tmp_path: Path, write_trace: Writer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import fsspec
@@ -24,9 +25,13 @@ def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
     yield
-    for protocol in ("s3", "gs", "az"):
+    for protocol in ("s3", "gs", "az", "http"):
         with contextlib.suppress(ImportError):
             fsspec.get_filesystem_class(protocol).clear_instance_cache()
+    for module, name in (("s3_client", "S3Client"), ("azure_client", "AzureClient")):
+        with contextlib.suppress(ImportError):
+            client = getattr(import_module(f"torch_tb_profiler.storage.{module}"), name)
+            client.clear_instance_cache()
 
 
 def _started(store: Emulator) -> Emulator:

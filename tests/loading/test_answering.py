@@ -16,7 +16,6 @@ import pytest
 from tests.helpers.views import use_views
 from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.answering import (
-    NotReadyError,
     Subject,
     TableQuery,
     ViewRequest,
@@ -24,6 +23,7 @@ from torch_tb_profiler.loading.answering import (
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, UnknownError
+from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
@@ -187,6 +187,7 @@ def test_asking_starts_the_parsing_and_does_not_wait(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parsing, "open_in_state", _never)
+    catalog.contents()
     with pytest.raises(NotReadyError) as caught:
         answer(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
     assert caught.value.status.state in ("queued", "parsing")

@@ -8,13 +8,16 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from torch_tb_profiler.loading import catalog as catalog_module
-from torch_tb_profiler.loading.catalog import Catalog, Contents, Place
+from torch_tb_profiler.loading import places
+from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError, UnknownError
+from torch_tb_profiler.storage.discovery import Discovery, discover
+from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage.locations import Location
 
 Writer = Callable[..., Path]
 
@@ -181,11 +184,11 @@ def test_a_logdir_that_appears_later(tmp_path: Path, write_trace: Writer) -> Non
 def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     may_end = threading.Event()
 
-    def slow(*_: object) -> Contents:
+    def slow(*_: object) -> Discovery:
         may_end.wait(30)
-        return Contents()
+        return Discovery()
 
-    monkeypatch.setattr(catalog_module, "_scan_places", slow)
+    monkeypatch.setattr(places, "discover", slow)
     catalog = make_catalog(tmp_path)
     assert catalog.contents(0.05).runs == {}
     assert catalog.discovering
@@ -194,13 +197,12 @@ def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     scans: list[float] = []
-    scan = catalog_module._scan_places
 
-    def counted(*arguments: Any) -> object:
+    def counted(place: Location, finished: FinishedFiles | None = None) -> Discovery:
         scans.append(time.monotonic())
-        return scan(*arguments)
+        return discover(place, finished)
 
-    monkeypatch.setattr(catalog_module, "_scan_places", counted)
+    monkeypatch.setattr(places, "discover", counted)
     catalog = make_catalog(logdir, rescan_s=3600)
     for _ in range(50):
         catalog.contents()

@@ -143,24 +143,24 @@ def test_a_directly_named_file(tmp_path: Path, name: str, run: str, worker: str,
     assert file.state.size_bytes == 2
 
 
-def test_a_remote_logdir_costs_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_folders_is_asked_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = fsspec.filesystem("memory")
     for name in ("a/w.2.pt.trace.json", "a/w.10.pt.trace.json.gz", "b/c/v.pt.trace.json", "x.txt"):
         memory.pipe(f"/discovery/{name}", b"{}")
     calls: list[str] = []
-    find = type(memory).find
+    ls = type(memory).ls
 
     def counted(self: Any, path: str, **options: Any) -> Any:
         calls.append(path)
-        return find(self, path, **options)
+        return ls(self, path, **options)
 
-    monkeypatch.setattr(type(memory), "find", counted)
+    monkeypatch.setattr(type(memory), "ls", counted)
     assert spans(open_location("memory://discovery")) == [
         ("a", "w", "1", "w.2.pt.trace.json"),
         ("a", "w", "2", "w.10.pt.trace.json.gz"),
         ("b/c", "v", "default", "v.pt.trace.json"),
     ]
-    assert len(calls) == 1
+    assert sorted(calls) == [f"/discovery{below}" for below in ("", "/a", "/b", "/b/c")]
 
 
 def test_a_remote_logdir_that_does_not_exist() -> None:

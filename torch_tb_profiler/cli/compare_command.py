@@ -23,11 +23,12 @@ from torch_tb_profiler.cli.tasks import (
 )
 from torch_tb_profiler.loading.answering import view_spec, with_rows
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.views.compare_gate import GateError, evaluate
 from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
@@ -116,7 +117,8 @@ def _file_of(
     run, worker, span = (getattr(arguments, prefix + key) for key in ("run", "worker", "span"))
     own = [file for file in catalog.contents().files() if file.run.startswith(f"{place.label}/")]
     if not own:
-        return Catalog([Place(place.url)], cache=None).file(run, worker, span)
+        problem = catalog.problem_of(place) or StorageError("no_traces", "There is no trace.")
+        raise OpenError(problem.code, problem.message, problem.hint)
     chosen = catalog.file(f"{place.label}/{run}" if run else own[0].run, worker, span)
     if len(own) > 1 and run is worker is span is None:
         tell_warning(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -11,7 +11,8 @@ from torch_tb_profiler import advice
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.loading.ingest import Part
-from torch_tb_profiler.loading.status import SpanStatus, joined
+from torch_tb_profiler.loading.status import NotReadyError, joined
+from torch_tb_profiler.loading.trace_store import Wanted
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
@@ -79,14 +80,6 @@ class Answer:
     baseline: Subject | None = None
 
 
-class NotReadyError(Exception):
-    """The answer needs traces that are not parsed yet; parsing has begun."""
-
-    def __init__(self, status: SpanStatus) -> None:
-        super().__init__(status.state)
-        self.status = status
-
-
 def view_spec(name: str) -> ViewSpec:
     """The declaration of a view.
 
@@ -113,36 +106,64 @@ def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
         OpenError: the trace cannot be read.
     """
     spec = view_spec(request.view)
-    subject = request.subject
-    _check_group_by(spec, subject.selection)
+    _check_group_by(spec, request.subject.selection)
     try:
-        if spec.scope == "run":
-            answered = _run_answer(catalog, spec, subject, wait_s)
-        elif spec.scope == "pair":
-            answered = _pair_answer(catalog, spec, request, wait_s)
-        else:
-            file = catalog.file(subject.run, subject.worker, subject.span)
-            (trace,) = open_traces(catalog, [file], wait_s)
-            view = trace_view(spec, trace, subject.selection)
-            answered = Answer(spec, view, _found(subject, file))
-        return replace(answered, view=with_rows(answered.view, request.rows))
+        return _answer(catalog, spec, request, wait_s)
     except (SelectionError, QueryError) as error:
         raise RequestError("bad_parameter", str(error)) from error
+    finally:
+        catalog.store.settle()
 
 
-def open_traces(
-    catalog: Catalog, files: list[SpanFile], wait_s: float | None, part: Part = "trace"
-) -> list[Trace]:
-    """The traces of ``files`` or their summaries, in order.
+def _answer(catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None) -> Answer:
+    subject = request.subject
+    if spec.scope == "run":
+        answered = _run_answer(catalog, spec, subject, wait_s)
+    elif spec.scope == "pair":
+        answered = _pair_answer(catalog, spec, request, wait_s)
+    else:
+        file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
+        (trace,) = open_traces(catalog, [file], wait_s)
+        view = trace_view(spec, trace, subject.selection)
+        answered = Answer(spec, view, _found(subject, file))
+    return replace(answered, view=with_rows(answered.view, request.rows))
+
+
+def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
+    """The traces of ``files``, in order.
 
     Raises:
         NotReadyError: not all are parsed when the time is up.
         OpenError: one of them cannot be read.
     """
-    opened, failed = _opened(catalog, files, wait_s, part)
+    opened, failed = open_what_fits(catalog, [(file, "trace") for file in files], wait_s)
     if failed:
         raise failed[0][1]
     return [trace for _, trace in opened]
+
+
+def open_what_fits(
+    catalog: Catalog, wanted: Sequence[Wanted], wait_s: float | None
+) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
+    """What of ``wanted`` is open, with the traces (or summaries), and what failed: it cannot be
+    read, or there is no room for it beside those before it.
+
+    Raises:
+        NotReadyError: there is more when the time is up.
+    """
+    gathered = catalog.store.gather(wanted, wait_s)
+    if not all(each.is_settled for each in gathered):
+        raise NotReadyError(joined(gathered[0].file.span, [each.status for each in gathered]))
+    opened: list[tuple[SpanFile, Trace]] = []
+    failed: list[tuple[SpanFile, LoadingError]] = []
+    for each in gathered:
+        problem = each.status.error
+        if each.trace is not None:
+            opened.append((each.file, each.trace))
+        elif problem is not None:
+            error = OpenError(problem.code, problem.message, problem.hint)
+            failed.append((each.file, error))
+    return opened, failed
 
 
 def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
@@ -201,8 +222,9 @@ def with_rows(view: View, rows: TableQuery) -> View:
 
 
 def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None) -> Answer:
-    files = list(catalog.workers(subject.run, subject.span).values())
-    opened, failed = _opened(catalog, files, wait_s, "summary" if spec.reads_summaries else "trace")
+    files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
+    part: Part = "summary" if spec.reads_summaries else "trace"
+    opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
@@ -226,40 +248,16 @@ def _pair_answer(
         hint = "Give baseline_run, and baseline_worker and baseline_span where there are several."
         raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
     subjects = (request.baseline, request.subject)
-    files = [catalog.file(subject.run, subject.worker, subject.span) for subject in subjects]
+    files = [
+        catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
+        for subject in subjects
+    ]
     baseline, candidate = open_traces(catalog, files, wait_s)
     for trace in (baseline, candidate):
         _check_available(spec, [spec.missing(trace)])
     function = cast(PairView, spec.function)
     view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
     return Answer(spec, view, _found(subjects[1], files[1]), _found(subjects[0], files[0]))
-
-
-def _opened(
-    catalog: Catalog, files: list[SpanFile], wait_s: float | None, part: Part = "trace"
-) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
-    """The files that are open with their traces (or summaries), and those that failed.
-
-    Raises:
-        NotReadyError: there are others.
-    """
-    for file in files:
-        catalog.store.request(file, part)
-    catalog.store.wait(files, wait_s, part)
-    opened: list[tuple[SpanFile, Trace]] = []
-    failed: list[tuple[SpanFile, LoadingError]] = []
-    for file in files:
-        trace = catalog.store.trace(file, part)
-        problem = catalog.store.status(file, part).error
-        if trace is not None:
-            opened.append((file, trace))
-        elif problem is not None:
-            error = OpenError(problem.code, problem.message, problem.hint)
-            failed.append((file, error))
-    if len(opened) + len(failed) < len(files):
-        statuses = [catalog.store.status(file, part) for file in files]
-        raise NotReadyError(joined(files[0].span, statuses))
-    return opened, failed
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:

@@ -22,11 +22,12 @@ class Backoff:
         self.next_try_s = 0.0
         self._pause_s = FIRST_PAUSE_S
 
-    def failed(self, now_s: float) -> None:
-        """It failed just now."""
+    def failed(self, now_s: float, began_s: float | None = None) -> None:
+        """It failed just now, in a try that began a while ago, which counts as pause."""
+        began_s = now_s if began_s is None else began_s
         if self.since_s is None:
-            self.since_s = now_s
-        self.next_try_s = now_s + self._pause_s
+            self.since_s = began_s
+        self.next_try_s = max(began_s + self._pause_s, now_s + FIRST_PAUSE_S)
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
 
     def succeeded(self) -> None:

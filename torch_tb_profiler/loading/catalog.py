@@ -6,44 +6,24 @@ in the background and is answered from what is known; only the first answer may 
 
 from __future__ import annotations
 
-import logging
-import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from torch_tb_profiler.loading.errors import OpenError, UnknownError, unknown
-from torch_tb_profiler.loading.status import SpanStatus
+from torch_tb_profiler.loading.places import RESCAN_S, Place, Silence, WatchedPlace
+from torch_tb_profiler.loading.status import NotReadyError, SpanStatus
 from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.discovery import (
-    Discovery,
-    SpanFile,
-    discover,
-    is_folder,
-    no_traces,
-    single_file,
-)
+from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.locations import Location, open_location
-from torch_tb_profiler.storage.secrets import public_url
 
-_LOGGER = logging.getLogger(__name__)
-
-RESCAN_S = 10.0
-"""Least time between two scans."""
-
-SCAN_SHARE = 20.0
-"""A scan that took t seconds is not repeated for 20 t, so that scanning takes 5 % at most."""
+__all__ = ["Catalog", "Contents", "Place", "Silence"]
 
 RETRY_UNKNOWN_S = 1.0
 """A name nobody knows may be new: scan again, but not for every such question."""
-
-UNFINISHED_S = 1.0
-"""Least time between two scans while a trace is being written."""
 
 T = TypeVar("T")
 Spans = dict[str, SpanFile]
@@ -51,33 +31,18 @@ Runs = dict[str, dict[str, Spans]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One thing to look at: path or URL of a folder or a file, and a name for its runs, if any."""
-
-    url: str
-    label: str | None = None
-
-    @property
-    def shown_url(self) -> str:
-        """The URL without secrets."""
-        return public_url(self.url)
-
-
-@dataclass(frozen=True, slots=True)
 class Contents:
-    """The result of one scan of all places.
+    """What all places hold, each as it answered last.
 
     Attributes:
         runs: Run → worker → span → file, each in the order to show.
         notes: What was seen and left out, as sentences.
         problem: Why there is nothing at all; None when there is something.
-        is_unfinished: True when a trace is being written.
     """
 
     runs: Runs = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: StorageError | None = None
-    is_unfinished: bool = False
 
     def files(self) -> list[SpanFile]:
         """Every file, in order."""
@@ -102,56 +67,76 @@ class Catalog:
     ) -> None:
         self.places = tuple(places)
         self.store = store if store is not None else TraceStore(cache=cache)
-        self._rescan_s = rescan_s
         self._contents = Contents()
         self._lock = threading.Lock()
-        self._one_scan = threading.Lock()
-        self._finished = FinishedFiles()
-        self._scanning = False
-        self._next_scan_s = 0.0
-        self._scan_ended_s = 0.0
-        self._scanned = threading.Event()
+        self._watched = [WatchedPlace(place, rescan_s, self._renew) for place in self.places]
 
     @property
     def discovering(self) -> bool:
-        """True until the first scan is over."""
-        return not self._scanned.is_set()
+        """True until the first scan of every place is over."""
+        return not all(watched.was_scanned for watched in self._watched)
+
+    @property
+    def silences(self) -> list[Silence]:
+        """The places that do not answer; of those that did before, the runs are still known."""
+        return [silence for watched in self._watched if (silence := watched.silence)]
 
     def contents(self, wait_s: float | None = None) -> Contents:
-        """What is known now; starts a scan when that is due.
+        """What is known now; starts a scan of each place that is due.
 
         Args:
-            wait_s: How long to wait for the first scan; None for as long as it takes.
+            wait_s: How long to wait for the first scans; None for as long as they take.
         """
-        self._scan_if_due()
-        self._scanned.wait(wait_s)
+        for watched in self._watched:
+            watched.scan_if_due()
+        _wait([(watched, 1) for watched in self._watched], wait_s)
         return self._contents
 
     def refresh(self) -> Contents:
         """Scan now, whenever the last scan was, and return what it found."""
-        self._scan()
+        _wait([(watched, watched.scan()) for watched in self._watched], None)
         return self._contents
 
-    def file(self, run: str | None, worker: str | None, span: str | None) -> SpanFile:
+    def problem_of(self, place: Place) -> StorageError | None:
+        """Why nothing is known of a place; None when something is."""
+        return next(watched.problem for watched in self._watched if watched.place == place)
+
+    def file(
+        self,
+        run: str | None,
+        worker: str | None,
+        span: str | None,
+        *,
+        wait_s: float | None = None,
+    ) -> SpanFile:
         """The file of a run, worker and span; what is None or empty means the first there is.
+
+        Args:
+            run: Name of the run.
+            worker: Name of the worker.
+            span: Name of the span.
+            wait_s: How long to wait for a scan; None for as long as it takes.
 
         Raises:
             UnknownError: there is none of that name.
             OpenError: the places hold nothing at all.
+            NotReadyError: the first scan is not over when the time is up.
         """
-        _, workers = self._run(run)
+        _, workers = self._run(run, wait_s)
         if not worker and "" not in workers:
-            return next(iter(self.workers(run, span).values()))
+            return next(iter(self.workers(run, span, wait_s=wait_s).values()))
         spans = _pick("worker", worker, workers)[1]
         return _pick("span", span, spans)[1]
 
-    def workers(self, run: str | None, span: str | None) -> dict[str, SpanFile]:
+    def workers(
+        self, run: str | None, span: str | None, *, wait_s: float | None = None
+    ) -> dict[str, SpanFile]:
         """Worker → file of a span, for every worker that has it.
 
         Raises:
-            UnknownError, OpenError: as :meth:`file`.
+            UnknownError, OpenError, NotReadyError: as :meth:`file`.
         """
-        _, workers = self._run(run)
+        _, workers = self._run(run, wait_s)
         known = {name: None for spans in workers.values() for name in spans}
         chosen = _pick("span", span, known)[0]
         return {worker: spans[chosen] for worker, spans in workers.items() if chosen in spans}
@@ -161,47 +146,33 @@ class Catalog:
         contents = self.contents(0)
         return [(file.run, file.worker, self.store.status(file)) for file in contents.files()]
 
-    def _run(self, run: str | None) -> tuple[str, dict[str, Spans]]:
-        contents = self.contents()
-        if run and run not in contents.runs and self._scan_age_s() > RETRY_UNKNOWN_S:
-            contents = self.refresh()
+    def _run(self, run: str | None, wait_s: float | None) -> tuple[str, dict[str, Spans]]:
+        contents = self.contents(wait_s)
+        if run and run not in contents.runs:
+            aged = [each for each in self._watched if each.silence is None]
+            aged = [each for each in aged if each.age_s > RETRY_UNKNOWN_S and each.was_scanned]
+            _wait([(each, each.scan()) for each in aged], wait_s)
+            contents = self._contents
+        if self.discovering and (not contents.runs or (run and run not in contents.runs)):
+            raise NotReadyError(SpanStatus("", "", None, 0, "queued"))
         if not contents.runs:
             problem = contents.problem or StorageError("no_traces", "There is no trace.")
             raise OpenError(problem.code, problem.message, problem.hint)
         return _pick("run", run, contents.runs)
 
-    def _scan_age_s(self) -> float:
-        return time.monotonic() - self._scan_ended_s
-
-    def _scan_if_due(self) -> None:
+    def _renew(self) -> None:
+        """Join what the places hold; of each scan that ends, in its thread."""
         with self._lock:
-            if self._scanning or time.monotonic() < self._next_scan_s:
-                return
-            self._scanning = True
-        threading.Thread(target=self._scan, name="trace-discovery", daemon=True).start()
+            contents = _joined(self._watched)
+            self.store.keep_only(contents.files())
+            self._contents = contents
 
-    def _scan(self) -> None:
-        started_s = time.monotonic()
-        try:
-            with self._one_scan:
-                contents = _scan_places(self.places, self._finished)
-                self.store.keep_only(contents.files())
-                self._contents = contents
-        except Exception:
-            _LOGGER.exception("looking for traces failed")
-        finally:
-            ended_s = time.monotonic()
-            pause_s = max(self._pause_s(), SCAN_SHARE * (ended_s - started_s))
-            with self._lock:
-                self._scan_ended_s = ended_s
-                self._next_scan_s = ended_s + pause_s
-                self._scanning = False
-            self._scanned.set()
 
-    def _pause_s(self) -> float:
-        if self._contents.is_unfinished and self._rescan_s < math.inf:
-            return min(UNFINISHED_S, self._rescan_s)
-        return self._rescan_s
+def _wait(scans: Iterable[tuple[WatchedPlace, int]], wait_s: float | None) -> None:
+    until_s = None if wait_s is None else time.monotonic() + wait_s
+    for watched, number in scans:
+        left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
+        watched.wait(number, left_s)
 
 
 def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
@@ -217,37 +188,26 @@ def _pick(kind: str, name: str | None, known: Mapping[str, T]) -> tuple[str, T]:
     return name, known[name]
 
 
-def _scan_places(places: Sequence[Place], finished: FinishedFiles) -> Contents:
-    finished.begin_scan()
+def _joined(watched: Sequence[WatchedPlace]) -> Contents:
     runs: Runs = {}
     notes: list[str] = []
     problem: StorageError | None = None
     unfinished: list[str] = []
-    for place in places:
-        try:
-            location = open_location(place.url)
-            found = _scan_place(location, finished)
-        except StorageError as error:
-            problem = error
-            notes.append(error.message)
+    for each in watched:
+        look, problem = each.look, each.problem or problem
+        found = look.discovery
+        if found is None:
+            notes += [] if look.problem is None else [look.problem.message]
             continue
         notes.extend(found.left_out)
         unfinished.extend(found.unfinished)
-        if not found.files:
-            problem = no_traces(location, found)
         for file in found.files:
-            shown = _shown(file, place.label or location.name, runs, alone=len(places) == 1)
+            shown = _shown(file, each.place.label or look.name, runs, alone=len(watched) == 1)
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
     if unfinished:
         more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
         notes.append(f"Being written, shown when done: {unfinished[0]}{more}.")
-    return Contents(runs, tuple(notes), None if runs else problem, bool(unfinished))
-
-
-def _scan_place(location: Location, finished: FinishedFiles) -> Discovery:
-    if location.filesystem is not None or is_folder(location):
-        return discover(location, finished)
-    return Discovery(files=[single_file(location)])
+    return Contents(runs, tuple(notes), None if runs else problem)
 
 
 def _shown(file: SpanFile, place: str, runs: Runs, *, alone: bool) -> SpanFile:

@@ -40,6 +40,14 @@ class SpanStatus:
     error: Problem | None = None
 
 
+class NotReadyError(Exception):
+    """The answer needs what is not known or parsed yet; looking or parsing has begun."""
+
+    def __init__(self, status: SpanStatus) -> None:
+        super().__init__(status.state)
+        self.status = status
+
+
 def reading_status(
     base: SpanStatus, done_bytes: int, read_s: float, elapsed_s: float
 ) -> SpanStatus:

@@ -74,6 +74,19 @@ class RunPayload(TypedDict):
     workers: list[WorkerPayload]
 
 
+class SilentPlacePayload(TypedDict):
+    """A place that does not answer: for how long, and when it is asked again (0: now).
+
+    The runs listed of it are those that it had when it last answered. Seconds from now, because
+    the clock of whoever looks is another.
+    """
+
+    place: str
+    silent_s: float
+    next_try_s: float
+    error: ErrorPayload
+
+
 class RunsAnswer(TypedDict):
     """``/runs``: everything found so far, what was left out, and why there is nothing at all."""
 
@@ -82,6 +95,7 @@ class RunsAnswer(TypedDict):
     runs: list[RunPayload]
     notes: list[str]
     problem: ErrorPayload | None
+    silent_places: list[SilentPlacePayload]
 
 
 class PendingAnswer(TypedDict):

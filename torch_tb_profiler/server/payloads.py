@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Protocol
 
 from torch_tb_profiler.loading.answering import Answer
+from torch_tb_profiler.loading.places import Silence
 from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.reports.json import payload, selection_payload
 from torch_tb_profiler.reports.payloads import (
     BaselineRef,
     ErrorPayload,
     RunPayload,
+    SilentPlacePayload,
     SpanPayload,
     TraceRef,
     ViewAnswer,
@@ -66,6 +69,20 @@ def runs_payload(statuses: Iterable[tuple[str, str, SpanStatus]]) -> list[RunPay
             workers=[WorkerPayload(name=name, spans=spans) for name, spans in workers.items()],
         )
         for run, workers in listed.items()
+    ]
+
+
+def silent_places_payload(silences: Iterable[Silence]) -> list[SilentPlacePayload]:
+    """The places that do not answer, with times counted from now."""
+    now_s = time.monotonic()
+    return [
+        SilentPlacePayload(
+            place=silence.place.shown_url,
+            silent_s=round(now_s - silence.since_s, 1),
+            next_try_s=round(max(0.0, silence.next_try_s - now_s), 1),
+            error=error_payload(silence.problem),
+        )
+        for silence in silences
     ]
 
 

@@ -20,7 +20,12 @@ from torch_tb_profiler.reports.payloads import (
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.download import download_response
 from torch_tb_profiler.server.errors import HttpError
-from torch_tb_profiler.server.payloads import error_payload, runs_payload, view_payload
+from torch_tb_profiler.server.payloads import (
+    error_payload,
+    runs_payload,
+    silent_places_payload,
+    view_payload,
+)
 from torch_tb_profiler.server.responses import (
     JSON_TYPE,
     data_response,
@@ -56,6 +61,7 @@ def runs(site: Site, request: Request, _rest: str) -> Response:
         runs=runs_payload(site.catalog.statuses()),
         notes=list(contents.notes),
         problem=None if contents.problem is None else error_payload(contents.problem),
+        silent_places=silent_places_payload(site.catalog.silences),
     )
     return json_response(request, body)
 
@@ -63,7 +69,7 @@ def runs(site: Site, request: Request, _rest: str) -> Response:
 def views(site: Site, request: Request, _rest: str) -> Response:
     """The views of a trace, and why the others are missing."""
     file, trace = opened_trace(site, request)
-    workers = list(site.catalog.workers(file.run, file.span).values())
+    workers = list(site.catalog.workers(file.run, file.span, wait_s=WAIT_S).values())
     listed = [_view_entry(site, spec, trace, workers) for spec in all_views().values()]
     return json_response(request, ViewsAnswer(schema_version=SCHEMA_VERSION, views=listed))
 
@@ -101,7 +107,7 @@ def slice_(site: Site, request: Request, number: str) -> Response:
 def download(site: Site, request: Request, _rest: str) -> Response:
     """The trace file as it is."""
     about_what = parameters.subject(request.args)
-    file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
+    file = site.catalog.file(about_what.run, about_what.worker, about_what.span, wait_s=WAIT_S)
     return download_response(request, file.location)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -10,8 +9,9 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.answering import open_traces
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.ingest import Part
+from torch_tb_profiler.loading.status import NotReadyError, joined
+from torch_tb_profiler.loading.trace_store import Wanted
 from torch_tb_profiler.reports.payloads import Face
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -40,34 +40,31 @@ def opened_trace(site: Site, request: Request) -> tuple[SpanFile, Trace]:
         NotReadyError: it is still being read.
     """
     about_what = parameters.subject(request.args)
-    file = site.catalog.file(about_what.run, about_what.worker, about_what.span)
+    file = site.catalog.file(about_what.run, about_what.worker, about_what.span, wait_s=WAIT_S)
     return file, open_traces(site.catalog, [file], WAIT_S)[0]
 
 
 def opened_workers(
-    site: Site, file: SpanFile, part: Part = "trace", among: Collection[str] | None = None
+    site: Site, file: SpanFile, among: Collection[str] | None = None
 ) -> dict[str, Trace]:
-    """The traces (or summaries) of the workers of the run and span of ``file``, by worker; those
-    that cannot be read are left out.
+    """The summaries of the workers of the run and span of ``file``, by worker; or, of those in
+    ``among``, their traces. What cannot be read or does not fit into memory is left out.
 
-    Args:
-        site: Where they are.
-        file: One of them.
-        part: What of them.
-        among: Only these workers.
+    They are asked for together with what the same request has looked at before, so that what
+    comes later does not push out what came first.
 
     Raises:
         NotReadyError: one is still being read.
     """
-    files = {
-        worker: fellow
-        for worker, fellow in site.catalog.workers(file.run, file.span).items()
-        if among is None or worker in among
-    }
-    for fellow in files.values():
-        site.catalog.store.request(fellow, part)
-    opened: dict[str, Trace] = {}
-    for worker, fellow in files.items():
-        with contextlib.suppress(OpenError):
-            opened[worker] = open_traces(site.catalog, [fellow], WAIT_S, part)[0]
-    return opened
+    files = site.catalog.workers(file.run, file.span, wait_s=WAIT_S)
+    part: Part = "summary" if among is None else "trace"
+    chosen = [fellow for worker, fellow in files.items() if among is None or worker in among]
+    own: list[Wanted] = [(file, "trace")]
+    wanted = own + [(fellow, "summary") for fellow in files.values()]
+    wanted += [(fellow, part) for fellow in chosen]
+    wanted = list(dict.fromkeys(wanted))
+    gathered = dict(zip(wanted, site.catalog.store.gather(wanted, WAIT_S), strict=True))
+    if not all(each.is_settled for each in gathered.values()):
+        raise NotReadyError(joined(file.span, [each.status for each in gathered.values()]))
+    traces = {fellow.worker: gathered[fellow, part].trace for fellow in chosen}
+    return {worker: trace for worker, trace in traces.items() if trace is not None}

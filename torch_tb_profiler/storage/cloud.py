@@ -3,7 +3,9 @@
 Every client finds credentials as its own SDK does, and takes its endpoint from the variable its
 SDK knows: ``AWS_ENDPOINT_URL``, ``STORAGE_EMULATOR_HOST``, ``AZURE_STORAGE_CONNECTION_STRING``.
 Where an SDK finds no credentials at all, the store is asked as anybody, so that public buckets
-open without set-up. No listing is cached: what is shown must be what there is.
+open without set-up. No listing is cached: what is shown must be what there is. Every client gives
+up a connection that does not open or an answer that stands still (:mod:`storage.deadlines` limits
+the question as a whole).
 """
 
 from __future__ import annotations
@@ -16,7 +18,18 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from torch_tb_profiler.storage.errors import MAX_CAUSE_CHARS, StorageError, missing_package
+from torch_tb_profiler.storage.deadlines import (
+    CONNECT_SHARE,
+    READ_SHARE,
+    NoAnswerError,
+    call,
+    remote_timeout_s,
+)
+from torch_tb_profiler.storage.errors import (
+    MAX_CAUSE_CHARS,
+    StorageError,
+    missing_package,
+)
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 ANONYMOUS_VARIABLE = "TORCH_TB_PROFILER_ANONYMOUS"
@@ -24,6 +37,21 @@ ANONYMOUS_VARIABLE = "TORCH_TB_PROFILER_ANONYMOUS"
 
 CONNECTIONS = 32
 """Requests to S3 at once: two files read at a time, each some ranges ahead."""
+
+_WITHOUT_CREDENTIALS = (
+    f"Check the network; {ANONYMOUS_VARIABLE}=1 asks the store without credentials."
+)
+
+_PACKAGES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    **dict.fromkeys(("http", "https"), "aiohttp"),
+}
+"""Loaded before the time for an answer begins: on a busy machine that takes seconds."""
+
+TRIES = 3
+"""Of one request to S3; who sets ``AWS_MAX_ATTEMPTS`` knows better."""
 
 _AZURE_HOST = re.compile(r"(?P<account>[a-z0-9-]+)\.(?:blob|dfs)\.core\.[a-z.]+", re.IGNORECASE)
 _AZURE_SCOPE = "https://storage.azure.com/.default"
@@ -39,14 +67,19 @@ def connect(url: str) -> tuple[Any, str]:
     Raises:
         StorageError: ``missing_package`` when the protocol needs a package that is not installed,
             ``unreadable`` when the URL makes no sense, ``unreachable`` when the client does not
-            start.
+            start, or finds out too slowly what credentials there are.
     """
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     protocol = url.split("://", 1)[0].lower()
     shown = public_url(url)
     try:
-        return _connect(url, protocol)
+        importlib.import_module(_PACKAGES.get(protocol, "fsspec"))
+        return call(f"connect {protocol}://{urlsplit(url).netloc}", lambda: _connect(url, protocol))
+    except NoAnswerError as error:
+        cause = f"looking for credentials and starting the client: {error}."
+        message = f"{shown} cannot be opened; {cause}"
+        raise StorageError("unreachable", message, _WITHOUT_CREDENTIALS) from error
     except ImportError as error:
         raise missing_package(protocol, error) from error
     except ValueError as error:
@@ -63,23 +96,33 @@ def _connect(url: str, protocol: str) -> tuple[Any, str]:
     fsspec = importlib.import_module("fsspec")  # a tenth of a second local files need not pay
     options: Options = {"use_listings_cache": False}
     if protocol in ("s3", "s3a"):
-        options |= _s3_options()
-    elif protocol in ("gs", "gcs"):
+        return _made("s3_client", "S3Client", url, options | _s3_options())
+    if protocol in ("gs", "gcs"):
         filesystem = _google_class()(**options, **_google_options())
         return filesystem, filesystem._strip_protocol(url)
-    elif protocol in ("http", "https"):
+    if protocol in ("http", "https"):
         azure = _azure_of_https(url)
         if azure is None:
-            return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]  # fsspec has no types
+            http = {"client_kwargs": _session_options()}
+            return fsspec.core.url_to_fs(url, **http)  # type: ignore[no-any-return]  # no types
         url, found = azure
         options |= found
         protocol = "az"
     if protocol in ("az", "abfs", "abfss"):
-        options |= _azure_options(url, options)
-        filesystem, path = fsspec.core.url_to_fs(url, **options)
-        _hurry(filesystem)
-        return filesystem, path
+        return _made("azure_client", "AzureClient", url, options | _azure_options(url, options))
     return fsspec.core.url_to_fs(url, **options)  # type: ignore[no-any-return]  # as above
+
+
+def _made(module: str, name: str, url: str, options: Options) -> tuple[Any, str]:
+    """The client of that name for ``url``, with what the URL itself says about it."""
+    client = getattr(importlib.import_module(f"torch_tb_profiler.storage.{module}"), name)
+    return client(**(client._get_kwargs_from_urls(url) | options)), client._strip_protocol(url)
+
+
+def _session_options() -> Options:
+    module = importlib.import_module("torch_tb_profiler.storage.http_client")
+    options: Options = module.session_options()
+    return options
 
 
 def _is_anonymous() -> bool:
@@ -87,11 +130,20 @@ def _is_anonymous() -> bool:
 
 
 def _s3_options() -> Options:
-    importlib.import_module("s3fs")
+    client = importlib.import_module("torch_tb_profiler.storage.s3_client")
+    limit_s = remote_timeout_s()
+    settings: Options = {
+        "max_pool_connections": CONNECTIONS,
+        "connect_timeout": CONNECT_SHARE * limit_s,
+        "read_timeout": READ_SHARE * limit_s,
+        "http_session_cls": client.ProgressSession,
+    }
+    if "AWS_MAX_ATTEMPTS" not in os.environ:
+        settings["retries"] = {"total_max_attempts": TRIES, "mode": "standard"}
     return {
         "anon": _is_anonymous() or not _has_aws_credentials(),
         "default_fill_cache": False,
-        "config_kwargs": {"max_pool_connections": CONNECTIONS},
+        "config_kwargs": settings,
     }
 
 
@@ -112,9 +164,10 @@ def _google_class() -> Any:
 
 def _google_options() -> Options:
     """gcsfs itself tries the SDK's default, its own cache, the machine's account, then nobody."""
+    options: Options = {"session_kwargs": _session_options()}
     if _is_anonymous() or os.environ.get("STORAGE_EMULATOR_HOST"):
-        return {"token": "anon"}
-    return {}
+        options["token"] = "anon"
+    return options
 
 
 def _azure_of_https(url: str) -> tuple[str, Options] | None:
@@ -143,18 +196,6 @@ def _azure_options(url: str, known: Options) -> Options:
     if not has_account and not os.environ.get("AZURE_STORAGE_ACCOUNT_NAME"):
         raise ValueError("no storage account is named")
     return {"anon": not _has_azure_credentials()}
-
-
-def _hurry(filesystem: Any) -> None:
-    """Let the Azure client try again after a second, not a quarter of a minute: people wait.
-
-    adlfs passes no options on to it, so its policy is set where it keeps it.
-    """
-    settings = getattr(filesystem.service_client, "_config", None)
-    policy = getattr(settings, "retry_policy", None)
-    for name, value in (("initial_backoff", 1), ("increment_base", 1), ("random_jitter_range", 1)):
-        if hasattr(policy, name):
-            setattr(policy, name, value)
 
 
 @cache

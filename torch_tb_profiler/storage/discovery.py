@@ -15,9 +15,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch_tb_profiler.storage.deadlines import (
+    LISTING_LIMITS,
+    ask,
+    call,
+    key_of,
+    progressed,
+    remote_timeout_s,
+)
 from torch_tb_profiler.storage.errors import (
     StorageError,
     from_os_error,
+    from_remote_error,
     no_bucket,
     remote_errors,
 )
@@ -110,7 +119,7 @@ def discover(place: Location, finished: FinishedFiles | None = None) -> Discover
     if place.filesystem is None:
         found = _local_files(place, result, finished)
     else:
-        listing = _remote_listing(place)
+        listing = _remote_listing(place, result)
         if place.path.rstrip("/") in listing:
             return Discovery(files=[single_file(place)])
         found = _remote_files(place, listing, result)
@@ -147,7 +156,7 @@ def is_folder(place: Location) -> bool:
         return os.path.isdir(place.path)
     with remote_errors(place.url):
         try:
-            return bool(place.filesystem.info(place.path)["type"] == "directory")
+            return bool(ask(place.filesystem, "info", place.path)["type"] == "directory")
         except FileNotFoundError:
             _check_bucket(place)
             raise
@@ -164,16 +173,24 @@ def _local_files(
             with os.scandir(os.path.join(root, folder) if folder else root) as entries:
                 listed = list(entries)
         except OSError as error:
-            told = from_os_error(error, place.url if not folder else f"{place.url}/{folder}")
+            shown = f"{place.url}/{valid_text(folder)}" if folder else place.url
+            problem = from_os_error(error, shown)
             if not folder:
-                raise told from error
-            result.leave_out(told.message)
+                raise problem from error
+            result.leave_out(problem.message)
             continue
         for entry in listed:
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(f"{folder}/{entry.name}" if folder else entry.name)
-            else:
-                yield from _local_file(entry, folder, root, result, finished)
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                    continue
+                file = _local_file(entry, folder, root, result, finished)
+            except OSError as error:  # it went, or became something else, since it was listed
+                result.leave_out(from_os_error(error, valid_text(path)).message)
+                continue
+            if file is not None:
+                yield file
 
 
 def _local_file(
@@ -182,45 +199,80 @@ def _local_file(
     root: str,
     result: Discovery,
     finished: FinishedFiles | None,
-) -> Iterator[_Found]:
+) -> _Found | None:
+    """The trace that ``entry`` is, if it is one and done.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
     shown = valid_text(f"{folder}/{entry.name}" if folder else entry.name)
     if entry.is_symlink() and not is_inside(entry.path, root):
         if parse_trace_name(entry.name) is not None or os.path.isdir(entry.path):
             result.leave_out(f"{shown} is a link that leads out of the logdir; not followed.")
-        return
+        return None
     if parse_trace_name(entry.name) is None:
         result.see_other(entry.name, shown)
-        return
-    try:
-        status = entry.stat()
-    except OSError as error:
-        result.leave_out(from_os_error(error, shown).message)
-        return
+        return None
+    status = entry.stat()
     if not stat.S_ISREG(status.st_mode):
-        return
-    if finished is None or finished.is_finished(entry.path, status):
-        location = Location(url=valid_text(entry.path), path=entry.path, root=root)
-        yield _Found(valid_text(folder).replace(os.sep, "/"), location, local_state(status))
-    else:
+        return None
+    if finished is not None and not finished.is_finished(entry.path, status):
         result.unfinished.append(shown)
+        return None
+    location = Location(url=valid_text(entry.path), path=entry.path, root=root)
+    return _Found(valid_text(folder).replace(os.sep, "/"), location, local_state(status))
 
 
-def _remote_listing(place: Location) -> dict[str, dict[str, Any]]:
+def _remote_listing(place: Location, result: Discovery) -> dict[str, dict[str, Any]]:
     """Path → info of every object below ``place``, or of the one object that it is."""
     filesystem = place.filesystem
     with remote_errors(place.url):
         filesystem.invalidate_cache(place.path)
         try:
-            listing = filesystem.find(place.path, detail=True)
+            listing = _found_below(place, result)
         except FileNotFoundError:
             _check_bucket(place)
             raise
         if not listing:
             _check_bucket(place)
-            if not filesystem.exists(place.path):
+            if not ask(filesystem, "exists", place.path):
                 raise FileNotFoundError(place.path)
         # adlfs answers for a single file with a list of its path.
         return listing if isinstance(listing, dict) else {path: {} for path in listing}
+
+
+def _found_below(place: Location, result: Discovery) -> Any:
+    """What ``find`` says of a place, within the limits of a listing."""
+    filesystem, total_s = place.filesystem, LISTING_LIMITS * remote_timeout_s()
+    if getattr(filesystem, "async_impl", False):
+        return ask(filesystem, "find", place.path, total_s=total_s, detail=True)
+    return call(key_of(filesystem), lambda: _walked(place, result), remote_timeout_s(), total_s)
+
+
+def _walked(place: Location, result: Discovery) -> dict[str, dict[str, Any]]:
+    """As ``find`` of a store that lists folder by folder; one that cannot be listed is left out."""
+    listing: dict[str, dict[str, Any]] = {}
+    pending = [place.path]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = place.filesystem.ls(folder, detail=True)
+        except OSError as error:
+            if folder == place.path:
+                if place.filesystem.isfile(folder):
+                    return {folder.rstrip("/"): {}}
+                raise
+            below = folder.removeprefix(place.path.rstrip("/"))
+            result.leave_out(from_remote_error(error, f"{place.url.rstrip('/')}{below}").message)
+            continue
+        progressed()
+        for entry in entries:
+            path = entry["name"].rstrip("/")
+            if entry["type"] != "directory":
+                listing[path] = entry
+            elif path != folder.rstrip("/"):
+                pending.append(path)
+    return listing
 
 
 def _check_bucket(place: Location) -> None:
@@ -233,7 +285,7 @@ def _check_bucket(place: Location) -> None:
         return
     bucket = place.path.strip("/").partition("/")[0]
     try:
-        place.filesystem.info(bucket)
+        ask(place.filesystem, "info", bucket)
     except FileNotFoundError as error:
         raise no_bucket(place.url, bucket) from error
     except Exception as error:  # each client has its own; who may read may not see the bucket

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE, NoAnswerError
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 CHANGED = "changed"
@@ -118,6 +119,9 @@ def from_remote_error(error: Exception, url: str) -> StorageError:
         if "bucket does not exist" in str(error):
             return no_bucket(url, bucket)
         return StorageError("not_found", f"{url} does not exist.", "Check bucket and prefix.")
+    if isinstance(error, NoAnswerError):
+        hint = f"Check the endpoint and the network; {TIMEOUT_VARIABLE} sets how long is waited."
+        return StorageError("unreachable", f"{url} cannot be read: {error}.", hint)
     cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
     cause = cause[:MAX_CAUSE_CHARS].removesuffix(": ")
     if _is_denied(error):

@@ -8,10 +8,18 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch_tb_profiler.storage.cloud import connect
+from torch_tb_profiler.storage.deadlines import (
+    NoAnswerError,
+    ask,
+    bytes_timeout_s,
+    call,
+    key_of,
+)
 from torch_tb_profiler.storage.errors import (
     ShortRangeError,
     StorageError,
@@ -110,7 +118,7 @@ def file_state(location: Location) -> FileState:
         except OSError as error:
             raise from_os_error(error, location.url) from error
     with remote_errors(location.url):
-        info = location.filesystem.info(location.path)
+        info = ask(location.filesystem, "info", location.path)
     if info.get("type") == "directory":
         raise StorageError("not_a_file", f"{location.url} is a folder.")
     return remote_state(info)
@@ -179,12 +187,22 @@ def read_chunks(
 def _remote_chunks(location: Location, state: FileState, chunk_bytes: int) -> Iterator[bytes]:
     filesystem, path = location.filesystem, location.path
     if not can_read_ranges(filesystem):
-        with filesystem.open(path, "rb", block_size=chunk_bytes) as stream:
-            while chunk := stream.read(chunk_bytes):
-                yield chunk
+        yield from _streamed_chunks(filesystem, path, chunk_bytes)
         return
     read_ahead = importlib.import_module("torch_tb_profiler.storage.read_ahead")  # loads asyncio
     try:
         yield from read_ahead.read_ranges(filesystem, path, state.size_bytes, chunk_bytes)
     except (ShortRangeError, FileNotFoundError) as error:
         raise changed(location.url) from error
+
+
+def _streamed_chunks(filesystem: Any, path: str, chunk_bytes: int) -> Iterator[bytes]:
+    """The bytes of a file of a store that is read from its beginning to its end."""
+    key, limit_s = key_of(filesystem), bytes_timeout_s(chunk_bytes)
+    stream = call(key, lambda: filesystem.open(path, "rb", block_size=chunk_bytes))
+    try:
+        while chunk := call(key, lambda: stream.read(chunk_bytes), limit_s):
+            yield chunk
+    finally:
+        with suppress(NoAnswerError):
+            call(key, stream.close)

@@ -7,12 +7,20 @@ idle while a request travels; a store gives each connection only a part of the b
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from itertools import islice
 from typing import Any
 
+from torch_tb_profiler.storage.deadlines import (
+    NoAnswerError,
+    awaited,
+    bytes_timeout_s,
+    refresh_credentials,
+    remote_timeout_s,
+)
 from torch_tb_profiler.storage.errors import ShortRangeError, is_final
 
 RANGES_AHEAD = 8
@@ -21,9 +29,6 @@ RANGES_AHEAD = 8
 ATTEMPTS = 4
 RETRY_S = 0.2
 """Wait before the second try; doubles with each."""
-
-REQUEST_S = 120.0
-"""A range that takes longer than this is asked for again: the connection is dead."""
 
 
 def read_ranges(
@@ -40,8 +45,10 @@ def read_ranges(
 
     Raises:
         ShortRangeError: the object is not of that size.
+        NoAnswerError: a range does not come in time.
         Exception: whatever the client raises in the last of several tries.
     """
+    refresh_credentials(filesystem)
     starts = iter(range(0, size_bytes, range_bytes))
     under_way: deque[Future[bytes]] = deque()
 
@@ -53,7 +60,7 @@ def read_ranges(
     try:
         ask(ahead)
         while under_way:
-            piece = under_way.popleft().result()
+            piece = awaited(under_way.popleft(), bytes_timeout_s(range_bytes))
             ask(1)
             yield piece
     finally:
@@ -62,12 +69,19 @@ def read_ranges(
 
 
 async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
+    """One range; tried again while no more than the limit of a question has passed."""
+    most_s, retry_s = bytes_timeout_s(end - start), remote_timeout_s()
+    began_s = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
         try:
             fetching = filesystem._cat_file(path, start=start, end=end)
-            piece: bytes = await asyncio.wait_for(fetching, REQUEST_S)
+            left_s = began_s + most_s - time.monotonic()
+            piece: bytes = await asyncio.wait_for(fetching, left_s)
         except Exception as error:
-            if is_final(error) or attempt == ATTEMPTS:
+            passed_s = time.monotonic() - began_s
+            if passed_s >= most_s:
+                raise NoAnswerError(most_s) from error
+            if is_final(error) or attempt == ATTEMPTS or passed_s > retry_s:
                 raise
         else:
             if len(piece) == end - start:

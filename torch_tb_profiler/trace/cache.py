@@ -41,7 +41,8 @@ def save_trace(trace: Trace, folder: Path) -> None:
     frames[_STRINGS] = pl.DataFrame({_STRINGS: pl.Series(trace.strings.tolist(), dtype=pl.String)})
     tables = {}
     for name, frame in frames.items():
-        frame.write_ipc_stream(_path(folder, name), compression="uncompressed")
+        # A clone: polars locks what it writes, and all threads wait for one that looks at it.
+        frame.clone().write_ipc_stream(_path(folder, name), compression="uncompressed")
         tables[name] = described(frame)
     manifest = {
         "schema_version": TRACE_SCHEMA_VERSION,

@@ -78,6 +78,14 @@ export interface RunPayload {
   workers: WorkerPayload[];
 }
 
+/** A place that does not answer: for how long, and when it is asked again (0: now). */
+export interface SilentPlacePayload {
+  place: string;
+  silent_s: number;
+  next_try_s: number;
+  error: ErrorPayload;
+}
+
 /** `/runs`: everything found so far, what was left out, and why there is nothing at all. */
 export interface RunsAnswer {
   schema_version: number;
@@ -85,6 +93,7 @@ export interface RunsAnswer {
   runs: RunPayload[];
   notes: string[];
   problem: ErrorPayload | null;
+  silent_places: SilentPlacePayload[];
 }
 
 /** Status 202: the trace is still being read; for a run view all its workers in one. */

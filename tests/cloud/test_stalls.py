@@ -1,0 +1,137 @@
+"""Cases, against real sockets: an endpoint that says nothing, stops after the headers or in the
+body, or trickles is given up within the limit by every store, for a listing, a size and a read; it
+is told with place, cause and next step; one that is back is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.cloud.emulators import AZURE_ACCOUNT, AZURE_KEY, Emulator
+from tests.helpers.stalls import FAULTS, Fault, FaultyEndpoint, faulty_endpoint
+from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
+from torch_tb_profiler.storage.discovery import discover
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.locations import (
+    FileState,
+    file_state,
+    open_location,
+    read_chunks,
+)
+
+LIMIT_S = 1.5
+MOST_S = 15.0
+"""Far more than the limit, and far less than what the clients do by themselves."""
+
+URLS = {"s3": "s3://bucket/run", "gs": "gs://bucket/run", "az": "az://bucket/run"}
+STANDS_STILL: list[Fault] = [fault for fault in FAULTS if not fault.startswith("drops")]
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyEndpoint]:
+    monkeypatch.setenv(TIMEOUT_VARIABLE, str(LIMIT_S))
+    with faulty_endpoint() as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-tests")
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", endpoint.url)
+        string = (
+            f"DefaultEndpointsProtocol=http;AccountName={AZURE_ACCOUNT};AccountKey={AZURE_KEY};"
+            f"BlobEndpoint={endpoint.url}/{AZURE_ACCOUNT};"
+        )
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", string)
+        yield endpoint
+
+
+def read_of(url: str) -> None:
+    list(read_chunks(open_location(url), state=FileState(100, "as it was"), chunk_bytes=100))
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az", "http"])
+@pytest.mark.parametrize("question", ["listing", "state", "read"])
+@pytest.mark.parametrize("fault", ["silent", "trickles"])
+def test_no_store_is_waited_for_for_ever(
+    endpoint: FaultyEndpoint, scheme: str, question: str, fault: Fault
+) -> None:
+    endpoint.always(fault)
+    url = URLS.get(scheme, f"{endpoint.url}/run")
+    questions: dict[str, Callable[[], object]] = {
+        "listing": lambda: discover(open_location(url)),
+        "state": lambda: file_state(open_location(url)),
+        "read": lambda: read_of(url),
+    }
+    started_s = time.monotonic()
+    with pytest.raises(StorageError) as caught:
+        questions[question]()
+    assert time.monotonic() - started_s < MOST_S
+    assert caught.value.code == "unreachable"
+    assert url in caught.value.message
+    assert caught.value.hint
+
+
+def test_what_is_told_of_a_silent_endpoint(endpoint: FaultyEndpoint) -> None:
+    endpoint.always("trickles")
+    with pytest.raises(StorageError) as caught:
+        discover(open_location("s3://bucket/run"))
+    assert caught.value.message == "s3://bucket/run cannot be read: no answer within 1.5 s."
+    assert TIMEOUT_VARIABLE in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("fault", STANDS_STILL)
+def test_a_range_that_stands_still_is_fetched_again(
+    s3: Emulator, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    s3.put({"stands": b"x" * 300})
+    monkeypatch.setenv(TIMEOUT_VARIABLE, str(2 * LIMIT_S))
+    with faulty_endpoint(port_of(s3)) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
+        location = open_location(s3.url("stands"))
+        state = file_state(location)
+        endpoint.forget()
+        endpoint.plan = lambda number: fault if number == 1 else None
+        if fault.startswith("trickles"):
+            with pytest.raises(StorageError):
+                list(read_chunks(location, 100, state))
+        else:
+            assert b"".join(read_chunks(location, 100, state)) == b"x" * 300
+
+
+def test_an_endpoint_that_is_back_is_listed(s3: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    s3.put({"back/w.pt.trace.json": b"{}"})
+    monkeypatch.setenv(TIMEOUT_VARIABLE, str(LIMIT_S))
+    with faulty_endpoint(port_of(s3)) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
+        place = open_location(s3.url("back"))
+        endpoint.always("silent")
+        with pytest.raises(StorageError):
+            discover(place)
+        endpoint.always(None)
+        assert len(discover(place).files) == 1
+
+
+def test_a_long_listing_may_take_longer_than_one_answer(
+    s3: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3.put({f"long/r{number}/w.pt.trace.json": b"{}" for number in range(3)})
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "1")
+    place = open_location(s3.url("long"))
+    filesystem, list_page = place.filesystem, place.filesystem._list_pages
+
+    async def three_slow_pages(method: str, **options: object) -> object:
+        for _ in range(3):
+            await asyncio.sleep(0.6)
+            async for page in list_page(method, **options):
+                yield page
+
+    monkeypatch.setattr(filesystem, "_list_pages", three_slow_pages)
+    started_s = time.monotonic()
+    assert len(discover(place).files) == 3
+    assert time.monotonic() - started_s > 1
+
+
+def port_of(store: Emulator) -> int:
+    return int(store.environment["AWS_ENDPOINT_URL"].rpartition(":")[2])

@@ -1,0 +1,234 @@
+"""One place that is looked at: what it held when it last answered, and when it is asked again.
+
+Each place is scanned in a thread of its own, so that one that does not answer delays no other. It
+keeps what it held before, and is asked again after ever longer pauses (``loading.backoff``).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch_tb_profiler.loading.backoff import LONGEST_PAUSE_S, Backoff
+from torch_tb_profiler.storage.discovery import (
+    Discovery,
+    discover,
+    is_folder,
+    no_traces,
+    single_file,
+)
+from torch_tb_profiler.storage.errors import StorageError, from_os_error
+from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage.locations import Location, open_location, valid_text
+from torch_tb_profiler.storage.secrets import public_url, without_secrets
+
+_LOGGER = logging.getLogger(__name__)
+
+RESCAN_S = 10.0
+"""Least time between two scans."""
+
+SCAN_SHARE = 20.0
+"""A scan that took t seconds is not repeated for 20 t, so that scanning takes 5 % at most."""
+
+UNFINISHED_S = 1.0
+"""Least time between two scans while a trace is being written."""
+
+NO_ANSWER = frozenset({"unreachable", "internal"})
+"""Codes of errors that say nothing about what the place holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One thing to look at: path or URL of a folder or a file, and a name for its runs, if any."""
+
+    url: str
+    label: str | None = None
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without secrets."""
+        return public_url(valid_text(self.url))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a place answered.
+
+    Attributes:
+        name: Its name, for its runs.
+        discovery: What it holds.
+        problem: Why that is nothing; None when it is something.
+    """
+
+    name: str = ""
+    discovery: Discovery | None = None
+    problem: StorageError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A place that does not answer. Times are those of ``time.monotonic``.
+
+    Attributes:
+        place: The place.
+        problem: What the last try met.
+        since_s: When the first try began that met no answer.
+        next_try_s: When it is asked again; the past while it is being asked.
+    """
+
+    place: Place
+    problem: StorageError
+    since_s: float
+    next_try_s: float
+
+
+class WatchedPlace:
+    """A place with what it held last; all methods may be called from any thread."""
+
+    def __init__(self, place: Place, rescan_s: float, on_scanned: Callable[[], None]) -> None:
+        """Start nothing yet.
+
+        Args:
+            place: The place.
+            rescan_s: Least time between two scans.
+            on_scanned: Called after each, in its thread.
+        """
+        self.place = place
+        self.look = Look()
+        self._rescan_s = rescan_s
+        self._on_scanned = on_scanned
+        self._finished = FinishedFiles()
+        self._location: Location | None = None
+        self._backoff = Backoff()
+        self._problem: StorageError | None = None
+        self._changed = threading.Condition()
+        self._is_scanning = False
+        self._scan_again = False
+        self._scans = 0
+        self._next_scan_s = 0.0
+        self._scan_ended_s = -math.inf
+
+    @property
+    def was_scanned(self) -> bool:
+        """True when the first scan is over."""
+        return self._scans > 0
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the last scan ended."""
+        return time.monotonic() - self._scan_ended_s
+
+    @property
+    def problem(self) -> StorageError | None:
+        """Why nothing is known of it: it does not answer, or answers that there is nothing."""
+        return self.look.problem if self._problem is None else self._problem
+
+    @property
+    def silence(self) -> Silence | None:
+        """Since when it does not answer; None when it does."""
+        problem, since_s = self._problem, self._backoff.since_s
+        if problem is None or since_s is None:
+            return None
+        return Silence(self.place, problem, since_s, self._next_scan_s)
+
+    def scan_if_due(self) -> None:
+        """Start a scan when the pause after the last one is over."""
+        with self._changed:
+            if not self._is_scanning and time.monotonic() >= self._next_scan_s:
+                self._start()
+
+    def scan(self) -> int:
+        """Start a scan now, or after the one that is running; its number, for :meth:`wait`."""
+        with self._changed:
+            if self._is_scanning:
+                self._scan_again = True
+                return self._scans + 2
+            self._start()
+            return self._scans + 1
+
+    def wait(self, number: int, timeout_s: float | None) -> None:
+        """Wait for the end of a scan, or until the time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._scans >= number, timeout_s)
+
+    def _start(self) -> None:
+        self._is_scanning = True
+        threading.Thread(target=self._run, name="trace-discovery", daemon=True).start()
+
+    def _run(self) -> None:
+        is_wanted = True
+        while is_wanted:
+            began_s = time.monotonic()
+            pause_s = self._scan(began_s)
+            with self._changed:
+                self._scan_ended_s = time.monotonic()
+                self._next_scan_s = self._scan_ended_s + pause_s
+            try:
+                self._on_scanned()
+            except Exception:
+                _LOGGER.exception("what %s holds could not be shown", self.place.shown_url)
+            with self._changed:
+                self._scans += 1
+                is_wanted, self._scan_again = self._scan_again, False
+                self._is_scanning = is_wanted
+                self._changed.notify_all()
+
+    def _scan(self, began_s: float) -> float:
+        """Look once; the pause until the next time, in seconds."""
+        try:
+            if self._location is None:
+                self._location = _opened(self.place)
+            self._finished.begin_scan()
+            discovery = _discovered(self._location, self._finished)
+        except StorageError as error:
+            problem = error
+        except Exception as error:
+            _LOGGER.exception("looking for traces in %s failed", self.place.shown_url)
+            problem = _unexpected(self.place, error)
+        else:
+            nothing = None if discovery.files else no_traces(self._location, discovery)
+            self.look = Look(self._location.name, discovery, nothing)
+            return self._answered(began_s, is_unfinished=bool(discovery.unfinished))
+        self._location = None  # what goes wrong may lie in the client
+        if problem.code in NO_ANSWER:
+            self._problem = problem
+            self._backoff.failed(time.monotonic(), began_s)
+            return max(self._rescan_s_or_never, self._backoff.next_try_s - time.monotonic())
+        self.look = Look(problem=problem)
+        return min(self._answered(began_s), max(self._rescan_s, LONGEST_PAUSE_S))
+
+    @property
+    def _rescan_s_or_never(self) -> float:
+        return math.inf if self._rescan_s == math.inf else 0.0
+
+    def _answered(self, began_s: float, *, is_unfinished: bool = False) -> float:
+        self._problem = None
+        self._backoff.succeeded()
+        rescan_s = self._rescan_s
+        if is_unfinished and rescan_s < math.inf:
+            rescan_s = min(UNFINISHED_S, rescan_s)
+        return max(rescan_s, SCAN_SHARE * (time.monotonic() - began_s))
+
+
+def _opened(place: Place) -> Location:
+    try:
+        return open_location(place.url)
+    except OSError as error:  # a relative path, and the current folder is gone
+        raise from_os_error(error, place.shown_url) from error
+
+
+def _discovered(location: Location, finished: FinishedFiles) -> Discovery:
+    if location.filesystem is not None or is_folder(location):
+        return discover(location, finished)
+    return Discovery(files=[single_file(location)])
+
+
+def _unexpected(place: Place, error: Exception) -> StorageError:
+    cause = " ".join(f"{type(error).__name__}: {without_secrets(str(error))}".split())
+    message = f"{place.shown_url} could not be looked through ({cause[:300]})."
+    hint = "The log has the details; please report them. It is tried again by itself."
+    return StorageError("internal", message, hint)
