@@ -20,6 +20,8 @@ import pytest
 from werkzeug.test import Client
 
 from tests.cli.conftest import Done
+from tests.helpers.traces import op
+from tests.importers.kineto.test_header_types import with_odd
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.server.app import standalone_app
@@ -310,6 +312,30 @@ def test_an_output_that_cannot_be_made_is_told(run: Run, resnet: Path, tmp_path:
     assert done.code == 2
     assert "cannot be written" in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("odd", [True, 2.5, "x", 2**70, [1], {}], ids=repr)
+def test_an_odd_rank_is_named_by_the_report_of_its_folder(
+    run: Run, tmp_path: Path, odd: object
+) -> None:
+    for number, size in enumerate([2, odd]):
+        header = with_odd(("distributedInfo", "world_size"), size)
+        header["distributedInfo"]["rank"] = number
+        path = tmp_path / f"rank{number}.pt.trace.json"
+        path.write_text(json.dumps({**header, "traceEvents": [call_of_a_collective()]}))
+
+    done = run("report", tmp_path, "--view", "all", "--format", "json", "--no-cache")
+
+    assert done.code == 0, done.err
+    notes = [note for answer in done.json for note in answer["notes"]]
+    mine = [note for note in notes if note["code"] == "header_value"]
+    assert any(note["text"].startswith("rank1: ") for note in mine)
+    assert any("distributedInfo.world_size: " in str(note["evidence"]) for note in mine)
+
+
+def call_of_a_collective() -> dict[str, object]:
+    args = {"Collective name": "allreduce", "In msg nelems": 6, "dtype": "Float"}
+    return op("nccl:all_reduce", 1, 5, cat="user_annotation") | {"args": args}
 
 
 def test_a_reader_that_has_enough_gets_no_complaint(resnet: Path) -> None:

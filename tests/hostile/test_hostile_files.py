@@ -73,6 +73,9 @@ BETWEEN: dict[str, Callable[[], str]] = {
     "long call stack": lambda: (
         START + '"name":"q","args":{"Call stack":"' + "a.py(1): f;" * 900_000 + '"}}'
     ),
+    "long module hierarchy": lambda: (
+        START + '"name":"q","args":{"Module Hierarchy":"' + "n" * 250_000 + '"}}'
+    ),
     "long list": lambda: (
         START + '"name":"q","args":{"Input Dims":[' + "[1,2]," * 1_500_000 + "[]]}}"
     ),
@@ -113,6 +116,9 @@ def _launches(number: int) -> dict[str, Any]:
 
 MASSES: dict[str, Callable[[], bytes]] = {
     "garbage": lambda: b'{"traceEvents":[' + b'},{"ph":' * 300_000 + b"]}",
+    "escaped quotes before the events": lambda: (
+        b'{"a":"x" ' + b'\\"' * 500_000 + b'"traceEvents":[' + GOOD_TEXT.encode() + b"]}"
+    ),
     "objects without a comma": lambda: b'{"traceEvents":[' + b"{}" * 1_000_000 + b"]}",
     "begins and ends crossed": lambda: _mass(
         60_000, lambda i: _event(i, ph="BE"[i >= 30_000], name=f"x{i % 30_000}")

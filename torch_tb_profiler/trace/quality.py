@@ -24,6 +24,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "empty_value": "Keys without a value were read as null.",
     "text_cut": "Texts of more than 262144 characters were cut.",
     "not_a_number": "NaN, inf or N/A in place of a number was read as null.",
+    "header_value": "Values of the header that are not of their type, or beyond sense, were left "
+    "out.",
+    "argument_value": "Arguments of events that hold no number where one is due, or one beyond "
+    "sense, were read as null.",
     "event_dropped": "Events that could not be repaired were left out.",
     "empty_event": "Empty events ({}) were skipped.",
     "event_without_time": "Events without a usable time stamp were left out.",

@@ -13,7 +13,7 @@ import polars as pl
 
 from torch_tb_profiler.knowledge import communication, dtypes, kernels
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import MAX_BYTES, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import codes
 from torch_tb_profiler.views.containment import innermost_around_start
@@ -22,9 +22,6 @@ _ARROW = re.compile(r"(?:send|recv)\s*(\d+)\s*(->|<-)\s*(\d+)$")
 _CALLER = re.compile(r"c10d::(send|recv)_?$")
 _PEER_INPUT = 2
 """Position of the peer's rank among the inputs of ``c10d::send`` and ``c10d::recv_``."""
-
-_MAX_BYTES = 2**53
-"""Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
 
 METADATA = {
     "slice": pl.Int64,
@@ -47,7 +44,7 @@ def collective_metadata(trace: Trace) -> pl.DataFrame:
     sizes = {text: dtypes.size_bytes(text) for text in dtype.drop_nulls().unique()}
     size = dtype.replace_strict(sizes, default=None, return_dtype=pl.Int64)
     nelems = (
-        table[key].set(~table[key].is_between(0, _MAX_BYTES // 16), None)
+        table[key].set(~table[key].is_between(0, MAX_BYTES // 16), None)
         for key in ("in_nelems", "out_nelems")
     )
     in_nelems, out_nelems = nelems
@@ -136,7 +133,7 @@ def _bytes_of(shapes: str | None, types: str | None) -> int | None:
             return None
         total += math.prod(shape) * size
         tensors += 1
-    return total if tensors and total <= _MAX_BYTES else None
+    return total if tensors and total <= MAX_BYTES else None
 
 
 def _parsed(text: str | None) -> list[Any]:
@@ -159,7 +156,7 @@ def world_size(trace: Trace) -> int | None:
     """Ranks of the job, None when the header does not say."""
     info = trace.meta.header.get("distributedInfo")
     size = info.get("world_size") if isinstance(info, Mapping) else None
-    return size if isinstance(size, int) and size > 0 else None
+    return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
 
 
 def peer_pairs(trace: Trace, slice_id: Int64) -> pl.Series:

@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.distributed_matching import Matching
-from torch_tb_profiler.views.quality_notes import STEP_ISSUES, listed, quality_notes_of_several
+from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
 from torch_tb_profiler.views.schema import Note
 from torch_tb_profiler.views.step_windows import StepWindows
 
@@ -33,7 +33,7 @@ def distributed_notes(
     """
     return (
         *_rank_notes(len(traces), ranks),
-        *quality_notes_of_several(traces, STEP_ISSUES, "worker"),
+        *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
         *_step_notes(list(traces), windows),
         *_matching_notes(len(traces), matching),
     )

@@ -9,16 +9,13 @@ import polars as pl
 
 from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, Int64
+from torch_tb_profiler.trace.columns import ABSENT, MAX_BYTES, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.forests import Bools, gather, indices, nearest_marked
 from torch_tb_profiler.views.memory_owners import Labels, module_labels, operator_labels
 from torch_tb_profiler.views.memory_pairs import Pairs, pair
 from torch_tb_profiler.views.operator_mask import operator_mask
 from torch_tb_profiler.views.selection import Selection, selected_steps, time_range
-
-MAX_BYTES = 2**53
-"""Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
 
 
 @dataclass(frozen=True, slots=True)

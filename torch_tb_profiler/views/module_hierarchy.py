@@ -8,8 +8,6 @@ the modules' own host time are not known.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 
@@ -24,7 +22,8 @@ from torch_tb_profiler.views.units import NS_PER_US
 UNKNOWN_KEYS = ("occurrences", "host_self_us", "mean_us")
 """Columns of the module table that such a trace says nothing about."""
 
-_CALL = re.compile(r"([^.()]+)\(([^()]*)\)::")
+_CALL_END = ")::"
+_BEFORE_INSTANCE = ".()"
 
 
 def has_hierarchy(trace: Trace) -> bool:
@@ -34,8 +33,16 @@ def has_hierarchy(trace: Trace) -> bool:
 
 def modules_of(text: str) -> tuple[str, ...]:
     """The modules of a hierarchy from the outside in, ``("TOP(C)", "A0(A)")``."""
-    calls = [(instance, kind) for instance, kind in _CALL.findall(text) if instance != "SELF"]
-    return tuple(f"{instance}({kind})" for instance, kind in calls)
+    calls = map(_call_at_end, text.split(_CALL_END)[:-1])
+    return tuple(f"{instance}({kind})" for instance, kind in calls if instance not in ("", "SELF"))
+
+
+def _call_at_end(text: str) -> tuple[str, str]:
+    """Instance and class of ``…instance(Class``, both empty when it does not end so. A pattern
+    would take time by the square of a hostile text."""
+    before, _, kind = text.rpartition("(")
+    start = max(before.rfind(character) for character in _BEFORE_INSTANCE) + 1
+    return ("", "") if ")" in kind else (before[start:], kind)
 
 
 def hierarchy_frame(trace: Trace, selection: Selection) -> pl.DataFrame:

@@ -42,6 +42,7 @@ LINK_ISSUES = (
     LOSS_ISSUES
     | _TIME_ISSUES
     | {
+        "argument_value",
         "ascend_trace",
         "device_without_properties",
         "duplicate_correlation",
@@ -58,11 +59,14 @@ LINK_ISSUES = (
 MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_operator"}
 """Issues that concern the numbers of modules, to which launches belong by time."""
 
-MEMORY_ISSUES = LOSS_ISSUES | {"device_out_of_range"}
+MEMORY_ISSUES = LOSS_ISSUES | {"argument_value", "device_out_of_range"}
 """Issues that concern the numbers of memory."""
 
 STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"step_duplicate"}
 """Issues that concern steps and what ran in them, not who launched it."""
+
+RANK_ISSUES = STEP_ISSUES | {"argument_value", "header_value"}
+"""Issues that concern what ranks say of themselves and of their collectives."""
 
 _DEVICE_TIME = ("device_self_us", "device_total_us")
 _HOST_TIME = ("host_self_us", "host_total_us")

@@ -6,7 +6,11 @@ import re
 from typing import NamedTuple
 
 EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{\[}\]]', re.DOTALL)
+STRING_OR_BRACKET = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|(?P<unclosed>\\?\Z))|[{\[}\]]', re.DOTALL
+)
+"""A string without end reaches to the end: looked at anew from each of its escaped quotes, it
+would take time by the square of its length."""
 NON_BLANK = re.compile(rb"\S")
 
 KEY_OVERLAP = 64
@@ -74,9 +78,8 @@ class ArrayStart:
     def _depth_at(self, text: bytearray, position: int) -> int:
         """How many brackets are open; only a guess where strings hold unescaped quotes."""
         for token in STRING_OR_BRACKET.finditer(text, self._scanned, position):
-            if token[0] in (b"{", b"["):
-                self._depth += 1
-            elif token[0] in (b"}", b"]"):
-                self._depth -= 1
+            if token["unclosed"] is not None or len(token[0]) == 1:
+                opened, closed = ((token[0].count(b) for b in pair) for pair in (b"{[", b"}]"))
+                self._depth += sum(opened) - sum(closed)
         self._scanned = position
         return self._depth

@@ -282,7 +282,7 @@ class _Maker:
             "name_code": name[owner],
             "series_code": np.array([self.strings[key] for key in keys], np.int32),
             "time_ns": time[owner],
-            "value": float_column(values, self.batch.quality),
+            "value": float_column(values, self.batch.quality, "counter"),
         }
         self._add("counters", counters)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from torch_tb_profiler.importers.kineto.header_types import typed_header
 from torch_tb_profiler.importers.kineto.repair import (
     decode_text,
     fix_escapes,
@@ -15,56 +16,6 @@ from torch_tb_profiler.importers.kineto.repair import (
 )
 from torch_tb_profiler.trace.quality import QualityReport
 
-KEPT_KEYS = (
-    "schemaVersion",
-    "baseTimeNanoseconds",
-    "deviceProperties",
-    "computeProperties",
-    "distributedInfo",
-    "Framework",
-    "host_name",
-    "cuda_runtime_version",
-    "cuda_driver_version",
-    "hip_runtime_version",
-    "record_shapes",
-    "with_stack",
-    "profile_memory",
-    "displayTimeUnit",
-)
-"""What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets
-into no trace, no cache and no answer."""
-KEPT_PARTS = {
-    "deviceProperties": (
-        "id",
-        "name",
-        "totalGlobalMem",
-        "computeMajor",
-        "computeMinor",
-        "maxThreadsPerBlock",
-        "maxThreadsPerMultiprocessor",
-        "regsPerBlock",
-        "regsPerMultiprocessor",
-        "warpSize",
-        "sharedMemPerBlock",
-        "sharedMemPerMultiprocessor",
-        "sharedMemPerBlockOptin",
-        "maxSharedMemoryPerMultiProcessor",
-        "numSms",
-        "smCount",
-    ),
-    "distributedInfo": (
-        "backend",
-        "rank",
-        "world_size",
-        "pg_count",
-        "pg_config",
-        "nccl_version",
-    ),
-    "pg_config": ("pg_name", "pg_desc", "uid", "backend_config", "pg_size", "ranks"),
-}
-"""Of objects below these keys, alone or in a list, the same."""
-LISTS_KEPT = ("ranks", "nccl_version")
-"""The only keys whose values may be lists."""
 BLANK = " \t\r\n\0"
 QUOTED_LINE = re.compile(
     r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("(?:[ \t]*,)?[ \t\r]*)$', re.MULTILINE
@@ -83,7 +34,7 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
         head: The text up to and with the opening bracket of the event array.
         tail: The text behind its closing bracket, maybe cut, maybe with a second document; None
             when the file ends before the bracket.
-        quality: Is told of repairs, of a missing end and of trailing text.
+        quality: Is told of repairs, of wrong values, of a missing end and of trailing text.
     """
     before = decode_text(head, quality)
     after = "}" if tail is None else decode_text(tail, quality)
@@ -95,21 +46,7 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
         quality.add("truncated")
         found = _read(before, "}", quality)
         found = (_salvaged(before) if found is None else found) | _salvaged(after)
-    return {key: _kept(key, found[key]) for key in KEPT_KEYS if key in found}
-
-
-def _kept(key: str, value: Any) -> Any:
-    """What is kept of the value of a key: known parts of the objects that we know."""
-    parts = KEPT_PARTS.get("deviceProperties" if key == "computeProperties" else key)
-    if parts is None:
-        if isinstance(value, list) and key in LISTS_KEPT:
-            return [item for item in value if _is_plain(item)]
-        return value if _is_plain(value) else None
-    if isinstance(value, list):
-        return [_kept(key, item) for item in value if isinstance(item, dict)]
-    if isinstance(value, dict):
-        return {part: _kept(part, value[part]) for part in parts if part in value}
-    return None
+    return typed_header(found, quality)
 
 
 def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
@@ -121,6 +58,7 @@ def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | N
         for issue in issues:
             quality.add(issue)
         quality.add("trailing_data", int(bool(text[parsed.end :].strip(BLANK))))
+        quality.add("not_a_number", parsed.no_numbers)
         return parsed.value
     return None
 
@@ -158,10 +96,3 @@ def _salvaged(text: str) -> dict[str, Any]:
             found[key[1]] = parsed.value
         position = parsed.end if parsed is not None else key.end()
     return found
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value is text or a number that columns can hold."""
-    if isinstance(value, int):
-        return abs(value) < 2**63
-    return isinstance(value, (str, float))

@@ -16,11 +16,14 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.kineto.structs import (
     COLLECTIVE_FIELDS,
     DEVICE_FIELDS,
+    LINK_FIELDS,
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
+    PYTHON_FIELDS,
     Fields,
 )
 from torch_tb_profiler.importers.kineto.values import (
+    INT64_MAX,
     Interner,
     flag_column,
     float_column,
@@ -29,14 +32,44 @@ from torch_tb_profiler.importers.kineto.values import (
     text_codes,
     text_of,
 )
-from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Table
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    MAX_BYTES,
+    MAX_RANKS,
+    Float64,
+    Int32,
+    Int64,
+    Table,
+)
 from torch_tb_profiler.trace.quality import QualityReport
 
 Args = Sequence[Any]
 
+MOST = {
+    "bytes": MAX_BYTES,
+    "dst_rank": MAX_RANKS,
+    "group_size": MAX_RANKS,
+    "in_nelems": MAX_BYTES,
+    "out_nelems": MAX_BYTES,
+    "shared_memory_bytes": MAX_BYTES,
+    "src_rank": MAX_RANKS,
+    "total_allocated_bytes": MAX_BYTES,
+    "total_reserved_bytes": MAX_BYTES,
+}
+"""Field → the largest number that makes sense; addresses and ids may be any."""
+
 
 def _values(args: Args, field: str) -> list[Any]:
     return list(map(attrgetter(field), args))
+
+
+def _integers(args: Args, fields: Fields, name: str, quality: QualityReport) -> Int64:
+    most = MOST.get(name, INT64_MAX)
+    return int_column(_values(args, name), quality, fields[name].key, most)
+
+
+def _floats(args: Args, fields: Fields, name: str, quality: QualityReport) -> Float64:
+    return float_column(_values(args, name), quality, fields[name].key)
 
 
 def has_fields(args: Args, fields: Fields) -> bool:
@@ -46,10 +79,10 @@ def has_fields(args: Args, fields: Fields) -> bool:
 
 def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
     """Correlation and external id (spelled with a small e up to torch 1.11)."""
-    external = int_column([arg.external_id for arg in args], quality)
+    external = _integers(args, LINK_FIELDS, "external_id", quality)
     if np.all(external == ABSENT):
-        external = int_column([arg.external_id_old for arg in args], quality)
-    return int_column([arg.correlation for arg in args], quality), external
+        external = _integers(args, LINK_FIELDS, "external_id_old", quality)
+    return _integers(args, LINK_FIELDS, "correlation", quality), external
 
 
 def _keep(table: Table, rows: Int64, present: npt.NDArray[np.bool_]) -> Table:
@@ -82,9 +115,9 @@ def operator_table(args: Args, rows: Int64, strings: Interner, quality: QualityR
         "concrete_inputs_code": raw_codes([arg.concrete_inputs for arg in args], strings),
         "call_stack_code": call_stacks(args, strings),
         "module_hierarchy_code": text_codes([arg.module_hierarchy for arg in args], strings),
-        "sequence_number": int_column([arg.sequence_number for arg in args], quality),
-        "forward_thread": int_column([arg.forward_thread for arg in args], quality),
-        "record_function_id": int_column([arg.record_function_id for arg in args], quality),
+        "sequence_number": _integers(args, OPERATOR_FIELDS, "sequence_number", quality),
+        "forward_thread": _integers(args, OPERATOR_FIELDS, "forward_thread", quality),
+        "record_function_id": _integers(args, OPERATOR_FIELDS, "record_function_id", quality),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
@@ -110,9 +143,9 @@ def stack_text(text: str, reverse: bool) -> str:
 def python_table(args: Args, rows: Int64, quality: QualityReport) -> Table:
     """The ids of python frames."""
     table = {
-        "python_id": int_column([arg.python_id for arg in args], quality),
-        "python_parent_id": int_column([arg.python_parent_id for arg in args], quality),
-        "module_id": int_column([arg.module_id for arg in args], quality),
+        "python_id": _integers(args, PYTHON_FIELDS, "python_id", quality),
+        "python_parent_id": _integers(args, PYTHON_FIELDS, "python_parent_id", quality),
+        "module_id": _integers(args, PYTHON_FIELDS, "module_id", quality),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
@@ -120,21 +153,21 @@ def python_table(args: Args, rows: Int64, quality: QualityReport) -> Table:
 def device_table(args: Args, rows: Int64, strings: Interner, quality: QualityReport) -> Table:
     """The launch arguments of kernels, copies, sets and other device slices."""
     assert has_fields(args, DEVICE_FIELDS)
-    occupancy = float_column([arg.est_achieved_occupancy_pct for arg in args], quality)
+    occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct", quality)
     if np.all(np.isnan(occupancy)):
-        occupancy = float_column([arg.est_achieved_occupancy_pct_old for arg in args], quality)
+        occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct_old", quality)
     table: Table = {
-        "device": int_column([arg.device for arg in args], quality),
-        "stream": int_column([arg.stream for arg in args], quality),
+        "device": _integers(args, DEVICE_FIELDS, "device", quality),
+        "stream": _integers(args, DEVICE_FIELDS, "stream", quality),
         "grid_code": raw_codes([arg.grid for arg in args], strings),
         "block_code": raw_codes([arg.block for arg in args], strings),
-        "registers_per_thread": int_column([arg.registers_per_thread for arg in args], quality),
-        "shared_memory_bytes": int_column([arg.shared_memory_bytes for arg in args], quality),
-        "blocks_per_sm": float_column([arg.blocks_per_sm for arg in args], quality),
-        "warps_per_sm": float_column([arg.warps_per_sm for arg in args], quality),
+        "registers_per_thread": _integers(args, DEVICE_FIELDS, "registers_per_thread", quality),
+        "shared_memory_bytes": _integers(args, DEVICE_FIELDS, "shared_memory_bytes", quality),
+        "blocks_per_sm": _floats(args, DEVICE_FIELDS, "blocks_per_sm", quality),
+        "warps_per_sm": _floats(args, DEVICE_FIELDS, "warps_per_sm", quality),
         "est_achieved_occupancy_pct": occupancy,
-        "graph_node": int_column([arg.graph_node for arg in args], quality),
-        "bytes": int_column([arg.bytes for arg in args], quality),
+        "graph_node": _integers(args, DEVICE_FIELDS, "graph_node", quality),
+        "bytes": _integers(args, DEVICE_FIELDS, "bytes", quality),
         "occupancy_limit_code": _occupancy_limits(args, strings),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
@@ -184,10 +217,10 @@ def collective_table(
         "group_description_code": text_codes(_values(chosen, "group_description"), strings),
         "group_ranks_code": text_codes(_values(chosen, "group_ranks"), strings),
         "is_async": flag_column(_values(chosen, "is_async")),
-        **{field: int_column(_values(chosen, field), quality) for field in integers},
+        **{name: _integers(chosen, COLLECTIVE_FIELDS, name, quality) for name in integers},
     }
 
 
 def memory_table(args: Args, quality: QualityReport) -> Table:
     """The arguments of ``[memory]`` and ``[OutOfMemory]`` instants."""
-    return {field: int_column(_values(args, field), quality) for field in MEMORY_FIELDS}
+    return {name: _integers(args, MEMORY_FIELDS, name, quality) for name in MEMORY_FIELDS}

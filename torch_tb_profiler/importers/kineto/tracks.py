@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch_tb_profiler.importers.kineto.values import int_column, text_of
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, int_column, text_of
 from torch_tb_profiler.trace.columns import ABSENT, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -31,7 +31,7 @@ def make_tracks(
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else text_of(value)
+    return None if value is None else text_of(value)[:MAX_TEXT_CHARS]
 
 
 def _number(value: Any) -> int | None:

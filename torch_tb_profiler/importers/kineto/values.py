@@ -6,6 +6,8 @@ value, so that a number written as text, hexadecimal or ``N/A`` costs time and n
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -13,6 +15,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.structs import NOTHING
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
@@ -23,6 +26,9 @@ MAX_TEXT_CHARS = 1 << 18
 
 SHORT_BYTES = 512
 """Lists up to here are kept with their text."""
+
+SHOWN_CHARS = 80
+"""Longer values are cut where a note gives them as an example."""
 
 INT64_MAX = 2**63 - 1
 NO_NUMBER_WORDS = ("", "nan", "-nan", "inf", "-inf", "infinity", "-infinity", "n/a", "na", "none")
@@ -38,6 +44,8 @@ class Interner(dict[Any, int]):
 
 def _as_int(value: Any) -> int:
     """An integer of the file as int64; addresses beyond keep their two's complement."""
+    if isinstance(value, bool):
+        return ABSENT
     if isinstance(value, str):
         try:
             value = int(value, 0)
@@ -53,7 +61,7 @@ def _as_int(value: Any) -> int:
 
 
 def _as_float(value: Any) -> float:
-    if isinstance(value, (int, float, str)):
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             number = float(value)
         except (ValueError, OverflowError):
@@ -72,27 +80,71 @@ def _is_absent(values: list[Any], default: Any) -> bool:
     return bool(values) and values[0] is default and values.count(default) == len(values)
 
 
-def int_column(values: list[Any], quality: QualityReport) -> Int64:
-    """int64 column; None and what is no integer become ABSENT (``N/A`` and NaN are counted)."""
+def int_column(
+    values: list[Any], quality: QualityReport, key: str = "", most: int = INT64_MAX
+) -> Int64:
+    """int64 column; None and what is no integer become ABSENT.
+
+    Args:
+        values: As they were decoded.
+        quality: Is told of what is no number, and of what is beyond sense.
+        key: The argument they are of, for the note.
+        most: The largest size, above or below zero, that makes sense.
+    """
     if _is_absent(values, ABSENT):
         return np.full(len(values), ABSENT, np.int64)
-    if set(map(type, values)) <= {int, bool}:
+    column = None
+    if set(map(type, values)) <= {int}:
         with suppress(OverflowError):
-            return np.array(values, np.int64)
-    quality.add("not_a_number", sum(map(is_no_number, values)))
-    return np.array([_as_int(value) for value in values], np.int64)
+            column = np.array(values, np.int64)
+    if column is None:
+        column = np.array([_as_int(value) for value in values], np.int64)
+        _tell_wrong(values, column == ABSENT, key, quality)
+    if most < INT64_MAX:
+        beyond = np.abs(column) > most  # the absolute value of ABSENT is negative
+        _tell_wrong(values, beyond, key, quality)
+        column[beyond] = ABSENT
+    return column
 
 
-def float_column(values: list[Any], quality: QualityReport) -> Float64:
+def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Float64:
     """float64 column; None and what is no finite number become NaN.
 
-    A float NaN is what the structs give for an absent one; only words for it are counted.
+    A float NaN is what the structs give for an absent one, and not told of.
     """
-    if set(map(type, values)) <= {int, float, bool}:
+    if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
             return np.array(values, np.float64)
-    quality.add("not_a_number", sum(map(is_no_number, values)))
-    return np.array([_as_float(value) for value in values], np.float64)
+    column = np.array([_as_float(value) for value in values], np.float64)
+    _tell_wrong(values, np.isnan(column), key, quality)
+    return column
+
+
+def _tell_wrong(
+    values: list[Any], is_wrong: npt.NDArray[np.bool_], key: str, quality: QualityReport
+) -> None:
+    """Count the values that should be numbers and are not; absent ones are no mistake."""
+    for row in np.flatnonzero(is_wrong).tolist():
+        value = values[row]
+        if is_no_number(value):
+            quality.add("not_a_number")
+        elif not (value is None or value == ABSENT or _is_nan(value)):
+            quality.add("argument_value", 1, f"{key}: {shown(value)}")
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def shown(value: Any) -> str:
+    """A wrong value for people: cut, and of a list or an object no more than its kind, for those
+    may hold anything."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    text = json.dumps(value[:SHOWN_CHARS] if isinstance(value, str) else value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
 
 
 def flag_column(values: list[Any]) -> Int8:

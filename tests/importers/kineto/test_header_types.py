@@ -1,0 +1,167 @@
+"""Cases: every key that is kept, at every depth, with values of every type; what is kept of lists;
+that good headers of the samples stay as they are; how a wrong value is told of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.importers.kineto.reference import document, read_bytes
+from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
+from torch_tb_profiler.trace.quality import QualityReport
+
+DEEP: Any = 1
+for _ in range(200):
+    DEEP = [DEEP]
+
+WHOLE = {
+    "schemaVersion": 1,
+    "baseTimeNanoseconds": 1775078550000000000,
+    "deviceProperties": [
+        {"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85018279936, "computeMajor": 9,
+         "computeMinor": 0, "maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 2048,
+         "regsPerBlock": 65536, "regsPerMultiprocessor": 65536, "warpSize": 32,
+         "sharedMemPerBlock": 49152, "sharedMemPerMultiprocessor": 233472, "numSms": 132,
+         "sharedMemPerBlockOptin": 232448, "maxSharedMemoryPerMultiProcessor": 65536,
+         "smCount": 132}
+    ],
+    "computeProperties": [{"id": 0, "name": "Tesla V100"}],
+    "distributedInfo": {
+        "backend": "nccl", "rank": 0, "world_size": 2, "pg_count": 1, "nccl_version": "2.21.5",
+        "pg_config": [
+            {"pg_name": "0", "pg_desc": "default_pg", "uid": "u", "backend_config": "cuda:nccl",
+             "pg_size": 2, "ranks": [0, 1]}
+        ],
+    },
+    "Framework": "pytorch-lightning",
+    "host_name": "vm",
+    "cuda_runtime_version": 12040,
+    "cuda_driver_version": 12090,
+    "hip_runtime_version": 60443483,
+    "record_shapes": 1,
+    "with_stack": True,
+    "profile_memory": 0,
+    "displayTimeUnit": "ms",
+}  # fmt: skip
+"""A header with every key that is kept."""
+
+ODD: dict[str, Any] = {
+    "true": True, "false": False, "null": None, "1.5": 1.5, "2**70": 2**70, "-1": -1, "x": "x",
+    "empty text": "", "[]": [], "{}": {}, "[true]": [True], "[[1]]": [[1]], "[null]": [None],
+    "[{}]": [{}], "deep": DEEP, "NaN": float("nan"), "1e308": 1e308, "long": "n" * 300_000,
+    "huge list": list(range(5000)), "digits": "9" * 30, "-2**70": -(2**70),
+}  # fmt: skip
+
+TEXTS = {"name", "backend", "pg_name", "pg_desc", "uid", "backend_config", "nccl_version",
+         "ranks", "Framework", "host_name", "displayTimeUnit", "schemaVersion"}  # fmt: skip
+FLAGS = {"record_shapes", "with_stack", "profile_memory"}
+LISTS = {"ranks": ("[]", "huge list"), "nccl_version": ("[]", "huge list"),
+         "pg_config": ("[]", "[{}]", "[null]"), "deviceProperties": ("[]", "[{}]", "[null]"),
+         "computeProperties": ("[]", "[{}]", "[null]")}  # fmt: skip
+VERSIONS = {"cuda_runtime_version", "cuda_driver_version", "hip_runtime_version"}
+
+
+def places(value: Any = WHOLE, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all keys of :data:`WHOLE`."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in items:
+        if isinstance(key, str):
+            yield (*above, key)
+        if isinstance(part, dict) or (isinstance(part, list) and isinstance(part[0], dict)):
+            yield from places(part, (*above, key))
+
+
+def with_odd(place: tuple[Any, ...], odd: Any) -> dict[str, Any]:
+    """:data:`WHOLE` with another value at one place."""
+    header = deepcopy(WHOLE)
+    inner: Any = header
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = odd
+    return header
+
+
+def _is_right(key: str, odd: str) -> bool:
+    """Whether an odd value is one that the key may have, or absent."""
+    if odd in ("null", *LISTS.get(key, ())):
+        return True
+    if odd in ("x", "empty text", "long", "digits"):
+        return key in TEXTS
+    if odd in ("true", "false"):
+        return key in FLAGS
+    return (odd == "{}" and key == "distributedInfo") or (odd == "-1" and key in VERSIONS)
+
+
+def _typed(header: dict[str, Any]) -> tuple[dict[str, Any], QualityReport]:
+    quality = QualityReport()
+    return typed_header(header, quality), quality
+
+
+@pytest.mark.parametrize("place", list(places()), ids=lambda place: ".".join(map(str, place)))
+def test_every_key_takes_any_value(place: tuple[Any, ...]) -> None:
+    key = place[-1]
+    for name, odd in ODD.items():
+        kept, quality = _typed(with_odd(place, odd))
+
+        assert (quality.counts.get("header_value", 0) > 0) != _is_right(key, name), (place, name)
+        assert _typed(kept) == (kept, QualityReport()), (place, name)
+        json.dumps(kept, allow_nan=False)
+        for example in quality.examples.get("header_value", []):
+            assert example.startswith(str(place[0]))
+            assert key in example
+            assert len(example) < 200
+
+
+def test_a_whole_header_stays_as_it_is() -> None:
+    assert _typed(WHOLE) == (WHOLE, QualityReport())
+    assert set(HEADER.parts) == set(WHOLE)
+
+
+def test_headers_of_recordings_stay_as_they_are(samples: Path) -> None:
+    paths = sorted(samples.glob("*/*.json*"))
+    assert len(paths) > 10
+    for path in paths:
+        header = json.loads(json.dumps(document(path), default=float))
+        expected = {key: value for key, value in header.items() if key in HEADER.parts}
+        assert _typed(expected) == (expected, QualityReport()), path
+
+
+def test_a_wrong_item_costs_a_list_of_numbers_and_only_itself_among_objects() -> None:
+    kept, quality = _typed(
+        {
+            "distributedInfo": {"pg_config": [{"ranks": [0, True]}, 7, {"ranks": [0, 1.0]}]},
+            "deviceProperties": [{"id": True, "name": "no"}, {"id": "1"}, "x", {"name": "third"}],
+        }
+    )
+    assert kept["distributedInfo"]["pg_config"] == [{}, {"ranks": [0, 1]}]
+    assert kept["deviceProperties"] == [{"id": 1}, {"name": "third"}]
+    assert quality.counts == {"header_value": 4}
+
+
+def test_a_note_shows_the_key_and_an_escaped_value() -> None:
+    text = '<script>\x1b[31m"\u202e' + "y" * 500
+    kept, quality = _typed({"distributedInfo": {"rank": text, "world_size": {"secret": "s"}}})
+    assert kept == {"distributedInfo": {}}
+    first, second = quality.examples["header_value"]
+    assert first.startswith(r'distributedInfo.rank: "<script>\u001b[31m\"\u202eyyy')
+    assert first.endswith("…")
+    assert first.isprintable()
+    assert second == "distributedInfo.world_size: an object of 1"
+
+
+def test_nan_in_a_header_is_absent_and_told_of() -> None:
+    columns = read_bytes(b'{"distributedInfo": {"rank": NaN, "world_size": 2}, "traceEvents": []}')
+    assert columns.header == {"distributedInfo": {"world_size": 2}}
+    assert columns.quality.counts == {"not_a_number": 1}
+
+
+def test_a_wrong_base_time_is_no_base() -> None:
+    for odd in ("true", "-5", "99999999999999999999999", '"x"', "[]"):
+        columns = read_bytes(b'{"baseTimeNanoseconds": %s, "traceEvents": []}' % odd.encode())
+        assert columns.base_ns == 0
+        assert columns.quality.counts == {"header_value": 1}

@@ -1,0 +1,267 @@
+"""What the keys of a header may hold: one table of types and ranges, and how values are read by it.
+
+A value that is not of its type is left out and told of; JSON's null is an absent value and no
+mistake. Of a list of objects a wrong item is lost, of a list of numbers the whole list: fewer
+ranks would be another process group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, shown
+from torch_tb_profiler.trace.columns import MAX_BYTES, MAX_DEVICES, MAX_RANKS
+from torch_tb_profiler.trace.quality import QualityReport
+
+MAX_COUNT = 2**31 - 1
+"""Nothing that a device or a version number counts is larger."""
+
+MAX_BASE_NS = 2**62
+"""Epoch times beyond (the year 2116) are damage; below, adding two does not overflow."""
+
+MAX_DIGITS = 19
+
+
+class WrongValueError(ValueError):
+    """A value is not of its kind; the text names its keys and shows it."""
+
+    def __init__(self, place: str, value: Any) -> None:
+        super().__init__(f"{place}: {shown(value)}")
+
+
+class Kind(Protocol):
+    """A type of value."""
+
+    def read(self, value: Any, place: str, quality: QualityReport, /) -> Any:
+        """``value`` as columns and views may rely on it.
+
+        Args:
+            value: Anything that JSON can hold, but null.
+            place: Its keys, ``distributedInfo.rank``, for the note.
+            quality: Is told what was wrong in it, if the rest can be used.
+
+        Raises:
+            WrongValueError: it is not of this kind.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number, maybe written as ``2.0``; a boolean is none.
+
+    Attributes:
+        least: The smallest that makes sense.
+        most: The largest.
+        may_be_text: Whether decimal digits in quotes count, too.
+    """
+
+    least: int = 0
+    most: int = MAX_COUNT
+    may_be_text: bool = False
+
+    def read(self, value: Any, place: str, _: QualityReport) -> int:
+        """The number."""
+        number = int(value) if self._spells_whole(value) else value
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if is_number and self.least <= number <= self.most:
+            return int(number)
+        raise WrongValueError(place, value)
+
+    def _spells_whole(self, value: Any) -> bool:
+        if isinstance(value, float):
+            return value.is_integer()
+        if not (self.may_be_text and isinstance(value, str)):
+            return False
+        return len(value) <= MAX_DIGITS and value.isascii() and value.isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A boolean, maybe written as 0 or 1; it stays what it was."""
+
+    def read(self, value: Any, place: str, _: QualityReport) -> int:
+        """The flag."""
+        if isinstance(value, int) and value in (0, 1):
+            return value
+        raise WrongValueError(place, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text; what is too long is cut."""
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> str:
+        """The text."""
+        if not isinstance(value, str):
+            raise WrongValueError(place, value)
+        quality.add("text_cut", int(len(value) > MAX_TEXT_CHARS))
+        return value[:MAX_TEXT_CHARS]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """The first of several kinds that fits."""
+
+    kinds: tuple[Kind, ...]
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> Any:
+        """The value by that kind."""
+        for kind in self.kinds:
+            with suppress(WrongValueError):
+                return kind.read(value, place, quality)
+        raise WrongValueError(place, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A list of whole numbers: all of them, or none."""
+
+    item: Whole
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> list[int]:
+        """The numbers."""
+        if not isinstance(value, list):
+            raise WrongValueError(place, value)
+        return [self.item.read(one, place, quality) for one in value]
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object with known parts; of others nothing is kept, for they may hold secrets.
+
+    Attributes:
+        parts: Key → kind.
+        identity: The key that says whose object it is: with a wrong one it is nobody's.
+    """
+
+    parts: Mapping[str, Kind]
+    identity: str | None = None
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
+        """Its known parts, without those that are null or wrong."""
+        if not isinstance(value, dict):
+            raise WrongValueError(place, value)
+        if self.identity is not None and value.get(self.identity) is not None:
+            kind = self.parts[self.identity]
+            kind.read(value[self.identity], _joined(place, self.identity), quality)
+        parts = {
+            key: _read_or_tell(kind, value.get(key), _joined(place, key), quality)
+            for key, kind in self.parts.items()
+        }
+        return {key: part for key, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """A list of objects; items that are none, and those beyond the limit, are lost."""
+
+    item: Object
+    most: int
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
+        """The objects."""
+        if not isinstance(value, list):
+            raise WrongValueError(place, value)
+        quality.add("header_value", len(value) - self.most, f"{place}: {shown(value)}")
+        items = (
+            _read_or_tell(self.item, item, f"{place}[{position}]", quality)
+            for position, item in enumerate(value[: self.most])
+        )
+        return [item for item in items if item is not None]
+
+
+def _joined(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def _read_or_tell(kind: Kind, value: Any, place: str, quality: QualityReport) -> Any:
+    """``value`` by its kind; None when it is wrong or null."""
+    try:
+        return None if value is None else kind.read(value, place, quality)
+    except WrongValueError as error:
+        quality.add("header_value", 1, str(error))
+        return None
+
+
+_BYTES = Whole(0, MAX_BYTES, may_be_text=True)
+_COUNT = Whole(may_be_text=True)
+_VERSION = Whole(-1)
+_RANK = Whole(0, MAX_RANKS - 1)
+_RANKS = Whole(0, MAX_RANKS)
+_NAME = Either((Text(), Whole(0, 2**63 - 1)))
+_FLAG = Flag()
+_MAX_GROUPS = 1 << 20
+
+DEVICE = Object(
+    {
+        "id": Whole(0, MAX_DEVICES - 1, may_be_text=True),
+        "name": Text(),
+        "totalGlobalMem": _BYTES,
+        "computeMajor": _COUNT,
+        "computeMinor": _COUNT,
+        "maxThreadsPerBlock": _COUNT,
+        "maxThreadsPerMultiprocessor": _COUNT,
+        "regsPerBlock": _COUNT,
+        "regsPerMultiprocessor": _COUNT,
+        "warpSize": _COUNT,
+        "sharedMemPerBlock": _BYTES,
+        "sharedMemPerMultiprocessor": _BYTES,
+        "sharedMemPerBlockOptin": _BYTES,
+        "maxSharedMemoryPerMultiProcessor": _BYTES,
+        "numSms": _COUNT,
+        "smCount": _COUNT,
+    },
+    identity="id",
+)
+"""A device without an id counts by its place; one with a wrong id is nobody's."""
+
+PROCESS_GROUP = Object(
+    {
+        "pg_name": _NAME,
+        "pg_desc": _NAME,
+        "uid": _NAME,
+        "backend_config": Text(),
+        "pg_size": _RANKS,
+        "ranks": Either((Numbers(_RANK), Text())),  # text: on-demand recordings
+    }
+)
+
+JOB = Object(
+    {
+        "backend": Text(),
+        "rank": _RANK,
+        "world_size": _RANKS,
+        "pg_count": Whole(),
+        "pg_config": Objects(PROCESS_GROUP, _MAX_GROUPS),
+        "nccl_version": Either((Text(), Whole(), Numbers(Whole()))),
+    }
+)
+
+HEADER = Object(
+    {
+        "schemaVersion": Either((Whole(), Text())),
+        "baseTimeNanoseconds": Whole(0, MAX_BASE_NS),
+        "deviceProperties": Objects(DEVICE, MAX_DEVICES),
+        "computeProperties": Objects(DEVICE, MAX_DEVICES),
+        "distributedInfo": JOB,
+        "Framework": Text(),
+        "host_name": Text(),
+        "cuda_runtime_version": _VERSION,
+        "cuda_driver_version": _VERSION,
+        "hip_runtime_version": _VERSION,
+        "record_shapes": _FLAG,
+        "with_stack": _FLAG,
+        "profile_memory": _FLAG,
+        "displayTimeUnit": Text(),
+    }
+)
+"""What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets
+into no trace, no cache and no answer."""
+
+
+def typed_header(found: dict[str, Any], quality: QualityReport) -> dict[str, Any]:
+    """The known keys of a decoded header, each of its type; ``quality`` is told of the others."""
+    return HEADER.read(found, "", quality)
