@@ -1,5 +1,6 @@
 """``ingest``: what comes out and which exit code; a second time parses nothing; a broken file is
 told and the others are there; afterwards nothing is parsed; interrupted it ends with its workers.
+What is only here is put into the bucket; a run larger than the limit stays, and that is told.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytest
 
 from tests.cli.conftest import Done
 from torch_tb_profiler.loading import opening, parsing
+from torch_tb_profiler.storage.cache_folder import CacheFolder
 
 Run = Callable[..., Done]
 RANKS = 8
@@ -80,6 +82,53 @@ def test_a_cache_that_cannot_be_written_is_told(run: Run, logs: Path, tmp_path: 
     assert done.code == 3
     assert "could not be kept" in done.err
     assert "--cache-dir" in done.err
+
+
+def test_what_is_only_here_is_put_into_the_bucket(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
+    monkeypatch.delenv("TORCH_TB_PROFILER_CACHE_DIR", raising=False)
+    here = f"--cache-dir={tmp_path / 'here' / 'torch_tb_profiler'}"
+    assert run("ingest", logs, here, "--workers=1").code == 0
+    bucket = f"--cache-dir=memory://{tmp_path.name}/ranks"
+    done = run("ingest", logs, bucket, "--workers=1")
+    assert done.code == 0
+    assert f"{RANKS} of them were before, {RANKS} were put into the bucket; 0 MB" in done.out
+    assert "lifecycle rule" in done.err
+    assert f"holds {2 * RANKS} of them" in done.err  # the traces and their summaries
+    again = run("ingest", logs, bucket, "--workers=1")
+    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
+    monkeypatch.setattr(opening, "import_file", None)  # whoever parses now fails
+    monkeypatch.setattr(opening, "import_trace", None)
+    assert run("report", logs, bucket, "--view=distributed").code == 0
+
+
+def test_what_cannot_be_put_into_the_bucket_is_told(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
+    (tmp_path / "file").touch()
+    done = run("ingest", logs, f"--cache-dir=local://{tmp_path / 'file' / 'x'}", "--workers=1")
+    assert done.code == 3
+    assert f"{RANKS} could not be put there" in done.out
+    assert "not in the bucket" in done.err
+
+
+def test_a_run_larger_than_the_limit_stays_and_that_is_told(
+    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_GB", "0.0001")
+    cache = tmp_path / "cache"
+    done = run("ingest", logs, f"--cache-dir={cache}", "--workers=1")
+    assert done.code == 0
+    assert "more than its limit of 0.0001 GB" in done.err
+    for entry in cache.glob("entries/*/*"):
+        os.utime(entry, (time.time() - 86400,) * 2)  # the server is started on the next day
+    CacheFolder(cache).evict()
+    again = run("ingest", logs, f"--cache-dir={cache}", "--workers=1")
+    assert f"{RANKS} of them were before; 0 MB parsed" in again.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

@@ -1,47 +1,45 @@
-"""Cases: entries survive packing; hostile members stay out; a bucket or a folder by name. What
-machines share is tested on real stores in ``tests/cloud``.
+"""Cases: a bucket or a folder by name; an entry that is only here is shared once; what the bucket
+holds is bounded, looked through and, with a key, signed; what is wrong here harms nothing there;
+limits. What machines share is tested on real stores in ``tests/cloud``.
 """
 
 from __future__ import annotations
 
-import io
-import tarfile
+import logging
+import os
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from torch_tb_profiler.storage.cache_folder import CACHE_VARIABLE, CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.locations import open_location
-from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache, pack, unpack
+from torch_tb_profiler.storage.locations import Location, open_location
+from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
+from torch_tb_profiler.storage.signing import KEY_VARIABLE
+
+KEY = "k" * 40
+SECRET = "0123456789abcdef-secret"
 
 
-def test_an_entry_survives_packing(tmp_path: Path) -> None:
-    entry, again = tmp_path / "entry", tmp_path / "again"
-    entry.mkdir()
-    again.mkdir()
-    files = {"a.arrow": b"x" * 100_000, "trace.json": b"{}", "empty": b""}
-    for name, content in files.items():
-        (entry / name).write_bytes(content)
-    pack(entry, tmp_path / "packed")
-    unpack(tmp_path / "packed", again)
-    assert {file.name: file.read_bytes() for file in again.iterdir()} == files
-    assert (tmp_path / "packed").stat().st_size < 10_000
+@pytest.fixture(name="bucket")
+def bucket_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    return open_location(f"memory://bucket/{tmp_path.name}")
 
 
-@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/b", "..", r"a\b", "link"])
-def test_hostile_members_stay_out(tmp_path: Path, name: str) -> None:
-    member = tarfile.TarInfo(name)
-    if name == "link":
-        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
-    else:
-        member.size = 1
-    with tarfile.open(tmp_path / "packed", "w:gz") as tar:
-        tar.addfile(member, io.BytesIO(b"x"))
-    (tmp_path / "entry").mkdir()
-    with pytest.raises(ValueError, match="no entry has"):
-        unpack(tmp_path / "packed", tmp_path / "entry")
-    assert list((tmp_path / "entry").iterdir()) == []
+def write(content: bytes = b"x") -> Callable[[Path], int]:
+    return lambda folder: (folder / "data").write_bytes(content)
+
+
+def read(cache: CacheFolder, key: str = KEY) -> bytes | None:
+    return cache.load(key, lambda folder: (folder / "data").read_bytes())
+
+
+def objects(bucket: Location) -> list[str]:
+    paths: list[str] = bucket.filesystem.find(bucket.path)
+    return paths
 
 
 def test_a_cache_is_named_by_argument_variable_or_default(
@@ -61,24 +59,154 @@ def test_a_cache_that_cannot_be_opened_is_told() -> None:
         open_cache("nonsense://x")
 
 
-def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path) -> None:
-    key = "k" * 40
-    bucket = open_location(f"memory://bucket/{tmp_path.name}")
-    CacheFolder(tmp_path).store(key, lambda folder: (folder / "data").write_bytes(b"x"))
+def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path, bucket: Location) -> None:
+    CacheFolder(tmp_path).store(KEY, write())
     here, there = SharedCacheFolder(bucket, tmp_path), SharedCacheFolder(bucket, tmp_path / "b")
-    assert not there.share(key)  # nobody has it
-    assert here.share(key)
-    assert here.was_sent(key)
-    assert there.share(key)
-    assert not there.was_sent(key)  # it was there already
-    entry = there.find(key)
-    assert entry is not None
-    assert (entry / "data").read_bytes() == b"x"
+    assert not there.share(KEY)  # nobody has it
+    assert here.share(KEY)
+    assert here.was_sent(KEY)
+    assert there.share(KEY)
+    assert not there.was_sent(KEY)  # it was there already
+    assert read(there) == b"x"
 
 
 def test_a_folder_shares_what_it_has(tmp_path: Path) -> None:
     cache = CacheFolder(tmp_path)
-    assert not cache.share("k" * 40)
-    cache.store("k" * 40, lambda folder: (folder / "data").write_bytes(b"x"))
-    assert cache.share("k" * 40)
-    assert not cache.was_sent("k" * 40)
+    assert not cache.share(KEY)
+    cache.store(KEY, write())
+    assert cache.share(KEY)
+    assert not cache.was_sent(KEY)
+
+
+def test_a_full_folder_takes_nothing_from_the_bucket(tmp_path: Path, bucket: Location) -> None:
+    here = SharedCacheFolder(bucket, tmp_path, max_bytes=10)
+    here.store(KEY, write())
+    (entry,) = (tmp_path / "entries").glob("*/*")
+    for place in (entry, *entry.iterdir()):
+        os.utime(place, (1, 1))
+    here.evict()
+    assert not entry.exists()
+    assert len(objects(bucket)) == 1
+
+
+def test_what_is_damaged_here_is_fetched_again_and_not_shared(
+    tmp_path: Path, bucket: Location
+) -> None:
+    here = SharedCacheFolder(bucket, tmp_path)
+    here.store(KEY, write())
+    (data,) = (tmp_path / "entries").glob("*/*/data")
+    data.write_bytes(b"")
+    assert read(here) == b"x"
+    data.write_bytes(b"y")
+    assert not SharedCacheFolder(open_location("memory://other"), tmp_path).share(KEY)
+    assert objects(open_location("memory://other")) == []
+
+
+def test_an_entry_under_another_name_is_none(tmp_path: Path, bucket: Location) -> None:
+    SharedCacheFolder(bucket, tmp_path / "a").store(KEY, write())
+    (path,) = objects(bucket)
+    bucket.filesystem.cp_file(path, path.replace(KEY, "z" * 40))
+    there = SharedCacheFolder(bucket, tmp_path / "b")
+    assert read(there, "z" * 40) is None
+    assert read(there) == b"x"
+    assert objects(bucket) == [path]
+
+
+def test_a_disk_without_room_here_removes_nothing_there(tmp_path: Path, bucket: Location) -> None:
+    SharedCacheFolder(bucket, tmp_path / "a").store(KEY, write())
+    (tmp_path / "file").touch()
+    assert read(SharedCacheFolder(bucket, tmp_path / "file" / "cache")) is None
+    assert len(objects(bucket)) == 1
+
+
+def test_what_is_too_large_is_not_read(
+    tmp_path: Path, bucket: Location, caplog: pytest.LogCaptureFixture
+) -> None:
+    SharedCacheFolder(bucket, tmp_path / "a").store(KEY, write())
+    small = SharedCacheFolder(bucket, tmp_path / "b", max_bytes=100)
+    assert read(small) is None
+    assert "the limit is 100" in caplog.text
+    assert list((tmp_path / "b" / "tmp").iterdir()) == []
+    assert len(objects(bucket)) == 1  # whoever has more room may use it
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b no gzip", b"no gzip"])
+def test_a_broken_object_is_removed_and_made_again(
+    tmp_path: Path, bucket: Location, content: bytes
+) -> None:
+    cache = SharedCacheFolder(bucket, tmp_path)
+    bucket.filesystem.pipe_file(f"{bucket.path}/entries/{KEY}.tar.gz", content)
+    assert read(cache) is None
+    assert objects(bucket) == []
+    assert cache.store(KEY, write())
+    assert read(SharedCacheFolder(bucket, tmp_path / "other")) == b"x"
+
+
+def test_with_a_key_only_what_is_signed_with_it_is_read(
+    tmp_path: Path,
+    bucket: Location,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def cache(place: str, secret: str | None) -> SharedCacheFolder:
+        if secret is None:
+            monkeypatch.delenv(KEY_VARIABLE, raising=False)
+        else:
+            monkeypatch.setenv(KEY_VARIABLE, secret)
+        return SharedCacheFolder(bucket, tmp_path / place)
+
+    cache("a", None).store(KEY, write(b"unsigned"))
+    assert read(cache("b", SECRET)) is None
+    cache("b", SECRET).store(KEY, write(b"signed"))
+    cache("c", "of somebody else, " * 2).store(KEY, write(b"other"))
+    assert len(objects(bucket)) == 3  # nobody is in another's way
+    assert read(cache("d", None)) == b"unsigned"
+    assert read(cache("e", SECRET)) == b"signed"
+    assert read(cache("f", "of somebody else, " * 2)) == b"other"
+    assert SECRET not in caplog.text
+    assert SECRET.encode() not in pickle.dumps(cache("g", SECRET))
+
+
+def test_a_forged_entry_is_none_and_is_not_unpacked(
+    tmp_path: Path, bucket: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, SECRET)
+    cache = SharedCacheFolder(bucket, tmp_path / "a")
+    cache.store(KEY, write(b"one"))
+    (path,) = objects(bucket)
+    signed = bucket.filesystem.cat_file(path)
+    cache.store("z" * 40, write(b"two"))
+    other = bucket.filesystem.cat_file(path.replace(KEY, "z" * 40))
+    forged = [
+        signed[:32] + other[32:],
+        other,  # a true signature, of another entry
+        signed[:-1] + bytes([signed[-1] ^ 1]),
+        bytes(32) + signed[32:],
+        signed[32:],
+        signed[:20],
+        b"",
+    ]
+    monkeypatch.setattr("torch_tb_profiler.storage.shared_cache.unpack", None)
+    for number, content in enumerate(forged):
+        bucket.filesystem.pipe_file(path, content)
+        assert read(SharedCacheFolder(bucket, tmp_path / f"{number}")) is None
+    monkeypatch.undo()
+
+
+def test_a_short_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "guess me")
+    with pytest.raises(StorageError, match=KEY_VARIABLE) as caught:
+        open_cache("memory://bucket")
+    assert "guess me" not in caught.value.message
+    assert "openssl rand" in (caught.value.hint or "")
+
+
+def test_that_a_bucket_has_no_limit_is_told(tmp_path: Path, bucket: Location) -> None:
+    cache = SharedCacheFolder(bucket, tmp_path)
+    for key in (KEY, "z" * 40):
+        cache.store(key, write())
+    (note,) = cache.limit_notes()
+    assert "lifecycle rule" in note
+    assert "holds 2 of them" in note

@@ -15,6 +15,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.traces import Event, call, frame, kernel, memory, op, step, trace
+from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace, save_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -113,3 +115,14 @@ def test_a_file_that_is_missing_or_cut(tmp_path: Path, file: str) -> None:
     (tmp_path / file).unlink()
     with pytest.raises(BrokenCacheError, match=str(tmp_path)):
         load_trace(tmp_path)
+
+
+def test_every_sample_is_loaded_as_it_was_saved(samples: Path, tmp_path: Path) -> None:
+    files = sorted(samples.glob("*/*.json*"))
+    assert len(files) > 10
+    for number, file in enumerate(files):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        built = build_trace(import_trace([file.read_bytes()], name=file.name))
+        save_trace(built, folder)
+        assert_same(load_trace(folder), built)

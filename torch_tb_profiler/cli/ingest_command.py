@@ -52,6 +52,8 @@ class _Tally:
     cached: int = 0
     failed: int = 0
     unkept: int = 0
+    sent: int = 0
+    unshared: int = 0
 
     def add(self, file: SpanFile, result: Ingested) -> None:
         """Count one file that is done."""
@@ -61,6 +63,8 @@ class _Tally:
         self.cached += result.was_cached
         self.failed += result.problem is not None
         self.unkept += result.problem is None and not result.is_kept
+        self.sent += result.was_sent
+        self.unshared += result.is_kept and not result.is_shared
         if result.problem is None and not result.was_cached:
             self.parsed_bytes += result.text_bytes
 
@@ -96,10 +100,14 @@ class _Tally:
         parts = [f"{ready} of {self.files} traces are ready"]
         if self.cached:
             parts.append(f"{self.cached} of them were before")
+        if self.sent:
+            parts.append(f"{self.sent} were put into the bucket")
+        if self.unshared:
+            parts.append(f"{self.unshared} could not be put there")
         if self.failed:
             parts.append(f"{self.failed} failed")
         parsed = f"{self.parsed_bytes / 1e6:,.0f} MB parsed in {self.seconds:,.1f} s"
-        return f"{', '.join(parts)}; {parsed}."
+        return f"{', '.join(parts)}; {parsed} ({ready - self.cached} traces)."
 
 
 def run(arguments: Namespace) -> int:
@@ -177,10 +185,18 @@ def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
 
 def _conclude(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
     print(tally.summary)
+    for note in cache.limit_notes():
+        tell_warning(note)
     if tally.unkept:
         tell_error(
             f"{tally.unkept} traces could not be kept in the cache: no room, or no permission.",
             "Choose another folder with --cache-dir.",
+        )
+        return INPUT_UNREADABLE
+    if tally.unshared:
+        tell_error(
+            f"{tally.unshared} traces are in this machine's cache and not in the bucket.",
+            "The warnings above say why. Repeat the command: nothing is parsed again.",
         )
         return INPUT_UNREADABLE
     if tally.failed < tally.files and not any(is_visible(file, cache) for file in files):

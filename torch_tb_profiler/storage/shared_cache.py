@@ -1,67 +1,75 @@
 """A cache that many machines share: entries as objects of a bucket, behind each one's own folder.
 
-An entry is one gzipped tar under ``entries/<key>.tar.gz``. Stores show an object only when all of
-it is there, so that a reader sees an entry or none. Nothing here removes what is not broken: give
-the bucket a lifecycle rule. Who may write into the bucket decides what others see; let only those
-write whom you trust.
+An entry is one gzipped tar, ``entries/<key>.tar.gz``, or ``signed/<name of the signing key>/<key>``
+behind its signature where a key is set (``signing.py``). Stores show an object only when all of it
+is there, so that a reader sees an entry or none. What is fetched is data of whoever may write to
+the bucket: it is bounded, verified and looked through before anything reads it. Nothing here
+removes what is not broken: give the bucket a lifecycle rule.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import re
-import shutil
-import tarfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
 
-from isal import igzip
-
+from torch_tb_profiler.storage import deadlines
 from torch_tb_profiler.storage.cache_folder import (
     CACHE_VARIABLE,
     CacheFolder,
     default_cache_folder,
     user_cache_folder,
 )
+from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, check
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.locations import (
     Location,
     can_read_ranges,
+    file_state,
     is_url,
     open_location,
     read_chunks,
 )
+from torch_tb_profiler.storage.packing import pack, unpack
+from torch_tb_profiler.storage.signing import (
+    SIGNATURE_BYTES,
+    is_signed,
+    key_name,
+    signature,
+    signing_key,
+)
 
 _LOGGER = logging.getLogger(__name__)
-
-_open_gzip = cast("Callable[..., BinaryIO]", igzip.open)  # it has no types
-
-_PLAIN_NAME = re.compile(r"\w[\w.-]*")
-
-COMPRESSION_LEVEL = 1
-"""Columns shrink to a quarter at half a gigabyte a second; higher levels gain little."""
 
 
 def open_cache(chosen: str | os.PathLike[str] | None = None) -> CacheFolder:
     """The cache at a path or URL; None for the user's own, or ``$TORCH_TB_PROFILER_CACHE_DIR``.
 
     Raises:
-        StorageError: the URL cannot be opened.
+        StorageError: the URL cannot be opened, or the key for signatures is too short.
     """
     named = os.fspath(chosen) if chosen is not None else os.environ.get(CACHE_VARIABLE, "")
     if is_url(named):
+        signing_key()
         return SharedCacheFolder(open_location(named), user_cache_folder())
-    return CacheFolder(Path(named).expanduser() if named else default_cache_folder())
+    return CacheFolder(Path(os.path.expanduser(named)) if named else default_cache_folder())
 
 
 class SharedCacheFolder(CacheFolder):
     """Entries of a bucket, each kept in the local folder ``root`` as well once it was used."""
 
-    def __init__(self, bucket: Location, root: Path) -> None:
-        super().__init__(root)
+    def __init__(self, bucket: Location, root: Path, *, max_bytes: int | None = None) -> None:
+        """Ask nothing yet.
+
+        Args:
+            bucket: Where the entries are.
+            root: The local folder.
+            max_bytes: The limit of the folder, and of what one entry may take; None takes
+                that of the environment.
+        """
+        super().__init__(root, max_bytes=max_bytes)
         self._bucket = bucket
         self._sent: set[str] = set()
 
@@ -75,8 +83,10 @@ class SharedCacheFolder(CacheFolder):
         except StorageError as error:
             if error.code != "not_found":
                 _LOGGER.warning("the shared cache is not read: %s", error.message)
-        except (OSError, EOFError, tarfile.TarError, ValueError) as error:
-            _LOGGER.warning("entry %s of %s is broken: %s", key, self._bucket.url, error)
+        except OSError as error:
+            _LOGGER.warning("an entry of the shared cache is not kept here: %s", error)
+        except BrokenEntryError as error:
+            _LOGGER.warning("%s is broken and will be made again: %s", self._object(key).url, error)
             self._remove(key)
         return super().find(key)
 
@@ -86,9 +96,9 @@ class SharedCacheFolder(CacheFolder):
         Returns:
             False when it is not kept here; what goes wrong with the bucket is logged.
         """
-        kept = super().store(key, write)
+        is_kept = super().store(key, write)
         self._send_entry(key)
-        return kept
+        return is_kept
 
     def share(self, key: str) -> bool:
         """Make sure that the bucket has the entry that is here: ask once, and send it if not.
@@ -98,10 +108,8 @@ class SharedCacheFolder(CacheFolder):
         """
         if key in self._sent:
             return True
-        target = self._object(key)
         try:
-            with remote_errors(target.url):
-                target.filesystem.info(target.path)
+            file_state(self._object(key))
         except StorageError as error:
             if error.code != "not_found":
                 _LOGGER.warning("the parsed trace is not shared: %s", error.message)
@@ -113,93 +121,137 @@ class SharedCacheFolder(CacheFolder):
         """Whether this object has put the entry into the bucket."""
         return key in self._sent
 
-    def _send_entry(self, key: str) -> bool:
-        """Put the entry that is here into the bucket; False when that fails or there is none."""
-        entry = super().find(key)
-        if entry is None:
-            return False
-        try:
-            self._with_file(key, lambda file: self._send(key, entry, file))
-        except (StorageError, OSError) as error:
-            _LOGGER.warning("the parsed trace is not shared: %s", error)
-            return False
-        self._sent.add(key)
-        return True
-
     def discard(self, key: str) -> None:
         """Remove a broken entry here and from the bucket."""
         super().discard(key)
         self._remove(key)
 
+    def limit_notes(self) -> list[str]:
+        """That nothing limits the bucket, and what it holds if the store tells."""
+        super().evict()
+        url = self._bucket.url
+        note = f"Nothing removes entries from {url}: give the bucket a lifecycle rule."
+        try:
+            with remote_errors(url):
+                sizes = deadlines.ask(self._bucket.filesystem, "du", self._bucket.path, total=False)
+        except StorageError:
+            return [note]
+        return [f"{note} It holds {len(sizes)} of them, {sum(sizes.values()) / 1e9:.3g} GB."]
+
     def _object(self, key: str) -> Location:
-        below = f"/entries/{key}.tar.gz"
+        secret = signing_key()
+        name = f"/entries/{key}.tar.gz" if secret is None else f"/signed/{key_name(secret)}/{key}"
         place = self._bucket
         return Location(
-            place.url.rstrip("/") + below, place.path.rstrip("/") + below, place.filesystem
+            place.url.rstrip("/") + name, place.path.rstrip("/") + name, place.filesystem
         )
 
     def _with_file(self, key: str, use: Callable[[Path], None]) -> None:
         """Call ``use`` with the path of a temporary file, and remove it afterwards."""
         file = self.root / "tmp" / f"{key}-{uuid.uuid4().hex}.tar.gz"
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make(file.parent)
         try:
             use(file)
         finally:
             file.unlink(missing_ok=True)
 
     def _fetch(self, key: str, file: Path) -> None:
+        """Keep here what the bucket has.
+
+        Raises:
+            BrokenEntryError: it is damaged, not signed as it must be, or of another entry.
+            StorageError: there is nothing, it is too large, or it cannot be read.
+            OSError: there is no room here.
+        """
+        source = self._object(key)
+        state = file_state(source)
+        if state.size_bytes > self.max_bytes:
+            raise self._too_large(source, state.size_bytes)
+        size_bytes = 0
         with file.open("wb") as packed:
-            packed.writelines(read_chunks(self._object(key)))
-        super().store(key, lambda folder: unpack(file, folder))
+            for chunk in read_chunks(source, state=state):
+                size_bytes += len(chunk)
+                if size_bytes > self.max_bytes:
+                    raise self._too_large(source, size_bytes)
+                packed.write(chunk)
+        super().store(key, lambda folder: self._unpack(key, file, folder))
+
+    def _unpack(self, key: str, file: Path, folder: Path) -> None:
+        secret = signing_key()
+        with file.open("rb") as packed:
+            if secret is not None:
+                if not is_signed(secret, key, packed):
+                    raise BrokenEntryError("its signature is not that of its content")
+                packed.seek(SIGNATURE_BYTES)
+            unpack(packed, folder, self.max_bytes)
+        check(folder, key)
+
+    def _too_large(self, source: Location, size_bytes: int) -> StorageError:
+        return StorageError(
+            "unreadable",
+            f"{source.url} has {size_bytes} bytes or more, the limit is {self.max_bytes}.",
+        )
+
+    def _send_entry(self, key: str) -> bool:
+        """Put the entry that is here into the bucket; False when that fails or there is none."""
+        entry = super().find(key)
+        if entry is None:
+            return False
+        try:
+            check(entry, key)
+            self._with_file(key, lambda file: self._send(key, entry, file))
+        except BrokenEntryError as error:
+            _LOGGER.warning("a cache entry is broken and is not shared: %s", error)
+            super().discard(key)
+            return False
+        except (StorageError, OSError) as error:
+            _LOGGER.warning("the parsed trace is not shared: %s", error)
+            return False
+        self._sent.add(key)
+        return True
 
     def _send(self, key: str, entry: Path, file: Path) -> None:
-        pack(entry, file)
+        _pack_signed(key, entry, file)
         target = self._object(key)
+        filesystem = target.filesystem
         with remote_errors(target.url):
-            filesystem = target.filesystem
-            if can_read_ranges(filesystem):
-                filesystem.put_file(str(file), target.path)
-                return
-            unfinished = f"{target.path}.{uuid.uuid4().hex}"
-            filesystem.makedirs(target.path.rpartition("/")[0], exist_ok=True)
-            filesystem.put_file(str(file), unfinished)
-            filesystem.mv(unfinished, target.path)
+            deadlines.call(
+                deadlines.key_of(filesystem),
+                lambda: _put(file, target),
+                limit_s=deadlines.bytes_timeout_s(file.stat().st_size),
+            )
 
     def _remove(self, key: str) -> None:
-        target = self._object(key)
         try:
+            target = self._object(key)
             with remote_errors(target.url):
-                target.filesystem.rm_file(target.path)
+                deadlines.ask(target.filesystem, "rm_file", target.path)
         except StorageError as error:
             _LOGGER.debug("not removed: %s", error.message)
 
 
-def pack(folder: Path, file: Path) -> None:
-    """Write the files of ``folder`` into the gzipped tar ``file``.
+def _pack_signed(key: str, entry: Path, file: Path) -> None:
+    """Pack an entry into ``file``, behind its signature where a key is set."""
+    secret = signing_key()
+    with file.open("w+b") as packed:
+        if secret is None:
+            pack(entry, packed)
+            return
+        packed.seek(SIGNATURE_BYTES)
+        pack(entry, packed)
+        packed.seek(SIGNATURE_BYTES)
+        code = signature(secret, key, packed)
+        packed.seek(0)
+        packed.write(code)
 
-    Raises:
-        OSError: one of them cannot be read or written.
-    """
-    with (
-        _open_gzip(file, "wb", compresslevel=COMPRESSION_LEVEL) as stream,
-        tarfile.open(fileobj=stream, mode="w|") as tar,
-    ):
-        for path in sorted(folder.iterdir()):
-            tar.add(path, arcname=path.name, recursive=False)
 
-
-def unpack(file: Path, folder: Path) -> None:
-    """Write the files of the gzipped tar ``file`` into ``folder``, and nowhere else.
-
-    Raises:
-        ValueError: a member is no plain file directly in the folder.
-        OSError, EOFError, tarfile.TarError: it is damaged or cannot be written.
-    """
-    with _open_gzip(file, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        for member in tar:
-            is_plain = member.isreg() and _PLAIN_NAME.fullmatch(member.name)
-            source = tar.extractfile(member) if is_plain else None
-            if source is None:
-                raise ValueError(f"it holds {member.name!r}, which no entry has")
-            with (folder / member.name).open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+def _put(file: Path, target: Location) -> None:
+    """Write an object so that it is seen only when it is whole."""
+    filesystem = target.filesystem
+    if can_read_ranges(filesystem):
+        filesystem.put_file(str(file), target.path)
+        return
+    unfinished = f"{target.path}.{uuid.uuid4().hex}"
+    filesystem.makedirs(target.path.rpartition("/")[0], exist_ok=True)
+    filesystem.put_file(str(file), unfinished)
+    filesystem.mv(unfinished, target.path)

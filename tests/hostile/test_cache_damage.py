@@ -1,0 +1,52 @@
+"""Damage to cache entries, in a folder and in buckets, changes no answer and is no error.
+
+``bench/bit_flips.py`` does the same with thousands of damages, in processes of their own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.cache_damages import DAMAGES, Case, Scene
+from torch_tb_profiler.storage.cache_folder import CACHE_VARIABLE
+from torch_tb_profiler.storage.signing import KEY_VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the scenes set is taken back."""
+    for name in ("XDG_CACHE_HOME", KEY_VARIABLE, CACHE_VARIABLE):
+        monkeypatch.setenv(name, "")
+
+
+@pytest.mark.parametrize(
+    ("sample", "place"),
+    [
+        ("torch_compile_triton", "folder"),
+        ("cpu_ddp4_gloo", "folder"),
+        ("cpu_ddp4_gloo", "bucket"),
+        ("torch_compile_triton", "signed bucket"),
+    ],
+)
+def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str) -> None:
+    scene = Scene(tmp_path, sample, place)
+    scene.prepare()
+    shutil.copytree(tmp_path / "whole", tmp_path / "cache")
+    assert scene.answer() == ((tmp_path / "answers").read_bytes(), 0)  # whole, none is broken
+    noticed = 0
+    for kind in DAMAGES:
+        for seed in range(6 if kind == "one bit" else 2):
+            outcome, broken = scene.play(Case("", kind, seed))
+            assert outcome == "same", (kind, seed)
+            noticed += broken > 0
+    assert noticed >= 15  # of 20: the others are missing files, and objects nobody asks for
+
+
+def test_a_cache_holds_traces_and_summaries(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, "cpu_ddp4_gloo", "folder")
+    scene.prepare()
+    names = [path.name for path in (tmp_path / "whole").rglob("*")]
+    assert names.count("trace.json") == names.count("summary.msgpack") == 2
