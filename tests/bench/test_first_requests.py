@@ -1,0 +1,20 @@
+"""The program runs through, and finds nothing on a few servers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).resolve().parents[2] / "bench" / "first_requests.py"
+
+
+def test_a_few_servers_survive_their_first_requests(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    faces = ("--serve", "2", "--cold", "0", "--tensorboard", "0")
+    command = [sys.executable, PROGRAM, *faces, "--json", figures]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    values = {figure["name"]: figure["value"] for figure in json.loads(figures.read_text())}
+    assert values["serve: answers"] == 32
