@@ -22,6 +22,7 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location, read_chunks
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
+from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
 Writer = Callable[..., Path]
 TRACE = "w.1.pt.trace.json"
@@ -177,6 +178,30 @@ def test_a_broken_entry_of_the_shared_cache_is_made_again(
     wait_until_cached()
     mended = SharedCacheFolder(bucket, tmp_path / "c")
     assert mended.find(entry.rpartition("/")[2].removesuffix(".tar.gz")) is not None
+
+
+@pytest.mark.parametrize("key", ["", "a key of sixteen characters or more"])
+def test_what_only_this_machine_has_is_put_into_the_bucket(
+    store: Emulator, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, key)
+    place = f"new{len(key)}"
+    store.put({f"{place}/{TRACE}": content})
+    location, bucket = open_location(store.url(f"{place}/{TRACE}")), store.url(f"{place}-kept")
+    trace = open_file(location, cache=CacheFolder(tmp_path / "here"))
+    wait_until_cached()
+    (entry,) = (tmp_path / "here" / "entries").glob("*/*")
+    here = SharedCacheFolder(open_location(bucket), tmp_path / "here")
+    assert here.share(entry.name)
+    assert here.was_sent(entry.name)
+    (note,) = here.limit_notes()
+    assert "holds 1 of them" in note
+    there = SharedCacheFolder(open_location(bucket), tmp_path / "there")
+    assert there.share(entry.name)
+    assert not there.was_sent(entry.name)
+    store.forget()
+    assert open_file(location, cache=there).slices.equals(trace.slices)
+    assert len(store.downloads()) == 1
 
 
 def test_a_bucket_is_chosen_as_cache_by_its_url(store: Emulator) -> None:
