@@ -23,6 +23,7 @@ class Cluster:
 
     folder: Path
     address: str
+    scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def add_worker(self) -> subprocess.Popen[bytes]:
@@ -53,7 +54,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"]
     scheduler = _started([*command, *options], subprocess.PIPE)
-    started = Cluster(folder, _address(scheduler))
+    started = Cluster(folder, _address(scheduler), scheduler)
     try:
         started.add_worker()
         started.add_worker()

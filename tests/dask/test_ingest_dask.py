@@ -1,6 +1,7 @@
 """Cases: the workers of a real cluster parse a run into the shared cache, and its distributed view
-parses nothing then; a worker killed on the way loses no rank; a broken rank is told and
-the others are there; no scheduler, and no Dask, are told with the next step.
+parses nothing then; a worker killed on the way loses no rank; a scheduler killed on the way is
+told, without a traceback; a broken rank is told and the others are there; no scheduler, and no
+Dask, are told with the next step.
 """
 
 from __future__ import annotations
@@ -87,6 +88,34 @@ def _kill_when_half(cluster: Cluster, cache: Path, count: int) -> None:
             break
         time.sleep(0.01)
     cluster.kill_a_worker()
+
+
+def test_a_killed_scheduler_is_told_and_what_was_kept_stays(
+    tmp_path: Path, cluster: Cluster, samples: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    logs.mkdir()
+    for number in range(24):
+        for sample in (samples / "dlrm_8_ranks").glob("*.json*"):
+            shutil.copy(sample, logs / f"w{number}-{sample.name}")
+    count = len(list(logs.iterdir()))
+    killer = threading.Thread(target=_kill_scheduler_after, args=(cluster, cache, 8))
+    killer.start()
+    code = ingest(logs, cluster, cache)
+    killer.join()
+    out, err = capfd.readouterr()
+    assert code == 3, out + err
+    assert "the scheduler does not answer any more" in err
+    assert "Traceback" not in err
+    kept = len(list(cache.glob("entries/*/*")))
+    assert 8 <= kept < 2 * count
+
+
+def _kill_scheduler_after(cluster: Cluster, cache: Path, entries: int) -> None:
+    deadline_s = time.monotonic() + 60
+    while time.monotonic() < deadline_s and len(list(cache.glob("entries/*/*"))) < entries:
+        time.sleep(0.01)
+    cluster.scheduler.kill()
 
 
 def test_no_scheduler(

@@ -18,7 +18,7 @@ Submit = Callable[[SpanFile], "Future[Ingested]"]
 _DIED = ("WorkerDiedError", "KilledWorker", "BrokenProcessPool")
 """Names of the errors of executors that say that the process of a task ended."""
 
-_LOST = ("CancelledError", "FutureCancelledError", "FuturesCancelledError")
+_LOST = ("SchedulerLostError", "FutureCancelledError", "FuturesCancelledError")
 """The same for tasks that an executor gave up because it lost its scheduler."""
 
 
