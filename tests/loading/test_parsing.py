@@ -1,6 +1,7 @@
 """Cases: a small file stays in this process; several are parsed in others, with the same tables; a
 worker killed on the way fails its file with a message, and the others and later ones are read;
-without a writable cache too; a stopped reading stops its worker; progress is that of the worker.
+without a writable cache too; what is damaged on the way is not taken; a stopped reading stops its
+worker; progress is that of the worker.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pytest
 from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.executors import LocalExecutor
-from torch_tb_profiler.loading.ingest import Job
+from torch_tb_profiler.loading.ingest import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import OpenedFile, open_file, open_in_state
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_store import TraceStore
@@ -187,3 +188,20 @@ def test_large_and_alone_is_read_in_pieces(
     used.clear()
     assert_same(one.open(file.location, cache=None).trace, file)
     assert not used.is_set()
+
+
+@pytest.mark.parametrize("part", ["trace", "summary"])
+def test_what_was_damaged_on_the_way_is_not_taken(
+    tmp_path: Path, write_trace: Writer, part: Part
+) -> None:
+    (file,) = files_of(tmp_path / "logs", write_trace, 1)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    ingest_file(Job(file.location, file.state, None, scratch=scratch, part=part))
+    assert parsing._handed_over(scratch, part) is not None
+    for path in sorted((scratch / part).iterdir()):
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert parsing._handed_over(scratch, part) is None
+        path.write_bytes(content)
+    assert parsing._handed_over(scratch, part) is not None
