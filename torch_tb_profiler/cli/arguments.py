@@ -157,6 +157,9 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write files into DIR instead of printing (needed for CSV of several tables)",
     )
+    parser.add_argument(
+        "--force", action="store_true", help="replace files that are in DIR (default: refuse)"
+    )
 
 
 def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:

@@ -13,7 +13,8 @@ from torch_tb_profiler.cli.exits import (
     tell_error,
     tell_warning,
 )
-from torch_tb_profiler.cli.sinks import make_sink, writing_errors
+from torch_tb_profiler.cli.output import writing_errors
+from torch_tb_profiler.cli.sinks import make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
     cache_of,
@@ -50,7 +51,7 @@ def run(arguments: Namespace) -> int:
         tables = _chosen_tables(arguments)
         typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
         rows = parameters.view_request(VIEW, {"table": tables[0], **typed}).rows
-        sink = make_sink(arguments, tables, several_answers=False, several_traces=False)
+        sink = make_sink(arguments, [(VIEW, tables)])
         answer = perform(_task(arguments))
     except LoadingError as error:
         tell_error(error.problem.message, error.problem.hint)
@@ -68,7 +69,7 @@ def run(arguments: Namespace) -> int:
         chosen = {name: _times_first(table) for name, table in chosen.items()}
     shown = replace(shown, tables=chosen)
     with writing_errors(arguments.output) as written:
-        sink.add(replace(answer, view=shown))
+        sink.add(replace(answer, view=shown), VIEW)
         sink.close()
     return max(code, written.code)
 

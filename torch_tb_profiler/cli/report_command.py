@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from torch_tb_profiler.cli.exits import (
     DONE,
     tell_error,
     tell_warning,
 )
-from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink, writing_errors
+from torch_tb_profiler.cli.file_names import AnswerName, file_stems
+from torch_tb_profiler.cli.output import writing_errors
+from torch_tb_profiler.cli.sinks import Sink, columns_of, make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
     begin,
@@ -34,24 +37,48 @@ def run(arguments: Namespace) -> int:
         specs = chosen_views(arguments.view)
         _check_names(arguments, specs)
         tasks = report_tasks(arguments, specs, limit=not for_people)
-        subjects = {(id(task.catalog), task.request.subject) for task in tasks if task.request}
+        stems = _file_stems(tasks)
         sink = make_sink(
             arguments,
-            [table.name for spec in specs for table in spec.tables],
-            several_answers=len(tasks) > 1,
-            several_traces=len(subjects) > 1,
+            [
+                (stem, [table.name for table in task.spec.tables] if task.spec else [])
+                for task, stem in zip(tasks, stems, strict=True)
+            ],
         )
     except LoadingError as error:
         tell_error(error.problem.message, error.problem.hint)
         return exit_code_of(error)
     code = DONE
     with writing_errors(arguments.output) as written:
-        code = give(tasks, sink)
+        code = give(tasks, stems, sink)
     return max(code, written.code)
 
 
-def give(tasks: Sequence[Task], sink: Sink) -> int:
+def _file_stems(tasks: Sequence[Task]) -> list[str]:
+    """Per task the name of the files that its answer would become, without suffix."""
+    names = [_answer_name(task) for task in tasks]
+    traces = {
+        (id(task.catalog), *astuple(task.request.subject)[:3]) for task in tasks if task.request
+    }
+    return file_stems(names, several_traces=len(traces) > 1)
+
+
+def _answer_name(task: Task) -> AnswerName:
+    if task.spec is None or task.request is None or task.catalog is None:
+        return AnswerName("", "", "", "", "")
+    about = task.request.subject
+    worker = "all" if task.spec.scope == "run" else about.worker or ""
+    place = task.catalog.places[0].shown_url
+    return AnswerName(place, about.run or "", worker, about.span or "", task.spec.name)
+
+
+def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
     """Perform ``tasks`` in order; errors are told on stderr and to the sink.
+
+    Args:
+        tasks: What is to be answered.
+        stems: Per task the name of its files without suffix.
+        sink: Takes the answers.
 
     Returns:
         The largest exit code.
@@ -72,7 +99,7 @@ def give(tasks: Sequence[Task], sink: Sink) -> int:
             code = max(code, exit_code_of(error))
         else:
             if answer is not None:
-                sink.add(answer)
+                sink.add(answer, stems[number])
     sink.close()
     return code
 

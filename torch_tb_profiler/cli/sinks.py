@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Protocol
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
-from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
+from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.loading.answering import Answer, Subject
 from torch_tb_profiler.loading.errors import LoadingError, RequestError
 from torch_tb_profiler.reports import csv, json, markdown, terminal
@@ -26,46 +22,21 @@ from torch_tb_profiler.views.schema import View
 DEFAULT_ROWS = 20
 """Rows of a table that a person reads; the rest is counted, and ``--limit`` shows more."""
 
-_NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
-
 
 class Sink(Protocol):
     """Takes answers one after the other."""
 
-    def add(self, answer: Answer) -> None:
-        """Write one answer."""
+    def files(self, stem: str, tables: Sequence[str]) -> list[str]:
+        """Names of the files that an answer with these tables may become."""
+
+    def add(self, answer: Answer, stem: str) -> None:
+        """Write one answer; ``stem`` is the name of its files without suffix."""
 
     def add_error(self, error: LoadingError) -> None:
         """Note that one answer could not be given; people are told on stderr by the caller."""
 
     def close(self) -> None:
         """Write what is left."""
-
-
-class Output:
-    """stdout, or files in a folder that is made when the first one is written."""
-
-    def __init__(self, folder: str | None, several_traces: bool) -> None:
-        self.folder = Path(folder) if folder else None
-        self._several_traces = several_traces
-
-    def file_stem(self, answer: Answer) -> str:
-        """``operators``, or ``run.worker.span.operators`` when there are several traces."""
-        about = answer.subject
-        trace = [about.run or "", about.worker or "all", about.span or ""]
-        names = [*trace, answer.spec.name] if self._several_traces else [answer.spec.name]
-        return ".".join(_NOT_IN_FILE_NAMES.sub("_", name) for name in names)
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write ``data`` to stdout, or to the file ``name`` of the folder, and say so on stderr."""
-        if self.folder is None:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / name
-        path.write_bytes(data)
-        print(path, file=sys.stderr)
 
 
 class JsonSink:
@@ -76,10 +47,13 @@ class JsonSink:
         self._is_array = several_answers and output.folder is None
         self._count = 0
 
-    def add(self, answer: Answer) -> None:
+    def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
+        """One per answer."""
+        return [f"{stem}.json"]
+
+    def add(self, answer: Answer, stem: str) -> None:
         """Write one answer as it is known."""
-        data = json.dumps(view_payload(answer))
-        self._write(f"{self._output.file_stem(answer)}.json", data)
+        self._write(f"{stem}.json", json.dumps(view_payload(answer)))
 
     def add_error(self, error: LoadingError) -> None:
         """An error stands in the place of its answer."""
@@ -109,12 +83,19 @@ class CsvSink:
         self._output = output
         self._table = table
 
-    def add(self, answer: Answer) -> None:
+    def files(self, stem: str, tables: Sequence[str]) -> list[str]:
+        """One per table."""
+        return [f"{stem}.{table}.csv" for table in self._chosen(tables)]
+
+    def add(self, answer: Answer, stem: str) -> None:
         """Write the tables of one answer."""
-        for name, table in answer.view.tables.items():
-            if self._table in (None, name):
-                stem = self._output.file_stem(answer)
-                self._output.write(f"{stem}.{name}.csv", csv.dumps(table))
+        tables = answer.view.tables
+        names = self._chosen(list(tables))
+        for name, file in zip(names, self.files(stem, names), strict=True):
+            self._output.write(file, csv.dumps(tables[name]))
+
+    def _chosen(self, tables: Sequence[str]) -> list[str]:
+        return [table for table in tables if self._table in (None, table)]
 
     def add_error(self, error: LoadingError) -> None:
         """Nothing: no row stands for an error."""
@@ -142,7 +123,11 @@ class TextSink:
         self._sort = sort
         self._count = 0
 
-    def add(self, answer: Answer) -> None:
+    def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
+        """One per answer."""
+        return [f"{stem}.{'md' if self._is_markdown else 'txt'}"]
+
+    def add(self, answer: Answer, stem: str) -> None:
         """Write one answer."""
         view = _cut(answer.view, self._max_rows)
         heading = heading_of(answer)
@@ -160,10 +145,8 @@ class TextSink:
         if self._count and self._output.folder is None:
             text = "\n" + text
         self._count += 1
-        suffix = "md" if self._is_markdown else "txt"
-        self._output.write(
-            f"{self._output.file_stem(answer)}.{suffix}", text.encode("utf-8", "replace")
-        )
+        (name,) = self.files(stem, ())
+        self._output.write(name, text.encode("utf-8", "replace"))
 
     def add_error(self, error: LoadingError) -> None:
         """Nothing: stderr has it."""
@@ -213,24 +196,32 @@ def check_csv(
     raise RequestError("bad_parameter", "CSV holds one table, and here are several.", hint)
 
 
-def make_sink(
-    arguments: Namespace, tables: Sequence[str], *, several_answers: bool, several_traces: bool
-) -> Sink:
+def make_sink(arguments: Namespace, planned: Sequence[tuple[str, Sequence[str]]]) -> Sink:
     """The sink for the chosen format.
 
     Args:
         arguments: What was typed.
-        tables: Names of all tables that will come.
-        several_answers: Whether more than one answer will come.
-        several_traces: Whether they are of more than one trace.
+        planned: The answers that will come: the names of their files without suffix, and of their
+            tables.
 
     Raises:
-        RequestError: several tables as CSV on stdout, or a limit that is none.
+        RequestError: several tables as CSV on stdout, a limit that is none, or a file that is
+            there and may not be replaced.
     """
-    output = Output(arguments.output, several_traces)
+    output = Output(arguments.output, may_replace=arguments.force)
+    sink = _sink(arguments, planned, output)
+    output.refuse_existing(file for plan in planned for file in sink.files(*plan))
+    return sink
+
+
+def _sink(
+    arguments: Namespace, planned: Sequence[tuple[str, Sequence[str]]], output: Output
+) -> Sink:
+    several_answers = len(planned) > 1
     if arguments.format == "json":
         return JsonSink(output, several_answers)
     if arguments.format == "csv":
+        tables = list(dict.fromkeys(table for _, tables in planned for table in tables))
         check_csv(arguments.table, tables, arguments.output, several_answers)
         return CsvSink(output, arguments.table)
     return TextSink(
@@ -240,28 +231,6 @@ def make_sink(
         columns=columns_of(arguments.columns),
         sort=arguments.sort,
     )
-
-
-@dataclass
-class Written:
-    """How the writing of files went: an exit code."""
-
-    code: int = DONE
-
-
-@contextmanager
-def writing_errors(folder: str | None) -> Iterator[Written]:
-    """Tell why files cannot be written into ``folder``; a closed pipe is somebody else's matter."""
-    written = Written()
-    try:
-        yield written
-    except OSError as error:
-        if isinstance(error, BrokenPipeError) or folder is None:
-            raise
-        tell_error(
-            f"{folder} cannot be written: {error.strerror}.", "Choose another folder with --output."
-        )
-        written.code = BAD_USAGE
 
 
 def _max_rows(limit: str | None) -> int | None:

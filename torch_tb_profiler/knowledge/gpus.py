@@ -67,6 +67,10 @@ class GpuSpecification:
     source: str
 
 
+MAX_NAME_CHARS = 256
+"""Names of devices are far shorter; some patterns take time by the square of what they look at."""
+
+
 @once
 def gpu_file() -> GpuFile:
     """The entries as they stand in the file."""
@@ -78,7 +82,7 @@ def specification(device_name: str) -> GpuSpecification | None:
     """What is known of the GPU a trace calls ``device_name``; None for an unknown model."""
     architectures = {item.name: item for item in gpu_file().architectures}
     for gpu in gpu_file().gpus:
-        if re.search(gpu.pattern, device_name, re.IGNORECASE):
+        if re.search(gpu.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
             return GpuSpecification(
                 architecture=architectures[gpu.architecture],
                 sm_count=gpu.sm_count,
