@@ -20,6 +20,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -137,6 +139,26 @@ def measure(port: int, pid: int, clients: int, seconds: float) -> tuple[str, lis
     ]
 
 
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[int, int]]:
+    """Port and process of a server of ``folder``."""
+    command = [sys.executable, "-m", "torch_tb_profiler", "serve", str(folder), "--no-cache"]
+    with subprocess.Popen(
+        [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            port = 0
+            while not port:
+                line = server.stdout.readline()
+                address = re.search(r"http://[^/\s]*:(\d+)", line)
+                port = int(address[1]) if address else 0
+            threading.Thread(target=server.stdout.read, daemon=True).start()
+            yield port, server.pid
+        finally:
+            server.terminate()
+
+
 def main() -> int:
     """Read the arguments, start the server, measure, stop it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -147,21 +169,8 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         make_runs(Path(folder), given.runs)
-        command = [sys.executable, "-m", "torch_tb_profiler", "serve", folder, "--no-cache"]
-        with subprocess.Popen(
-            [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as server:
-            try:
-                assert server.stdout is not None
-                port = 0
-                while not port:
-                    line = server.stdout.readline()
-                    address = re.search(r"http://[^/\s]*:(\d+)", line)
-                    port = int(address[1]) if address else 0
-                threading.Thread(target=server.stdout.read, daemon=True).start()
-                subject, figures = measure(port, server.pid, given.clients, given.seconds)
-            finally:
-                server.terminate()
+        with served(Path(folder)) as (port, pid):
+            subject, figures = measure(port, pid, given.clients, given.seconds)
     tell("load", subject, figures, given)
     return 0 if all(figure.is_met for figure in figures) else 1
 

@@ -339,3 +339,45 @@ def test_without_files_to_spare_the_longest_silent_makes_room() -> None:
             assert answered(client) == (200, b"localhost /late")
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert errors == b""
+
+
+FEW_THREADS = """
+import re, resource, sys, threading
+from pathlib import Path
+from tests.helpers.sockets import serving
+from tests.server.test_http_server import Site
+site = Site()
+with serving(site) as port:
+    used_kb = int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+    limit = used_kb * 1024 + (160 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    print(port, flush=True)
+    sys.stdin.readline()
+    site.may_answer.set()
+    sys.stdin.read()
+    print(site.most_at_once)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the memory of Linux")
+def test_where_no_more_threads_can_be_started_those_there_are_answer() -> None:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", FEW_THREADS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        assert process.stdout is not None
+        assert process.stdin is not None
+        port = int(process.stdout.readline())
+        clients = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(60)]
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        for client in clients:
+            assert answered(client) == (200, b"localhost /wait")
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    assert 0 < int(output) < 60
+    assert errors == b""

@@ -66,7 +66,23 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no 
             count = len(self.threads)
             is_short = len(self.queue) > count - self.active_count
         if is_short and count < self._most and self.stop_count == 0:
-            self.set_thread_count(count + 1)
+            try:
+                self.set_thread_count(count + 1)
+            except RuntimeError:  # the system has none left: those there are answer one by one
+                if count == 0:
+                    raise
+
+    def start_new_thread(self, target: Any, thread_no: int) -> None:
+        """Start a thread; one that does not start is not counted.
+
+        Raises:
+            RuntimeError: the system has none left.
+        """
+        try:
+            super().start_new_thread(target, thread_no)
+        except RuntimeError:
+            self.threads.discard(thread_no)
+            raise
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
@@ -83,7 +99,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self._limits = server.limits
         self.silent_since_s = time.monotonic()
         self._sent_bytes = 0
-        self._window: tuple[float, int] | None = None
+        # When the answer had last moved on by a part worth counting, and what was sent then.
+        self._moved: tuple[float, int] | None = None
         self._lingers_until_s: float | None = None
         super().__init__(server, *arguments, **options)
 
@@ -101,17 +118,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         if self._lingers_until_s is not None:
             return now_s >= self._lingers_until_s
         if self.is_silent:
-            self._window = None
+            self._moved = None
             return now_s - self.silent_since_s >= self._limits.request_s
         if not self.total_outbufs_len:  # the answer is being made
-            self._window = None
-        elif self._window is None:
-            self._window = (now_s, self._sent_bytes)
-        elif now_s - self._window[0] >= self._limits.answer_s:
-            if self._sent_bytes - self._window[1] < self._limits.answer_bytes:
-                return True
-            self._window = (now_s, self._sent_bytes)
-        return False
+            self._moved = None
+        elif self._moved is None or self._sent_bytes - self._moved[1] >= self._limits.answer_bytes:
+            self._moved = (now_s, self._sent_bytes)
+        return self._moved is not None and now_s - self._moved[0] >= self._limits.answer_s
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Send some of ``data`` and return how many bytes."""
