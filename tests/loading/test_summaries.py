@@ -19,7 +19,7 @@ from torch_tb_profiler.loading.answering import run_view, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening import open_file
 from torch_tb_profiler.loading.summaries import load_summary, save_summary
-from torch_tb_profiler.loading.trace_store import memory_of
+from torch_tb_profiler.loading.trace_memory import memory_of
 from torch_tb_profiler.trace.cache import BrokenCacheError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import View
@@ -69,7 +69,24 @@ def test_the_view_is_the_same(traces: dict[str, Trace], tmp_path: Path, part: st
     whole = run_view(spec, traces, selection)
     small = summarised(traces, tmp_path)
     assert_same(whole, run_view(spec, small, selection))
-    assert sum(map(memory_of, small.values())) < sum(map(memory_of, traces.values())) / 5
+    assert size_bytes(small) < size_bytes(traces) / 5
+
+
+def size_bytes(traces: dict[str, Trace]) -> int:
+    return sum(memory_of(trace).content_bytes for trace in traces.values())
+
+
+def test_a_summary_has_nothing_that_could_be_dropped(
+    traces: dict[str, Trace], tmp_path: Path
+) -> None:
+    small = summarised(traces, tmp_path)
+    spec = view_spec("distributed")
+    if all(spec.missing(trace) is not None for trace in small.values()):
+        return
+    before = run_view(spec, small, Selection())
+    for trace in small.values():
+        trace.drop_derived()
+    assert_same(before, run_view(spec, small, Selection()))
 
 
 def test_a_summary_takes_no_secret_of_the_header(tmp_path: Path, traces: dict[str, Trace]) -> None:

@@ -1,21 +1,26 @@
-"""Cases: states from queued to ready or failed; a changed file is opened anew, a failed one too;
-memory is bounded but what is in use stays; forgetting; stopping in the middle.
+"""Cases: states from queued to ready or failed; a changed file is opened anew, a failed one too,
+and one that did not answer after a while; forgetting; stopping in the middle; nothing keeps a store
+alive. What memory allows: test_open_traces.py.
 """
 
 from __future__ import annotations
 
+import gc
+import io
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fsspec import AbstractFileSystem
 
-from torch_tb_profiler.loading import parsing, trace_store
-from torch_tb_profiler.loading.opening import open_file
-from torch_tb_profiler.loading.trace_store import TraceStore, memory_of
+from tests.helpers.waiting import wait_until
+from torch_tb_profiler.loading import backoff, parsing
+from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
-from torch_tb_profiler.storage.locations import open_location
+from torch_tb_profiler.storage.locations import Location, open_location
 
 Writer = Callable[..., Path]
 
@@ -80,42 +85,6 @@ def test_a_fault_of_ours_is_a_failed_span(
     assert "report" in (error.hint or "")
 
 
-def test_memory_is_bounded_by_closing_what_was_not_used(
-    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trace_store, "KEEP_USED_S", 0.0)
-    files = [
-        span_file(write_trace(tmp_path / f"w{n}.json", tuple(f"{n}op{i}" for i in range(2000))))
-        for n in range(4)
-    ]
-    size_bytes = memory_of(open_file(files[0].location, cache=None))
-    store = TraceStore(cache=None, memory_limit_bytes=int(size_bytes * 2.5))
-    for file in files[:2]:
-        store.request(file)
-        store.wait([file], 10)
-    assert store.trace(files[0]) is not None  # now files[1] is the one used least recently
-    store.request(files[2])
-    store.wait([files[2]], 10)
-    assert [store.trace(file) is not None for file in files[:3]] == [True, False, True]
-    assert store.status(files[1]).state == "queued"
-
-
-def test_what_is_in_use_is_never_closed(tmp_path: Path, write_trace: Writer) -> None:
-    files = [span_file(write_trace(tmp_path / f"w{n}.json", ("a",) * 50)) for n in range(6)]
-    store = TraceStore(cache=None, memory_limit_bytes=1)
-    for file in files:
-        store.request(file)
-    store.wait(files, 10)
-    assert all(store.trace(file) is not None for file in files)
-
-
-def test_memory_counts_tables_and_strings(tmp_path: Path, write_trace: Writer) -> None:
-    few = open_file(open_location(str(write_trace(tmp_path / "a.json", ("a",)))), cache=None)
-    names = tuple("x" * 1000 + str(i) for i in range(1000))
-    many = open_file(open_location(str(write_trace(tmp_path / "b.json", names))), cache=None)
-    assert memory_of(many) - memory_of(few) > 1_000_000
-
-
 def test_deleted_and_changed_files_are_forgotten(tmp_path: Path, write_trace: Writer) -> None:
     for name in "abc":
         write_trace(tmp_path / f"{name}.pt.trace.json")
@@ -128,6 +97,82 @@ def test_deleted_and_changed_files_are_forgotten(tmp_path: Path, write_trace: Wr
     (tmp_path / "c.pt.trace.json").unlink()
     store.keep_only(discover(open_location(str(tmp_path))).files)
     assert [store.status(file).state for file in files] == ["ready", "queued", "queued"]
+
+
+def test_a_file_replaced_since_it_was_found_is_shown_as_it_is(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    path = write_trace(tmp_path / "w.pt.trace.json", ("old",))
+    found = span_file(path)
+    store = TraceStore(cache=None)
+    write_trace(path, ("new", "newer"))
+    store.wait([found], 10)
+    trace = store.trace(found)
+    assert trace is not None
+    assert trace.slices.height == 2
+    now = span_file(path)
+    assert store.trace(now) is trace  # not opened again when the catalog knows better
+    store.keep_only([now])
+    assert store.trace(now) is trace
+    assert store.trace(found) is None  # that file is not there any more
+
+
+def test_a_file_replaced_before_the_scan_ended_is_opened_again_once(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    path = write_trace(tmp_path / "w.pt.trace.json", ("old",))
+    found = span_file(path)
+    write_trace(path, ("new", "newer"))
+    store = TraceStore(cache=None)
+    store.wait([found], 10)
+    store.keep_only([found])  # a scan that began before
+    assert store.status(found).state == "queued"
+    store.wait([found], 10)
+    trace = store.trace(found)
+    assert trace is not None
+    assert trace.slices.height == 2
+
+
+class _Unsteady(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """One file of a server that does not answer at first."""
+
+    cachable = False
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.content, self.answers, self.tries = content, False, 0
+
+    def info(self, path: str, **_options: Any) -> dict[str, Any]:
+        return {"name": path, "type": "file", "size": len(self.content), "etag": "1"}
+
+    def open(self, _path: str, *_arguments: Any, **_options: Any) -> io.BytesIO:
+        self.tries += 1
+        if not self.answers:
+            raise ConnectionError("no answer")
+        return io.BytesIO(self.content)
+
+
+def test_what_did_not_answer_is_tried_again_after_a_while(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filesystem = _Unsteady(write_trace(tmp_path / "w.json").read_bytes())
+    location = Location("unsteady://w.pt.trace.json", "/w.pt.trace.json", filesystem)
+    file = single_file(location)
+    store = TraceStore(cache=None)
+    monkeypatch.setattr(backoff, "FIRST_PAUSE_S", 3600.0)
+    for _ in range(3):
+        store.wait([file], 10)
+        assert store.status(file).state == "failed"
+    error = store.status(file).error
+    assert error is not None
+    assert error.code == "unreachable"
+    assert filesystem.tries == 1
+    monkeypatch.setattr(backoff, "FIRST_PAUSE_S", 0.05)
+    store.close()
+    store.wait([file], 10)
+    filesystem.answers = True
+    wait_until(lambda: store.request(file).state == "ready")
+    assert store.status(file).error is None
 
 
 def test_closing_stops_a_reading_in_the_middle(
@@ -152,4 +197,26 @@ def test_closing_stops_a_reading_in_the_middle(
     assert store.status(file).state == "parsing"
     store.close()
     assert stopped.wait(5)
-    store.wait([file], 5)
+    assert store.status(file).state == "queued"
+
+
+def test_dropping_a_store_stops_a_reading_in_the_middle(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def endless(*_arguments: object, progress: Callable[[int, int], None], **_o: object) -> None:
+        try:
+            while True:
+                begun.set()
+                progress(0, 1)
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(parsing, "open_in_state", endless)
+    store = TraceStore(cache=None)
+    store.request(span_file(write_trace(tmp_path / "w.json")))
+    assert begun.wait(10)
+    del store
+    wait_until(lambda: gc.collect() >= 0 and stopped.is_set())

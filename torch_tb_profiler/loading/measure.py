@@ -24,6 +24,11 @@ _GZIP_TAIL_BYTES = 4
 _LONGEST = 1 << 32
 
 
+def likely_text_bytes(location: Location, state: FileState) -> int:
+    """Bytes of a file after decompression, by its name and size alone."""
+    return state.size_bytes * (GZIP_RATIO if location.name.endswith(".gz") else 1)
+
+
 def text_bytes(location: Location, state: FileState) -> int:
     """Bytes of a file after decompression, from its own end where that is at hand.
 
@@ -31,7 +36,7 @@ def text_bytes(location: Location, state: FileState) -> int:
     """
     size_bytes = state.size_bytes
     if location.filesystem is not None:
-        return size_bytes * GZIP_RATIO if location.name.endswith(".gz") else size_bytes
+        return likely_text_bytes(location, state)
     try:
         with open(location.path, "rb") as file:
             if file.read(len(GZIP_MAGIC)) != GZIP_MAGIC:

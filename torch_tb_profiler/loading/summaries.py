@@ -122,9 +122,9 @@ def _small_trace(
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or without any the host's work: a summary need not tell which.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
-    trace.derived("kernel_kinds", lambda: kinds)
-    trace.derived("distributed_records", lambda: found)
-    trace.derived("role_intervals", lambda: tuple(intervals[role] for role in TIMED_ROLES))
+    trace.give("kernel_kinds", kinds)
+    trace.give("distributed_records", found)
+    trace.give("role_intervals", tuple(intervals[role] for role in TIMED_ROLES))
     return trace
 
 
@@ -165,7 +165,9 @@ def _members(group: Int64) -> list[Int64]:
 
 def _packed(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer, compression="uncompressed")
+    # A clone: polars locks what it writes, and whoever looks at a locked frame holds Python's lock,
+    # which writing into a buffer needs.
+    frame.clone().write_ipc_stream(buffer, compression="uncompressed")
     return buffer.getvalue()
 
 

@@ -1,26 +1,31 @@
 """The open traces: parsed in the background when somebody looks, kept while memory allows.
 
-Threads are daemons: whoever hosts this (TensorBoard) can end at any moment, however much is
-left to parse.
+Nothing that runs in the background holds a store: when nobody holds it any more, its traces are
+gone, readings stop and its threads end.
 """
 
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, fields, replace
+import weakref
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-import polars as pl
-
+from torch_tb_profiler.loading.backoff import Backoff
+from torch_tb_profiler.loading.entries import Entry, Key, queued
 from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.ingest import Part
+from torch_tb_profiler.loading.open_traces import OpenTraces
+from torch_tb_profiler.loading.opening import OpenedFile
 from torch_tb_profiler.loading.parsing import Parser, shared_parser
+from torch_tb_profiler.loading.questions import Question, Questions
+from torch_tb_profiler.loading.reader_pool import ReaderPool
 from torch_tb_profiler.loading.resources import total_memory_bytes
-from torch_tb_profiler.loading.status import SpanStatus, State, reading_status
+from torch_tb_profiler.loading.status import SpanStatus
+from torch_tb_profiler.loading.trace_memory import TraceMemory, memory_of
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -30,40 +35,40 @@ _LOGGER = logging.getLogger(__name__)
 LEAST_THREADS = 2
 """Files opened at once, even without worker processes: the second fills the waits for I/O."""
 
-KEEP_USED_S = 15.0
-"""What was used so recently is never closed to make room: a view over many workers needs all of
-them at once, and would else wait for ever while each pushes out another."""
+RENEW_S = 1.0
+"""Who waits longer repeats its question, so that it does not count as abandoned."""
 
-STRING_OVERHEAD_BYTES = 57
-"""What Python keeps beside the characters of one string, with the pointer to it."""
+TRIED_AGAIN = frozenset({"unreachable"})
+"""Problems that the file is not to blame for: it is tried again without having changed."""
+
+Wanted = tuple[SpanFile, Part]
+
+Result = tuple[OpenedFile, TraceMemory] | Problem | None
+"""Of a reading: the trace, why there is none, or None when nobody wants it any more."""
 
 
 class _StoppedError(Exception):
     """Raised inside a reading that nobody wants any more."""
 
 
-@dataclass(slots=True)
-class _Entry:
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """One of the traces that a question needs.
+
+    Attributes:
+        file: Where it is from.
+        trace: It, when it is open.
+        status: How far it is; its ``error`` says why it is not open.
+    """
+
     file: SpanFile
-    part: Part
-    state: State = "queued"
-    wanted: bool = True
-    used_s: float = 0.0
-    started_s: float = 0.0
-    read_s: float = 0.0
-    done_bytes: int = 0
-    trace: Trace | None = None
-    memory_bytes: int = 0
-    format: str | None = None
-    problem: Problem | None = None
-    finished: threading.Event = field(default_factory=threading.Event)
+    trace: Trace | None
+    status: SpanStatus
 
-
-def memory_of(trace: Trace) -> int:
-    """Bytes the tables and strings of a trace take, about."""
-    values = (getattr(trace, part.name) for part in fields(trace))
-    tables = sum(value.estimated_size() for value in values if isinstance(value, pl.DataFrame))
-    return int(tables) + sum(len(text) + STRING_OVERHEAD_BYTES for text in trace.strings)
+    @property
+    def is_settled(self) -> bool:
+        """Whether waiting longer changes nothing."""
+        return self.trace is not None or self.status.state == "failed"
 
 
 def default_memory_limit() -> int:
@@ -72,7 +77,7 @@ def default_memory_limit() -> int:
 
 
 class TraceStore:
-    """Traces by file. All methods may be called from any thread; none but ``wait`` blocks."""
+    """Traces by file. All methods may be called from any thread; ``gather`` and ``wait`` block."""
 
     def __init__(
         self,
@@ -85,188 +90,296 @@ class TraceStore:
         self._limit_bytes = memory_limit_bytes or default_memory_limit()
         self._parser = parser or shared_parser()
         self._threads = max(LEAST_THREADS, self._parser.workers)
-        self._lock = threading.Lock()
-        # Least recently used first.
-        self._entries: OrderedDict[tuple[str, Part], _Entry] = OrderedDict()
-        self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
-        self._started = 0
-        self._used_bytes = 0
+        self._changed = threading.Condition()
+        self._questions = Questions()
+        self._open = OpenTraces(self._limit_bytes, self._questions)
+        self._queued: dict[Key, Entry] = {}
+        self._readers = ReaderPool("trace-reader")
+        end = weakref.finalize(
+            self, _end, self._open.entries, self._queued, self._parser, self._readers
+        )
+        end.atexit = False
 
     @property
     def files_at_once(self) -> int:
         """How many files are opened at once."""
         return self._threads
 
+    @property
+    def used_bytes(self) -> int:
+        """Memory that the open traces take, with what was derived from them when it was last
+        counted (:meth:`settle`)."""
+        with self._changed:
+            return self._open.used_bytes
+
     def request(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
-        """Start to open ``file`` unless that was done; a changed file is opened anew.
+        """Start to open ``file`` unless that was done, when there is room without closing what
+        somebody needs; a changed file is opened anew.
 
         A summary is not made of a trace that is open: that serves as well.
         """
-        with self._lock:
-            entry = self._current(file, part)
-            if entry is None:
-                entry = self._add(file, part)
-            self._use(entry)
-            return _status(entry, file)
+        with self._changed:
+            entry = self._wanted_entry(file, part)
+            self._open.use(entry)
+            self._begin()
+            return entry.status(file)
 
-    def trace(self, file: SpanFile, part: Part = "trace") -> Trace | None:
-        """The trace of ``file`` or its summary if it is open."""
-        with self._lock:
-            entry = self._current(file, part)
-            if entry is None:
-                return None
-            self._use(entry)
-            return entry.trace
+    def gather(self, wanted: Sequence[Wanted], timeout_s: float | None) -> list[Gathered]:
+        """Open what one answer needs, the most important first, and wait for it.
 
-    def status(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
-        """How far ``file`` is; does not start anything."""
-        with self._lock:
-            entry = self._current(file, part)
-            if entry is None:
-                return SpanStatus(
-                    file.span, file.location.name, None, file.state.size_bytes, "queued"
-                )
-            return _status(entry, file)
+        Args:
+            wanted: Files and what of them.
+            timeout_s: How long to wait; None for as long as it takes. Who asks for the same again
+                keeps its turn.
+
+        Returns:
+            All of them in order: each open, or failed (``no_room`` when it does not fit into
+            memory beside those before it), or, when the time was up, still queued or parsed.
+        """
+        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        keys = [(file.location.url, part) for file, part in wanted]
+        with self._changed:
+            while True:
+                question = self._questions.ask(keys)
+                waiting = self._unsettled(wanted, question)
+                if not waiting:
+                    return self._answered(wanted, question)
+                left_s = None if until_s is None else until_s - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    return [self._gathered(file, part, question) for file, part in wanted]
+                self._wait(waiting, RENEW_S if left_s is None else min(left_s, RENEW_S))
 
     def wait(
         self, files: Iterable[SpanFile], timeout_s: float | None, part: Part = "trace"
     ) -> None:
-        """Wait until each of ``files`` that was requested is ready or failed, or time is up."""
-        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        for file in files:
-            with self._lock:
-                entry = self._current(file, part)
-            if entry is not None:
-                left_s = None if deadline_s is None else deadline_s - time.monotonic()
-                entry.finished.wait(left_s)
+        """As :meth:`gather`, for whoever looks at the traces later."""
+        self.gather([(file, part) for file in files], timeout_s)
+
+    def trace(self, file: SpanFile, part: Part = "trace") -> Trace | None:
+        """The trace of ``file`` or its summary if it is open."""
+        with self._changed:
+            entry = self._current(file, part)
+            if entry is None:
+                return None
+            self._open.use(entry)
+            entry.was_taken = True
+            return entry.trace
+
+    def status(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
+        """How far ``file`` is; does not start anything."""
+        with self._changed:
+            entry = self._current(file, part)
+            return queued(file) if entry is None else entry.status(file)
+
+    def settle(self) -> None:
+        """Count what answers derived from the open traces, and let go what is too much."""
+        with self._changed:
+            grown = [(entry, entry.trace) for entry in self._open.grown()]
+        counts = [
+            (entry, trace.derived_count, memory_of(trace))
+            for entry, trace in grown
+            if trace is not None
+        ]
+        with self._changed:
+            for entry, derived_count, memory in counts:
+                self._open.count(entry, memory, derived_count)
+            self._open.shrink()
 
     def keep_only(self, files: Collection[SpanFile]) -> None:
         """Forget what is not among ``files`` as they are now: deleted and changed files."""
-        current = {file.location.url: file.state for file in files}
-        with self._lock:
-            for key, entry in list(self._entries.items()):
-                if current.get(key[0]) != entry.file.state:
-                    self._drop(key)
+        current = {file.location.url: file for file in files}
+        with self._changed:
+            for entry in list(self._open.entries.values()):
+                if not entry.settle_on(current.get(entry.file.location.url)):
+                    self._drop(entry)
+            self._begin()
 
     def close(self) -> None:
         """Stop reading and forget everything."""
-        with self._lock:
-            for key in list(self._entries):
-                self._drop(key)
-            for _ in range(self._started):
-                self._waiting.put(None)
-            self._started = 0
+        with self._changed:
+            self._questions.forget()
+            for entry in list(self._open.entries.values()):
+                self._drop(entry)
+            self._readers.close()
 
-    def _current(self, file: SpanFile, part: Part) -> _Entry | None:
+    def _current(self, file: SpanFile, part: Part) -> Entry | None:
         """What there is of the file as it is now; for a summary an open trace is as good."""
-        for key in dict.fromkeys(((file.location.url, "trace"), (file.location.url, part))):
-            entry = self._entries.get(key)
-            is_same = entry is not None and entry.file.state == file.state
-            if entry is not None and is_same and (key[1] == part or entry.trace is not None):
-                return entry
-        return None
+        url = file.location.url
+        entry = self._open.entries.get((url, "trace"))
+        if entry is not None and entry.is_of(file) and (part == "trace" or entry.trace is not None):
+            return entry
+        entry = self._open.entries.get((url, part))
+        return entry if entry is not None and entry.is_of(file) else None
 
-    def _use(self, entry: _Entry) -> None:
-        entry.used_s = time.monotonic()
-        self._entries.move_to_end((entry.file.location.url, entry.part))
-
-    def _add(self, file: SpanFile, part: Part) -> _Entry:
-        key = (file.location.url, part)
-        if key in self._entries:
-            self._drop(key)
-        entry = self._entries[key] = _Entry(file, part)
+    def _wanted_entry(self, file: SpanFile, part: Part) -> Entry:
+        """What there is of ``file``; what is not there yet, or may be tried again, is queued."""
+        entry = self._current(file, part)
+        if entry is not None and not entry.is_due_again:
+            return entry
+        backoff = None if entry is None else entry.backoff
+        outdated = self._open.entries.get((file.location.url, part))
+        if outdated is not None:
+            self._drop(outdated)
+        entry = Entry(file, part, self._open.estimate_bytes(file, part), backoff=backoff)
+        self._open.entries[entry.key] = self._queued[entry.key] = entry
         self._parser.announce(file.state.size_bytes)
-        self._waiting.put(entry)
-        if self._started < self._threads:
-            self._started += 1
-            name = f"trace-reader-{self._started}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
         return entry
 
-    def _drop(self, key: tuple[str, Part]) -> None:
-        entry = self._entries.pop(key)
-        self._used_bytes -= entry.memory_bytes
-        entry.wanted = False
-        entry.finished.set()
+    def _unsettled(self, wanted: Sequence[Wanted], question: Question) -> list[Entry]:
+        """What has to be waited for; what is missing is queued."""
+        entries = [
+            self._wanted_entry(file, part)
+            for file, part in wanted
+            if (file.location.url, part) not in question.left_out
+        ]
+        question.unopened = 0
+        self._begin()
+        return [entry for entry in entries if not entry.is_settled]
 
-    def _work(self) -> None:
-        while (entry := self._waiting.get()) is not None:
-            if entry.wanted:
-                self._open(entry)
+    def _wait(self, waiting: list[Entry], timeout_s: float) -> None:
+        """Wait until all of ``waiting`` are settled, or nobody wants them, or the time is up."""
+        until_s = time.monotonic() + timeout_s
+        while waiting and (left_s := until_s - time.monotonic()) > 0:
+            if waiting[-1].is_settled or not waiting[-1].is_wanted:
+                waiting.pop()
+            else:
+                self._changed.wait(left_s)
+
+    def _answered(self, wanted: Sequence[Wanted], question: Question) -> list[Gathered]:
+        gathered = [self._gathered(file, part, question) for file, part in wanted]
+        self._questions.answered(question)
+        self._begin()
+        return gathered
+
+    def _gathered(self, file: SpanFile, part: Part, question: Question) -> Gathered:
+        entry = self._current(file, part)
+        if (file.location.url, part) in question.left_out:
+            problem = _no_room(file, self._limit_bytes)
+            return Gathered(file, None, replace(queued(file), state="failed", error=problem))
+        if entry is None:
+            return Gathered(file, None, queued(file))
+        self._open.use(entry)
+        entry.was_taken = entry.trace is not None
+        return Gathered(file, entry.trace, entry.status(file))
+
+    def _drop(self, entry: Entry) -> None:
+        self._open.drop(entry)
+        if self._queued.pop(entry.key, None) is not None:
             self._parser.announce(-entry.file.state.size_bytes)
+        self._changed.notify_all()
 
-    def _open(self, entry: _Entry) -> None:
-        def progress(done_bytes: int, _size_bytes: int) -> None:
-            if not entry.wanted:
-                raise _StoppedError
-            entry.done_bytes = done_bytes
-            entry.read_s = time.monotonic() - entry.started_s
+    def _begin(self) -> None:
+        """Open what is queued, as long as threads and memory allow."""
+        while self._open.opening < self._threads:
+            entry = self._next()
+            if entry is None:
+                return
+            admission = self._open.admit(entry)
+            if admission == "later":
+                return
+            if admission == "never":
+                oldest = self._questions.oldest
+                if oldest is not None:
+                    oldest.left_out.add(entry.key)
+                self._drop(entry)
+                continue
+            del self._queued[entry.key]
+            entry.state, entry.started_s = "parsing", time.monotonic()
+            self._readers.submit(
+                partial(_read, weakref.ref(self), self._parser, self._cache, entry)
+            )
 
-        entry.started_s = time.monotonic()
-        entry.state = "parsing"
-        url = entry.file.location.url
-        try:
-            trace = self._parser.open(
-                entry.file.location,
-                entry.file.state,
-                cache=self._cache,
-                part=entry.part,
-                progress=progress,
-            ).trace
-            memory_bytes = memory_of(trace)
-        except _StoppedError:
-            return
-        except OpenError as error:
-            self._finish(entry, "failed", problem=error.problem)
-        except MemoryError:
-            hint = "Close other programs, or open the trace on a machine with more memory."
-            problem = Problem("out_of_memory", f"{url} does not fit into memory.", hint)
-            self._finish(entry, "failed", problem=problem)
-        except Exception as error:
-            _LOGGER.exception("opening %s failed", url)
-            cause = f"{type(error).__name__}: {error}"[:300]
-            hint = "This is a fault of torch-tb-profiler: please report it with the log."
-            problem = Problem("internal", f"{url} could not be opened ({cause}).", hint)
-            self._finish(entry, "failed", problem=problem)
-        else:
-            self._finish(entry, "ready", trace=trace, memory_bytes=memory_bytes)
+    def _next(self) -> Entry | None:
+        """What is opened next: what the oldest question needs, then what was begun ahead."""
+        for question in self._questions:
+            for key in question.keys[question.unopened :]:
+                entry = self._queued.get(key)
+                if entry is not None and key not in question.left_out:
+                    return entry
+                question.unopened += 1
+        return next(iter(self._queued.values()), None)
 
-    def _finish(
-        self,
-        entry: _Entry,
-        state: State,
-        *,
-        trace: Trace | None = None,
-        memory_bytes: int = 0,
-        problem: Problem | None = None,
-    ) -> None:
-        with self._lock:
-            entry.trace = trace
-            entry.format = trace.meta.format if trace is not None else None
-            entry.memory_bytes = memory_bytes
-            entry.problem = problem
-            entry.state = state
-            if entry.wanted:
-                self._used_bytes += memory_bytes
-                self._make_room(entry)
-        entry.finished.set()
-
-    def _make_room(self, newest: _Entry) -> None:
-        if self._used_bytes <= self._limit_bytes:
-            return
-        recently_s = time.monotonic() - KEEP_USED_S
-        for key, entry in list(self._entries.items()):
-            if entry.trace is not None and entry is not newest and entry.used_s < recently_s:
-                self._drop(key)
-                if self._used_bytes <= self._limit_bytes:
-                    return
+    def _finish(self, entry: Entry, result: Result) -> None:
+        """``entry`` was read; with what result, or None when nobody wants it any more."""
+        with self._changed:
+            self._open.end_opening(entry)
+            if entry.is_wanted and isinstance(result, Problem):
+                entry.state, entry.problem = "failed", result
+                entry.backoff = _backoff(entry, result)
+            elif entry.is_wanted and isinstance(result, tuple):
+                if self._open.keep(entry, *result):
+                    entry.state, entry.backoff = "ready", None
+                else:
+                    entry.state = "queued"
+                    self._queued[entry.key] = entry
+                    self._questions.look_again()
+                    self._parser.announce(entry.file.state.size_bytes)
+            self._begin()
+            self._changed.notify_all()
 
 
-def _status(entry: _Entry, file: SpanFile) -> SpanStatus:
-    name, size_bytes = file.location.name, file.state.size_bytes
-    base = SpanStatus(file.span, name, entry.format, size_bytes, entry.state)
-    if entry.state == "parsing":
-        elapsed_s = time.monotonic() - entry.started_s
-        return reading_status(base, entry.done_bytes, entry.read_s, elapsed_s)
-    progress = 1.0 if entry.state == "ready" else 0.0
-    return replace(base, progress=progress, error=entry.problem)
+def _read(
+    store: weakref.ref[TraceStore], parser: Parser, cache: CacheFolder | None, entry: Entry
+) -> None:
+    """Open one file, in a thread that does not hold the store meanwhile."""
+    result = _result(parser, cache, entry)
+    parser.announce(-entry.file.state.size_bytes)
+    alive = store()
+    if alive is not None:
+        alive._finish(entry, result)
+
+
+def _result(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Result:
+
+    def progress(done_bytes: int, _size_bytes: int) -> None:
+        if not entry.is_wanted:
+            raise _StoppedError
+        entry.done_bytes = done_bytes
+        entry.read_s = time.monotonic() - entry.started_s
+
+    file = entry.file
+    url = file.location.url
+    try:
+        opened = parser.open(
+            file.location, file.state, cache=cache, part=entry.part, progress=progress
+        )
+        return opened, memory_of(opened.trace)
+    except _StoppedError:
+        return None
+    except OpenError as error:
+        return error.problem
+    except MemoryError:
+        hint = "Close other programs, or open the trace on a machine with more memory."
+        return Problem("out_of_memory", f"{url} does not fit into memory.", hint)
+    except Exception as error:
+        _LOGGER.exception("opening %s failed", url)
+        cause = f"{type(error).__name__}: {error}"[:300]
+        hint = "This is a fault of torch-tb-profiler: please report it with the log."
+        return Problem("internal", f"{url} could not be opened ({cause}).", hint)
+
+
+def _end(
+    entries: dict[Key, Entry], waiting: dict[Key, Entry], parser: Parser, readers: ReaderPool
+) -> None:
+    """What is left to do when nobody holds a store any more: let readings stop."""
+    for entry in entries.values():
+        entry.is_wanted = False
+    parser.announce(-sum(entry.file.state.size_bytes for entry in waiting.values()))
+    readers.close()
+
+
+def _backoff(entry: Entry, problem: Problem) -> Backoff | None:
+    if problem.code not in TRIED_AGAIN:
+        return None
+    backoff = entry.backoff or Backoff()
+    backoff.failed(time.monotonic())
+    return backoff
+
+
+def _no_room(file: SpanFile, limit_bytes: int) -> Problem:
+    return Problem(
+        "no_room",
+        f"{file.location.url} is not opened: the traces that are looked at together fill the "
+        f"{limit_bytes / 1e6:,.3g} MB kept for open traces.",
+        "Look at fewer workers at once, or on a machine with more memory.",
+    )

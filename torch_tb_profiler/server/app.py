@@ -145,7 +145,10 @@ class App:
 
         def compute() -> Response:
             with self._computing.place():
-                return route(self.site, request, rest)
+                try:
+                    return route(self.site, request, rest)
+                finally:
+                    self.site.catalog.store.settle()
 
         headers = [request.headers.get(name) for name in ("Accept-Encoding", "If-None-Match")]
         question = (request.path, request.query_string, *headers)

@@ -167,7 +167,7 @@ def _steps(site: Site, request: Request) -> Response:
 
 def _clocks(site: Site, request: Request) -> Response:
     file, _ = opened_trace(site, request)
-    clocks = worker_clocks(opened_workers(site, file, "summary"), file.worker)
+    clocks = worker_clocks(opened_workers(site, file), file.worker)
     body = TimelineClocksAnswer(
         schema_version=SCHEMA_VERSION,
         trace=TraceRef(run=file.run, worker=file.worker, span=file.span),
@@ -201,13 +201,13 @@ def _peers(
     """
     if not is_collective(made.trace, slice_id):
         return [], 0
-    summaries = opened_workers(site, file, "summary")
+    summaries = opened_workers(site, file)
     if file.worker not in summaries:
         return [], 0
     peers = peers_of(summaries, file.worker, made.trace, slice_id)
     order = list(summaries)
     told = sorted(peers[:MAX_PEERS], key=lambda peer: order.index(peer.worker))
-    traces = opened_workers(site, file, among={peer.worker for peer in told})
+    traces = opened_workers(site, file, {peer.worker for peer in told})
     own = placed(made, [slice_id])[0]
     arrows = []
     for peer in told:

@@ -1,0 +1,122 @@
+"""How much memory an open trace takes: its tables and strings, and what views derived from them.
+
+An estimate that costs milliseconds: buffers are counted exactly, each once however many arrays and
+frames share it; of large collections of Python objects a part is measured for all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sized
+from dataclasses import dataclass, fields
+from itertools import islice
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+
+STRING_OVERHEAD_BYTES = 57
+"""What Python keeps beside the characters of one string, with the pointer to it."""
+
+OBJECT_BYTES = 96
+"""What a frame, a column or an array takes beside its buffers, about."""
+
+MOST_MEASURED = 1000
+"""Elements of a collection that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceMemory:
+    """Bytes that a trace takes.
+
+    Attributes:
+        content_bytes: What it consists of.
+        derived_bytes: What views derived from it, which could be dropped.
+    """
+
+    content_bytes: int
+    derived_bytes: int
+
+
+def memory_of(trace: Trace) -> TraceMemory:
+    """The memory of ``trace``, about."""
+    meter = _Meter(trace)
+    strings = sum(len(text) + STRING_OVERHEAD_BYTES for text in trace.strings)
+    content = [getattr(trace, part.name) for part in fields(trace) if part.name[0] != "_"]
+    content_bytes = strings + sum(map(meter.added_bytes, [*content, *trace.given]))
+    return TraceMemory(content_bytes, sum(map(meter.added_bytes, trace.derived_values)))
+
+
+_SHARED = (Trace, type, ModuleType, FunctionType)
+"""What is held by others too, or counted for itself."""
+
+
+class _Meter:
+    """Adds up what is held, each object and buffer once."""
+
+    def __init__(self, trace: Trace) -> None:
+        # Strings are counted apart: hundreds of thousands of them.
+        self._seen = {id(trace), id(trace.strings)}
+        self._buffers: set[int] = set()
+
+    def added_bytes(self, value: object) -> int:
+        """The bytes that ``value`` holds and nothing before it held."""
+        total = 0.0
+        pending: list[tuple[Any, float]] = [(value, 1.0)]
+        while pending:
+            value, weight = pending.pop()
+            if value is None or isinstance(value, _SHARED) or id(value) in self._seen:
+                continue
+            self._seen.add(id(value))
+            total += weight * self._own_bytes(value)
+            parts = _parts(value)
+            if parts:
+                count = len(value) if isinstance(value, Sized) else len(parts)
+                share = weight * max(1.0, count / MOST_MEASURED)
+                pending += [(part, share) for part in parts]
+        return int(total)
+
+    def _own_bytes(self, value: Any) -> int:
+        if isinstance(value, np.ndarray):
+            return self._array_bytes(value)
+        if isinstance(value, pl.Series):
+            return OBJECT_BYTES + self._column_bytes(value)
+        if isinstance(value, pl.DataFrame):
+            return OBJECT_BYTES + sum(map(self._column_bytes, value.get_columns()))
+        return sys.getsizeof(value, OBJECT_BYTES)
+
+    def _array_bytes(self, array: np.ndarray[Any, Any]) -> int:
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        return OBJECT_BYTES + self._buffer_bytes(array)
+
+    def _column_bytes(self, column: pl.Series) -> int:
+        try:
+            return self._buffer_bytes(column.to_numpy(allow_copy=False))
+        except (RuntimeError, ValueError):  # nulls, text or several pieces: no single buffer
+            return int(column.estimated_size())
+
+    def _buffer_bytes(self, array: np.ndarray[Any, Any]) -> int:
+        address = array.__array_interface__["data"][0]
+        if array.nbytes == 0 or address in self._buffers:
+            return 0
+        self._buffers.add(address)
+        return array.nbytes
+
+
+def _parts(value: Any) -> list[Any]:
+    """What ``value`` holds: of a large collection the first part."""
+    if isinstance(value, dict):
+        return [each for item in islice(value.items(), MOST_MEASURED) for each in item]
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(islice(value, MOST_MEASURED))
+    if isinstance(value, np.ndarray):
+        return value.ravel()[:MOST_MEASURED].tolist() if value.dtype.hasobject else []
+    if isinstance(value, str | bytes | int | float | pl.Series | pl.DataFrame):
+        return []
+    held = list(getattr(value, "__dict__", {}).values())
+    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
+    return held + [getattr(value, name, None) for name in slots if name[:2] != "__"]
