@@ -15,6 +15,7 @@ from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
+from torch_tb_profiler.cli.interrupts import Interrupts
 from torch_tb_profiler.loading.early import MOST_WORKERS, start_helpers, start_workers
 from torch_tb_profiler.loading.freeing import keep_buffers
 from torch_tb_profiler.loading.resources import usable_cores
@@ -26,10 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: Arguments without the program's name; None takes the process's own.
     """
+    interrupts = Interrupts()
+    if argv is None:  # the process is ours
+        interrupts.install()
     parser = make_parser()
     try:
         arguments = parser.parse_args(with_descending_sort(sys.argv[1:] if argv is None else argv))
-        code = _run(arguments.command, arguments)
+        code = _run(arguments.command, arguments, interrupts)
         sys.stdout.flush()
     except SystemExit as error:  # argparse: --help, --version, bad usage
         return error.code if isinstance(error.code, int) else DONE
@@ -39,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE_EXIT
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        interrupts.leaving()
     return code
 
 
@@ -53,7 +59,7 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _run(command: str, arguments: Namespace) -> int:
+def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     keep_buffers()
     if command in ("report", "ingest"):
         cores = arguments.workers or min(usable_cores(), MOST_WORKERS)
@@ -64,5 +70,6 @@ def _run(command: str, arguments: Namespace) -> int:
     module = import_module(f"torch_tb_profiler.cli.{command}_command")
     gc.freeze()
     gc.enable()
+    interrupts.wake_waits()
     code: int = module.run(arguments)
     return code

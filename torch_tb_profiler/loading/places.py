@@ -152,8 +152,10 @@ class WatchedPlace:
 
     def wait(self, number: int, timeout_s: float | None) -> None:
         """Wait for the end of a scan, or until the time is up."""
+        # Ctrl-C ends a wait that has a limit; one without it goes on, once polars is loaded.
+        limit_s = threading.TIMEOUT_MAX if timeout_s is None else timeout_s
         with self._changed:
-            self._changed.wait_for(lambda: self._scans >= number, timeout_s)
+            self._changed.wait_for(lambda: self._scans >= number, limit_s)
 
     def _start(self) -> None:
         self._is_scanning = True

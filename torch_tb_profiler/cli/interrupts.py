@@ -1,0 +1,60 @@
+"""Ctrl-C ends the command at once, whatever its threads wait for.
+
+Python itself waits, after ``main`` is left, for every thread of a pool: one that reads from a store
+which does not answer would hold the process for as long as the store is given. What must not be
+lost by an end at any moment is written elsewhere and renamed into place.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from torch_tb_profiler.cli.exits import INTERRUPTED
+
+GRACE_S = 0.7
+"""So long the command may close what it has open: temporary folders, sockets, worker processes."""
+
+
+class Interrupts:
+    """What Ctrl-C does to the process of a command."""
+
+    def __init__(self) -> None:
+        self._is_leaving = False
+
+    def install(self) -> None:
+        """End the process soon after an interrupt; only the main thread can ask for that.
+
+        A process that was started with interrupts ignored, as shells do in the background, goes on
+        to ignore them.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if sys.platform == "win32" or not is_main:
+            return
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        # Python's own handler waits for the main thread, which may wait for something else.
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(reader,), name="interrupts", daemon=True).start()
+
+    def wake_waits(self) -> None:
+        """Let an interrupt end a wait of the main thread again: polars, once loaded, has the system
+        go on with the wait."""
+        if hasattr(signal, "siginterrupt"):
+            signal.siginterrupt(signal.SIGINT, True)
+
+    def leaving(self) -> None:
+        """The command is done: from here on there is nothing that an interrupt could unwind."""
+        self._is_leaving = True
+
+    def _watch(self, reader: int) -> None:
+        while os.read(reader, 1)[0] != signal.SIGINT:
+            pass
+        if not self._is_leaving:
+            time.sleep(GRACE_S)
+        os._exit(INTERRUPTED)
