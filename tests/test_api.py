@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import polars as pl
 import pytest
 
 import torch_tb_profiler
+from tests.helpers.waiting import wait_until
 from torch_tb_profiler.api import (
     OpenedTrace,
     OpenError,
@@ -18,6 +22,8 @@ from torch_tb_profiler.api import (
     open_trace,
 )
 from torch_tb_profiler.cli import main
+from torch_tb_profiler.loading.opening import wait_until_cached
+from torch_tb_profiler.views.timeline.index import timeline
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +111,66 @@ def test_errors_say_what_to_do(folder: Path, trace: OpenedTrace, tmp_path: Path)
 def test_a_second_opening_comes_from_the_cache(folder: Path, tmp_path: Path) -> None:
     first = open_trace(folder, cache_dir=tmp_path).kernels().to_dict()
     assert open_trace(folder, cache_dir=tmp_path).kernels().to_dict() == first
+
+
+def readers() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "trace-reader"}
+
+
+def held_by(opened: OpenedTrace) -> list[weakref.ref[Any]]:
+    """What must be gone when nobody holds ``opened`` any more; nobody looks at it but here."""
+    catalog = opened._catalog
+    return [weakref.ref(each) for each in (opened, opened.trace, catalog, catalog.store)]
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_nobody_holds_is_gone_with_its_threads(
+    samples: Path, tmp_path: Path, cached: bool
+) -> None:
+    paths = [
+        next((samples / name).glob("*.json*"))
+        for name in ("cpu_slowloader_nw0", "torch_compile_triton")
+    ]
+    before = readers()
+    opened = [
+        open_trace(paths[number % 2], cache=cached, cache_dir=tmp_path / "cache")
+        for number in range(6)
+    ]
+    for each in opened:
+        each.overview()
+        timeline(each.trace)  # it holds its trace
+    held = [reference for each in opened for reference in held_by(each)]
+    assert all(reference() is not None for reference in held)
+    assert len(readers() - before) >= 6
+    wait_until_cached()
+    del opened, each
+    wait_until(lambda: gc.collect() >= 0 and all(reference() is None for reference in held))
+    wait_until(lambda: not readers() - before)
+
+
+def test_a_closed_trace_holds_nothing_and_says_so(folder: Path) -> None:
+    before = readers()
+    with open_trace(folder, cache=False) as opened:
+        trace = weakref.ref(opened.trace)
+        operators = opened.operators()
+    wait_until(lambda: gc.collect() >= 0 and trace() is None)
+    wait_until(lambda: not readers() - before)
+    assert operators.frame.height > 0
+    assert "aten::" in str(operators)
+    opened.close()
+    with pytest.raises(RequestError, match="worker0, span 1 is closed") as caught:
+        opened.operators()
+    assert caught.value.problem.code == "closed"
+    assert "open_trace" in (caught.value.problem.hint or "")
+    with pytest.raises(RequestError, match="closed"):
+        opened.views()
+    with pytest.raises(RequestError, match="closed"), opened:
+        pass
+
+
+def test_what_could_not_be_opened_leaves_no_thread(tmp_path: Path) -> None:
+    before = readers()
+    (tmp_path / "w.json").write_text("not json")
+    with pytest.raises(OpenError):
+        open_trace(tmp_path / "w.json", cache=False)
+    wait_until(lambda: gc.collect() >= 0 and not readers() - before)

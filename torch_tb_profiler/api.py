@@ -1,9 +1,9 @@
 """The Python API: open a trace, ask for views, get polars or pandas tables.
 
 >>> import torch_tb_profiler
->>> trace = torch_tb_profiler.open_trace("logs/worker0.pt.trace.json.gz")  # doctest: +SKIP
->>> trace.operators(steps=range(5, 8)).frame.head(3)                       # doctest: +SKIP
->>> trace.kernels(filter="name~gemm").to_pandas()                          # doctest: +SKIP
+>>> with torch_tb_profiler.open_trace("logs/worker0.pt.trace.json.gz") as trace:  # doctest: +SKIP
+...     trace.operators(steps=range(5, 8)).frame.head(3)
+...     trace.kernels(filter="name~gemm").to_pandas()
 """
 
 from __future__ import annotations
@@ -95,6 +95,9 @@ def open_trace(
 class OpenedTrace:
     """One trace, and the run it belongs to. Made by :func:`open_trace`.
 
+    A context manager: at its end, at :meth:`close`, or when nobody holds it any more, the trace
+    is let go and what reads it ends.
+
     Attributes:
         run, worker, span: Names of what was opened.
         workers: Names of all workers that have this span; views of a whole run look at them all.
@@ -103,18 +106,35 @@ class OpenedTrace:
     def __init__(self, catalog: Catalog, subject: Subject) -> None:
         """Parse the trace that ``subject`` names, unless the cache has it."""
         self._catalog = catalog
+        self._is_closed = False
         file = catalog.file(subject.run, subject.worker, subject.span)
         self.run, self.worker, self.span = file.run, file.worker, file.span
         self.workers = tuple(catalog.workers(file.run, file.span))
         self._file = file
         self._when_ready(lambda wait_s: open_traces(catalog, [file], wait_s))
 
+    def __enter__(self) -> OpenedTrace:
+        self._check_open()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the trace go. Results stay as they are; closing again does nothing."""
+        self._is_closed = True
+        self._catalog.store.close()
+
     def __repr__(self) -> str:
         return f"<OpenedTrace run={self.run!r} worker={self.worker!r} span={self.span!r}>"
 
     @property
     def trace(self) -> Trace:
-        """The columns behind the views (:mod:`torch_tb_profiler.trace.model`)."""
+        """The columns behind the views (:mod:`torch_tb_profiler.trace.model`).
+
+        Raises:
+            RequestError: it is closed.
+        """
         return self._when_ready(lambda wait_s: open_traces(self._catalog, [self._file], wait_s))[0]
 
     def overview(self, *, steps: Steps | None = None, **options: Any) -> Result:
@@ -163,7 +183,8 @@ class OpenedTrace:
 
         Raises:
             UnknownError: there is no such view or table.
-            RequestError: a parameter makes no sense, or the trace has nothing for this view.
+            RequestError: a parameter makes no sense, the trace has nothing for this view, or is
+                closed.
         """
         selection = Selection(_steps_text(steps), _ns(start_us), _ns(end_us), group_by)
         return self._answer(name, selection, TableQuery(table, sort, filter, offset, limit))
@@ -183,11 +204,17 @@ class OpenedTrace:
         )
 
     def _when_ready(self, ask: Callable[[float], T]) -> T:
+        self._check_open()
         progress = Progress()
         try:
             return when_ready(ask, progress.show)
         finally:
             progress.wipe()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            message = f"The trace {self.run}, {self.worker}, span {self.span} is closed."
+            raise RequestError("closed", message, "Open it again with open_trace().")
 
 
 class Result:

@@ -1,6 +1,6 @@
-"""Cases: tables, strings and what views derived are counted; what several hold counts once; large collections
-are measured by a part; what cannot be made again is content; and for a trace of which everything
-was asked the number is that of the process, within a quarter.
+"""Cases: tables, strings and what views derived are counted; what several hold counts once; large
+collections are measured by a part; what cannot be made again is content; and for a trace of which
+everything was asked the number is that of the process, within a quarter.
 """
 
 from __future__ import annotations
