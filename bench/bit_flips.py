@@ -89,7 +89,7 @@ def main() -> int:
     subject = f"{len(scenes)} caches, seed {arguments.seed}"
     figures = [
         Figure("damages", sum(outcomes.values()), ""),
-        Figure("noticed as such (of the others the file was missing, or not needed)", noticed, ""),
+        Figure("noticed (not: missing objects, equal files, bits of a gzip header)", noticed, ""),
         Figure("answers that changed", outcomes["changed"], "", goal=0),
         Figure("errors for the user", outcomes["failed"], "", goal=0),
         Figure("processes that ended", outcomes["aborted"], "", goal=0),
