@@ -155,7 +155,7 @@ class App:
         return self._shared.answer(question, lambda: _answered(request, compute))
 
     def _streamed(self, request: Request, route: Route, rest: str) -> Response:
-        """An answer that holds its place until it is closed."""
+        """An answer that holds its place until all of it is handed over, or it is closed."""
         self._streams.enter()
         try:
             response = route(self.site, request, rest)
@@ -165,8 +165,9 @@ class App:
         connection = request.environ.get("werkzeug.socket")
         if connection is not None:
             connection.settimeout(self._limits.piece_s)
-        response.response = _cut(response.iter_encoded())
-        response.call_on_close(_once(self._streams.leave))
+        leave = _once(self._streams.leave)
+        response.response = _cut(response.iter_encoded(), leave)
+        response.call_on_close(leave)
         return response
 
 
@@ -209,14 +210,15 @@ def _answered(request: Request, answer: Callable[[], Response]) -> Response:
         return error_response(request, 500, problem)
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _cut(pieces: Iterable[bytes], at_end: Callable[[], None]) -> Iterator[bytes]:
     for piece in pieces:
         for first in range(0, len(piece), STREAM_PIECE_BYTES):
             yield piece[first : first + STREAM_PIECE_BYTES]
+    at_end()
 
 
 def _once(function: Callable[[], None]) -> Callable[[], None]:
-    """``function`` the first time, nothing later: servers may close an answer twice."""
+    """``function`` the first time, nothing later."""
     left = [function]
 
     def call() -> None:
