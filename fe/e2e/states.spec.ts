@@ -72,3 +72,35 @@ test("a server that does not answer is said, and asked again", async ({ guarded:
   down = false;
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
 });
+
+test("a place that does not answer is said above what it held, and gone when it is back", async ({ guarded: page, standalone }) => {
+  let silent = true;
+  await page.route("**/api/runs", async (route) => {
+    const response = await route.fetch();
+    const runs = (await response.json()) as object;
+    const error = { code: "unreachable", message: "s3://traces/team cannot be read: no answer within 20 s.", hint: null };
+    const silent_places = silent ? [{ place: "s3://traces/team", silent_s: 125, next_try_s: 8, error }] : [];
+    await route.fulfill({ response, json: { ...runs, silent_places } });
+  });
+  await page.goto(standalone.url);
+  const status = page.getByRole("status").filter({ hasText: "No answer from s3://traces/team since" });
+  await expect(status).toContainText("(2 min). Next try in 8 s.");
+  await expect(status).toContainText("no answer within 20 s");
+  await expect(status.getByRole("timer")).toContainText("Next try in 6 s.");
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  silent = false;
+  await expect(status).toBeHidden();
+});
+
+test("a server that stops answering leaves the page as it was", async ({ guarded: page, standalone }) => {
+  let down = false;
+  await page.route("**/api/runs", (route) => (down ? route.abort() : route.continue()));
+  await page.goto(standalone.url);
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  down = true;
+  const status = page.getByRole("status").filter({ hasText: "No answer from the server since" });
+  await expect(status).toContainText("Next try in");
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  down = false;
+  await expect(status).toBeHidden();
+});

@@ -1,9 +1,8 @@
 /** Answers of the server as React state: cached, polled while a trace is read, never a stale mix. */
 import { useEffect, useState } from "react";
 
-import { deepEqual } from "../lib/deepEqual";
 import { ApiError, apiUrl, request, type Query } from "./client";
-import type { Failure, Runs, Span, View } from "./types";
+import type { Failure, Span, View } from "./types";
 
 export type Resource<T> =
   | { readonly state: "loading"; readonly last: T | null }
@@ -81,52 +80,4 @@ async function fetchResource<T>(url: string, signal: AbortSignal): Promise<Resou
 
 export function useView(name: string | null, query: Query): Resource<View> {
   return useResource<View>(name === null ? null : apiUrl(`view/${name}`, query));
-}
-
-const RUNS_BUSY_MS = 600;
-const RUNS_CALM_MS = 5000;
-
-/** The runs, asked again while something moves, and now and then for new files; not while the page is hidden. */
-export function useRuns(): Resource<Runs> {
-  const [resource, setResource] = useState<Resource<Runs>>({ state: "loading", last: null });
-  useEffect(() => {
-    const abort = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = async () => {
-      let wait = RUNS_CALM_MS;
-      if (!document.hidden) {
-        const next = await askRuns(abort.signal);
-        if (next === null) return;
-        // The same answer again must not draw the pages again.
-        setResource((before) => (deepEqual(before, next) ? before : next));
-        if (next.state === "ready" && isBusy(next.data)) wait = RUNS_BUSY_MS;
-        if (next.state === "failed") wait = RETRY_MS;
-      }
-      timer = setTimeout(() => void ask(), wait);
-    };
-    void ask();
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, []);
-  return resource;
-}
-
-async function askRuns(signal: AbortSignal): Promise<Resource<Runs> | null> {
-  try {
-    const answer = await request<Runs>(apiUrl("runs"), signal);
-    return answer.state === "ready" ? answer : null;
-  } catch (error) {
-    if (signal.aborted) return null;
-    if (error instanceof ApiError) return { state: "failed", failure: error.failure };
-    throw error;
-  }
-}
-
-function isBusy(runs: Runs): boolean {
-  return (
-    runs.discovering ||
-    runs.runs.some((run) => run.workers.some((worker) => worker.spans.some((span) => span.state === "parsing")))
-  );
 }

@@ -2,7 +2,8 @@
 import { useEffect, useMemo } from "react";
 
 import { apiUrl } from "../api/client";
-import { forgetAnswers, useResource, useRuns, type Resource } from "../api/hooks";
+import { forgetAnswers, useResource, type Resource } from "../api/hooks";
+import { useRuns } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
 import { renderPage } from "../pages";
@@ -11,6 +12,7 @@ import { useParams } from "../state/urlStore";
 import { withTimeline } from "../timeline/info";
 import { EmptyLogdir } from "./EmptyLogdir";
 import { Rail } from "./Rail";
+import { Silences } from "./Silences";
 import { FailureCard, NothingCard, PendingCard } from "./SpanState";
 import { TopBar } from "./TopBar";
 
@@ -18,7 +20,7 @@ const FIRST_VIEW = "overview";
 
 export function App() {
   const params = useParams();
-  const runs = useRuns();
+  const { runs, silences } = useRuns();
   const known = runs.state === "ready" ? runs.data : null;
   const target = useMemo(() => (known === null ? null : resolveTarget(known, params)), [known, params]);
   const failed = target?.span.state === "failed";
@@ -33,6 +35,7 @@ export function App() {
       <TopBar runs={known} target={target} view={info} views={list} />
       {target === null || failed ? <nav className="rail" aria-label="Views" /> : <Rail views={list} current={name} />}
       <main className="main">
+        <Silences silences={silences} />
         <Content runs={runs} target={target} views={views} list={list} info={info} name={name} />
       </main>
     </div>

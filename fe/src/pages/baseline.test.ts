@@ -20,7 +20,7 @@ const run = (name: string, workers: Record<string, readonly Span[]>): Run => ({
   name,
   workers: Object.entries(workers).map(([worker, spans]) => ({ name: worker, spans: [...spans] })),
 });
-const known = (...runs: Run[]): Runs => ({ schema_version: 1, discovering: false, notes: [], problem: null, runs });
+const known = (...runs: Run[]): Runs => ({ schema_version: 1, discovering: false, notes: [], problem: null, silent_places: [], runs });
 
 /** "run/worker/span" of the baseline of the trace the address names. */
 function chosen(runs: Runs, params: Params): string {

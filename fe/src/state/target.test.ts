@@ -19,6 +19,7 @@ const RUNS: Runs = {
   discovering: false,
   notes: [],
   problem: null,
+  silent_places: [],
   runs: [
     { name: "empty", workers: [] },
     { name: "a", workers: [{ name: "w0", spans: [span("1"), span("2")] }, { name: "w1", spans: [span("1")] }] },

@@ -1,0 +1,56 @@
+/** Cases: a place that answers late, times that stay put from poll to poll, our own server, words. */
+import { describe, expect, it } from "vitest";
+
+import { countdownText, serverSilence, silencesOf, silenceText, type Silence } from "./silences";
+import type { Runs } from "./types";
+
+const NOW = new Date(2026, 4, 3, 12, 5, 0).getTime();
+
+function textOf(silence: Silence | undefined, nowMs: number): string {
+  return silence === undefined ? "" : silenceText(silence, nowMs) + countdownText(silence, nowMs);
+}
+
+function answer(silent_s: number, next_try_s: number, place = "s3://traces"): Runs {
+  const error = { code: "unreachable", message: "no answer within 20 s", hint: null };
+  const silent_places = [{ place, silent_s, next_try_s, error }];
+  return { schema_version: 1, discovering: false, runs: [], notes: [], problem: null, silent_places };
+}
+
+describe("a place that does not answer", () => {
+  it("is told with since when, how long, and when it is asked again", () => {
+    const [silence] = silencesOf(answer(120, 8), NOW, []);
+    expect(textOf(silence, NOW)).toBe("No answer from s3://traces since 12:03 (2 min). Next try in 8 s.");
+    expect(textOf(silence, NOW + 5000)).toContain(" (2 min). Next try in 3 s.");
+    expect(textOf(silence, NOW + 9000)).toContain(" (2 min). It is being asked again.");
+  });
+
+  it("keeps its times while answers differ by what they travelled", () => {
+    const before = silencesOf(answer(120, 8), NOW, []);
+    expect(silencesOf(answer(125.4, 3.1), NOW + 5000, before)).toEqual(before);
+    const [later] = silencesOf(answer(133, 27), NOW + 13_000, before);
+    expect(later).toEqual({ ...before[0], nextTryMs: NOW + 40_000 });
+  });
+
+  it("is gone when it is no longer named", () => {
+    const before = silencesOf(answer(120, 8), NOW, []);
+    expect(silencesOf({ ...answer(0, 0), silent_places: [] }, NOW, before)).toEqual([]);
+  });
+
+  it("of another day says the day", () => {
+    const [silence] = silencesOf(answer(86_400 + 3600, 8), NOW, []);
+    expect(textOf(silence, NOW)).toContain(new Date(2026, 4, 2).toLocaleDateString());
+    expect(textOf(silence, NOW)).toContain("(25 h 0 min)");
+  });
+});
+
+describe("our own server", () => {
+  const failure = { code: "no_answer", message: "The server does not answer.", hint: "" };
+
+  it("is silent since the first question without an answer, beside the places", () => {
+    const places = silencesOf(answer(120, 8), NOW, []);
+    const first = serverSilence(failure, NOW, 3000, places);
+    const second = serverSilence(failure, NOW + 4000, 6000, first);
+    expect(second).toHaveLength(2);
+    expect(textOf(second[0], NOW + 4000)).toBe("No answer from the server since 12:05 (4 s). Next try in 6 s.");
+  });
+});
