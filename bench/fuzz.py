@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.loading.answering import trace_view
@@ -64,25 +65,32 @@ def seeds() -> list[bytes]:
         raw = path.read_bytes()
         try:
             document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-            events = document["traceEvents"]
+            text = small_trace(document)
         except (ValueError, KeyError, TypeError):
             continue
-        kinds: Counter[tuple[str, str]] = Counter()
-        chosen = []
-        for event in events:
-            kind = (str(event.get("ph")), str(event.get("cat")))
-            kinds[kind] += 1
-            if kinds[kind] <= 2:
-                chosen.append(event)
-        header = {key: value for key, value in document.items() if key != "traceEvents"}
-        text = json.dumps({**header, "traceEvents": chosen}).encode()
-        while len(text) > MAX_SEED_BYTES and len(chosen) > 4:
-            chosen = chosen[::2]
-            text = json.dumps({**header, "traceEvents": chosen}).encode()
         if len(text) <= 2 * MAX_SEED_BYTES:
             found.append(text)
     corpus = ROOT / "tests" / "fuzz" / "corpus"
     return found + [path.read_bytes() for path in sorted(corpus.glob("*.json*"))]
+
+
+def small_trace(document: dict[str, Any]) -> bytes:
+    """A trace with the first events of each kind of a decoded one."""
+    kinds: Counter[tuple[str, str]] = Counter()
+    chosen = []
+    for event in document["traceEvents"]:
+        kind = (
+            (str(event.get("ph")), str(event.get("cat"))) if isinstance(event, dict) else ("", "")
+        )
+        kinds[kind] += 1
+        if kinds[kind] <= 2:
+            chosen.append(event)
+    header = {key: value for key, value in document.items() if key != "traceEvents"}
+    text = json.dumps({**header, "traceEvents": chosen}).encode()
+    while len(text) > MAX_SEED_BYTES and len(chosen) > 4:
+        chosen = chosen[::2]
+        text = json.dumps({**header, "traceEvents": chosen}).encode()
+    return text
 
 
 def mutated(data: bytes, other: bytes, chance: random.Random) -> bytes:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.fuzz import alarm, mutated, outcome, seeds
+from bench.format_damages import Options, fuzz_formats, seed_files
+from bench.fuzz import alarm, mutated, outcome, seeds, small_trace
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.json*"))
+COMMANDS_INPUTS = 16
 INPUTS = 400
 SEED = 5
 
@@ -42,3 +44,14 @@ def test_damaged_traces_are_read_and_shown_or_refused() -> None:
                 outcome(data, _always if number % 10 == 0 else _never)
         except Exception as error:
             raise AssertionError(f"input {number} of seed {SEED}: {data!r}") from error
+
+
+def test_commands_read_or_refuse_damaged_files_of_every_format(tmp_path: Path) -> None:
+    pool = seed_files(seeds(), small_trace)
+    assert {"made.pickle", "made.sqlite", "made.csv", "seed.json"} <= {seed.name for seed in pool}
+
+    tally = fuzz_formats(pool, Options(COMMANDS_INPUTS, 600, SEED, 30, tmp_path), mutated, alarm)
+
+    assert not tally.failures
+    assert tally.inputs == COMMANDS_INPUTS
+    assert min(tally.codes[0], tally.codes[3]) > COMMANDS_INPUTS // 8
