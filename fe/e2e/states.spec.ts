@@ -47,6 +47,7 @@ test("while a trace is read the page says how far", async ({ guarded: page, stan
     mb_per_s: 120.4,
     eta_s: 3,
     error: null,
+    retry_s: null,
   };
   let reading = true;
   await page.route("**/api/views?*", (route) =>

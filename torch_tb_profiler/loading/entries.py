@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from torch_tb_profiler.loading.backoff import Backoff
 from torch_tb_profiler.loading.errors import Problem
@@ -98,6 +98,11 @@ class Entry:
             return True
         return False
 
+    def _retry_s(self) -> float | None:
+        if self.state != "failed" or self.backoff is None:
+            return None
+        return max(0.0, round(self.backoff.next_try_s - time.monotonic(), 1))
+
     def _is_read_from(self, file: SpanFile) -> bool:
         return self.opened is not None and self.opened.state == file.state
 
@@ -113,13 +118,21 @@ class Entry:
 
     def status(self, file: SpanFile) -> SpanStatus:
         """How far it is, for whoever asks about ``file``."""
-        status = replace(queued(file), state=self.state)
-        if self.opened is not None:
-            status = replace(status, format=self.opened.trace.meta.format)
-        if self.state == "parsing":
-            elapsed_s = time.monotonic() - self.started_s
-            return reading_status(status, self.done_bytes, self.read_s, elapsed_s)
-        return replace(status, progress=1.0 if self.state == "ready" else 0.0, error=self.problem)
+        trace = self.trace
+        status = SpanStatus(
+            file.span,
+            file.location.name,
+            None if trace is None else trace.meta.format,
+            file.state.size_bytes,
+            self.state,
+            progress=1.0 if self.state == "ready" else 0.0,
+            error=self.problem,
+            retry_s=self._retry_s(),
+        )
+        if self.state != "parsing":
+            return status
+        elapsed_s = time.monotonic() - self.started_s
+        return reading_status(status, self.done_bytes, self.read_s, elapsed_s)
 
 
 def queued(file: SpanFile) -> SpanStatus:

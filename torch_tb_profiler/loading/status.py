@@ -27,6 +27,8 @@ class SpanStatus:
         mb_per_s: Speed of reading in 10⁶ file bytes per second; None before there is one.
         eta_s: Seconds left; None when unknown.
         error: Why it failed, else None.
+        retry_s: Seconds until it is tried again when somebody asks, where the file is not to blame;
+            None where only another file helps.
     """
 
     name: str
@@ -38,6 +40,7 @@ class SpanStatus:
     mb_per_s: float | None = None
     eta_s: float | None = None
     error: Problem | None = None
+    retry_s: float | None = None
 
 
 class NotReadyError(Exception):
@@ -105,6 +108,9 @@ def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
         mb_per_s=None if speed is None else round(speed, 3),
         eta_s=round(left_mb / speed, 1) if speed and state == "parsing" else None,
         error=next((part.error for part in parts if part.error), None)
+        if state == "failed"
+        else None,
+        retry_s=min((part.retry_s for part in parts if part.retry_s is not None), default=None)
         if state == "failed"
         else None,
     )

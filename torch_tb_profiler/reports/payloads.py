@@ -47,7 +47,7 @@ class AboutAnswer(TypedDict):
 
 
 class SpanPayload(TypedDict):
-    """One trace file; ``format`` is null until it is known."""
+    """One trace file; ``format`` is null until known, ``retry_s`` where trying again is no use."""
 
     name: str
     file: str
@@ -58,6 +58,7 @@ class SpanPayload(TypedDict):
     mb_per_s: float | None
     eta_s: float | None
     error: ErrorPayload | None
+    retry_s: float | None
 
 
 class WorkerPayload(TypedDict):

@@ -55,6 +55,7 @@ def span_payload(status: SpanStatus) -> SpanPayload:
         mb_per_s=status.mb_per_s,
         eta_s=status.eta_s,
         error=None if status.error is None else error_payload(status.error),
+        retry_s=status.retry_s,
     )
 
 

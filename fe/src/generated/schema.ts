@@ -53,7 +53,7 @@ export interface AboutAnswer {
   face: Face;
 }
 
-/** One trace file; `format` is null until it is known. */
+/** One trace file; `format` is null until known, `retry_s` where trying again is no use. */
 export interface SpanPayload {
   name: string;
   file: string;
@@ -64,6 +64,7 @@ export interface SpanPayload {
   mb_per_s: number | null;
   eta_s: number | null;
   error: ErrorPayload | null;
+  retry_s: number | null;
 }
 
 /** The files of one worker. */
