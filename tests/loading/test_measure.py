@@ -1,5 +1,6 @@
 """Cases: text size of plain, gzipped, empty and misnamed files; a reading waits until its memory
-fits, one always may begin, and what readings take is learned.
+fits, one always may begin, and what readings take is learned; tables that do not fit are refused,
+unless memory is given back.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.measure import WORKER_BYTES, MemoryBudget, text_bytes
 from torch_tb_profiler.storage.locations import file_state, open_location
 
@@ -70,3 +72,26 @@ def test_what_readings_take_is_learned() -> None:
         assert not begun.wait(0.1)
     thread.join(10)
     assert begun.is_set()
+
+
+def test_memory_is_short_when_a_reading_may_take_more_than_is_free() -> None:
+    budget = MemoryBudget(lambda: WORKER_BYTES + 100 * MIB)
+    assert not budget.is_short(100 * MIB)
+    assert budget.is_short(101 * MIB)
+
+
+def test_tables_that_do_not_fit_are_refused_with_the_sizes() -> None:
+    released: list[bool] = []
+    budget = MemoryBudget(lambda: 100 * MIB)
+    budget.check_tables("a.json", 40 * MIB, lambda: released.append(True))
+    assert not released
+    with pytest.raises(OpenError, match=r"a\.json does not fit .* 105 MB are free") as caught:
+        budget.check_tables("a.json", 80 * MIB, lambda: released.append(True))
+    assert caught.value.problem.code == "out_of_memory"
+    assert released == [True]
+
+
+def test_memory_that_workers_give_back_makes_room() -> None:
+    free_bytes = [100 * MIB]
+    budget = MemoryBudget(lambda: free_bytes[0])
+    budget.check_tables("a.json", 80 * MIB, lambda: free_bytes.append(free_bytes.pop() * 3))

@@ -1,13 +1,15 @@
 """Cases: a small file stays in this process; several are parsed in others, with the same tables; a
 worker killed on the way fails its file with a message, and the others and later ones are read;
-without a writable cache too; what is damaged on the way is not taken; a stopped reading stops its
-worker; progress is that of the worker.
+without a writable cache too; what may not fit into memory is parsed in another process; what is
+damaged on the way is not taken; a stopped reading stops its worker; progress is that of the
+worker.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +22,10 @@ from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.executors import LocalExecutor
 from torch_tb_profiler.loading.ingest import Job, Part, ingest_file
+from torch_tb_profiler.loading.measure import WORKER_BYTES, MemoryBudget
 from torch_tb_profiler.loading.opening import OpenedFile, open_file, open_in_state
 from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.resources import FIRST_TO_GO
 from torch_tb_profiler.loading.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
@@ -67,6 +71,29 @@ def test_a_small_file_alone_starts_no_process(
     monkeypatch.setattr(LocalExecutor, "submit", None)
     files = files_of(tmp_path, write_trace, 3)
     assert len(opened(TraceStore(cache=None, parser=Parser(2)), files)) == 3
+
+
+def test_a_file_that_may_not_fit_is_parsed_where_the_system_may_kill(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file,) = files_of(tmp_path, write_trace, 1)
+    monkeypatch.setattr(parsing, "MemoryBudget", lambda: MemoryBudget(lambda: WORKER_BYTES))
+    monkeypatch.setattr(parsing, "open_in_state", None)  # whoever parses here fails
+    parser = Parser(1)
+    try:
+        assert_same(parser.open(file.location, file.state, cache=None).trace, file)
+    finally:
+        parser.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process say so")
+def test_workers_are_the_first_that_the_system_kills() -> None:
+    executor = LocalExecutor(1)
+    try:
+        read = executor.submit(Path.read_text, Path("/proc/self/oom_score_adj"))
+        assert read.result(30).strip() == FIRST_TO_GO
+    finally:
+        executor.shutdown(wait=False)
 
 
 @pytest.mark.parametrize("cache", ["kept", "none", "unwritable"])

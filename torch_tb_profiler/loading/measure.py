@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.resources import free_memory_bytes
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC
 from torch_tb_profiler.storage.locations import FileState, Location
@@ -19,6 +21,12 @@ WORKER_BYTES = 90 << 20
 
 MEMORY_PER_TEXT_BYTE = 1.0
 """Beginning of what is learned: 0.7 for the samples, and 0.9 with deep python stacks."""
+
+MEMORY_PER_TABLE_BYTE = 2.2
+"""Of an open trace with what views derive from it, against its files."""
+
+RELEASE_S = 1.0
+"""The memory of a worker that has just ended is free after this time."""
 
 _GZIP_TAIL_BYTES = 4
 _LONGEST = 1 << 32
@@ -80,7 +88,7 @@ class MemoryBudget:
     def reading(self, text: int) -> Iterator[None]:
         """Wait until a reading of ``text`` bytes fits beside the others, and count it in."""
         with self._changed:
-            need = WORKER_BYTES + int(text * self._per_text_byte)
+            need = self._need_bytes(text)
             while not self._fits(need):
                 self._changed.wait()
             self._held_bytes += need
@@ -91,12 +99,45 @@ class MemoryBudget:
                 self._held_bytes -= need
                 self._changed.notify_all()
 
+    def is_short(self, text: int) -> bool:
+        """Whether a reading of ``text`` bytes may take more memory than there is."""
+        return self._need_bytes(text) > self._free_bytes()
+
+    def check_tables(self, url: str, size_bytes: int, release: Callable[[], object]) -> None:
+        """Refuse a parsed trace whose tables do not fit into memory.
+
+        Args:
+            url: The trace.
+            size_bytes: Of the files of its tables.
+            release: Called when memory is short, to have some of it given back soon.
+
+        Raises:
+            OpenError: they do not fit, with that memory either.
+        """
+        need_bytes = int(size_bytes * MEMORY_PER_TABLE_BYTE)
+        if self._free_bytes() >= need_bytes:
+            return
+        release()
+        until_s = time.monotonic() + RELEASE_S
+        while (free_bytes := self._free_bytes()) < need_bytes:
+            if time.monotonic() > until_s:
+                raise OpenError(
+                    "out_of_memory",
+                    f"{url} does not fit into memory: it takes some {need_bytes / 1e6:,.0f} MB "
+                    f"when it is open, and {free_bytes / 1e6:,.0f} MB are free.",
+                    "Close other programs, or open the trace on a machine with more memory.",
+                )
+            time.sleep(RELEASE_S / 10)
+
     def learn(self, text: int, peak_bytes: int) -> None:
         """A reading of ``text`` bytes in a process of its own took this much."""
         if text >= WORKER_BYTES and peak_bytes > WORKER_BYTES:
             with self._changed:
                 found = (peak_bytes - WORKER_BYTES) / text
                 self._per_text_byte = max(self._per_text_byte, found)
+
+    def _need_bytes(self, text: int) -> int:
+        return WORKER_BYTES + int(text * self._per_text_byte)
 
     def _fits(self, need: int) -> bool:
         if not self._held_bytes:

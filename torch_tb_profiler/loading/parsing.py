@@ -50,6 +50,7 @@ from torch_tb_profiler.once import once
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, read_entry
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.eviction import usage_of
 from torch_tb_profiler.storage.locations import FileState, Location
 from torch_tb_profiler.trace.cache import load_trace
 from torch_tb_profiler.trace.model import Trace
@@ -113,10 +114,14 @@ class Parser:
                 summary = read_summary(location, state, cache)
                 if summary is not None:
                     return OpenedFile(summary, state)
-            if cached_trace(location, state, cache) is not None:
+            kept = cached_trace(location, state, cache)
+            if kept is not None:
+                self._check_room(job, kept)
                 return self._here(job, progress)
             size = text_bytes(location, state)
             with self._budget.reading(size):
+                if self._budget.is_short(size):  # the system ends the other process then, not us
+                    return self._in_worker(job, progress)
                 if self.workers > 1 and self._has_fellows(size, state.size_bytes):
                     return self._beside(job, progress)
                 return self._here(job, progress, is_large=size >= LARGE_BYTES)
@@ -132,7 +137,8 @@ class Parser:
             return Ingested(problem=Problem(error.code, error.message, error.hint))
         job = Job(location, state, cache)
         with self._budget.reading(size):
-            if self.workers > 1 and self._has_fellows(size, state.size_bytes):
+            is_one_of_many = self.workers > 1 and self._has_fellows(size, state.size_bytes)
+            if is_one_of_many or self._budget.is_short(size):
                 try:
                     done = self._processes.submit(ingest_file, job).result()
                 except WorkerDiedError as error:
@@ -190,14 +196,29 @@ class Parser:
             if done.problem is not None:
                 raise OpenError(done.problem.code, done.problem.message, done.problem.hint)
             self._budget.learn(done.text_bytes, done.peak_bytes)
+            state = done.state or job.state
+            if job.part == "trace":
+                own = scratch / TRACE_FOLDER
+                in_cache = cached_trace(job.location, state, job.cache)
+                self._check_room(job, own if own.is_dir() else in_cache)
             handed = _handed_over(scratch, job.part)
-        state = done.state or job.state
         if handed is None and job.part == "summary":
             handed = read_summary(job.location, state, job.cache)
         if handed is not None:
             return OpenedFile(handed, state)
         # What the worker kept is in the cache; what nobody could keep is parsed again, here.
         return self._here(replace(job, state=state), progress)
+
+    def _check_room(self, job: Job, tables: Path | None) -> None:
+        """Refuse tables that do not fit into memory, also without workers that wait for tasks.
+
+        Raises:
+            OpenError: they do not.
+        """
+        usage = None if tables is None else usage_of(tables)
+        if usage is not None:
+            release = self._processes.rest
+            self._budget.check_tables(job.location.url, usage.size_bytes, release)
 
     def _awaited(
         self,

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from torch_tb_profiler.loading.freeing import keep_buffers
 from torch_tb_profiler.loading.pipes import read_message
+from torch_tb_profiler.loading.resources import go_first
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that can be imported, and its arguments."""
@@ -29,6 +30,7 @@ Reply = tuple[bool, Any]
 def main() -> None:
     """Perform tasks until stdin ends."""
     keep_buffers()
+    go_first()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(2, 1)
