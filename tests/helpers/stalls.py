@@ -37,11 +37,13 @@ class FaultyEndpoint:
         port: Where it listens.
         requests: First line of every request so far.
         plan: What to do to a request, by its number from zero; None passes it on.
+        delay_s: How long every answer takes.
     """
 
     def __init__(self, upstream_port: int | None = None) -> None:
         self.requests: list[str] = []
         self.plan: Callable[[int], Fault | None] = lambda _: None
+        self.delay_s = 0.0
         self._upstream_port = upstream_port
         self._released = threading.Event()
         self._lock = threading.Lock()
@@ -86,6 +88,7 @@ class FaultyEndpoint:
                 number = len(self.requests)
                 self.requests.append(request.partition(b"\r\n")[0].decode("latin-1"))
             fault = self.plan(number)
+            self._released.wait(self.delay_s)
             if fault == "silent":
                 self._released.wait(HOLD_S)
             elif fault != "drops":

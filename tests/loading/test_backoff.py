@@ -25,3 +25,13 @@ def test_a_success_forgets_the_failures() -> None:
     assert (backoff.since_s, backoff.next_try_s) == (None, 0.0)
     backoff.failed(50.0)
     assert (backoff.since_s, backoff.next_try_s) == (50.0, 51.0)
+
+
+def test_a_try_counts_as_pause() -> None:
+    backoff = Backoff()
+    for _ in range(10):
+        backoff.failed(1000.0, began_s=980.0)
+    assert backoff.since_s == 980.0
+    assert backoff.next_try_s == 980.0 + LONGEST_PAUSE_S
+    backoff.failed(1100.0, began_s=1000.0)
+    assert backoff.next_try_s == 1101.0

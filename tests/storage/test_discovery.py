@@ -6,6 +6,9 @@ unreadable folders, undecodable names, one listing call for a remote logdir, dir
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +115,53 @@ def test_names_that_are_not_utf8_become_valid_text(tmp_path: Path) -> None:
     (file,) = discover(open_location(str(tmp_path))).files
     assert file.worker == "w�"
     assert os.path.exists(file.location.path)
+
+
+def test_a_folder_deeper_than_a_path_can_be_is_left_out(tmp_path: Path) -> None:
+    logdir = place(tmp_path, "a/w.pt.trace.json")
+    name = b"\xff" * 250
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(18):
+        os.mkdir(name, dir_fd=folder)
+        below = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+    found = discover(logdir)
+    assert [file.run for file in found.files] == ["a"]
+    (told,) = found.left_out
+    assert "File name too long" in told
+    told.encode()
+
+
+FLICKER = """
+import os, sys, time
+folder, until_s = sys.argv[1], time.monotonic() + 60
+while time.monotonic() < until_s:
+    os.makedirs(f"{folder}/b/c", exist_ok=True)
+    os.symlink("../../a/w.pt.trace.json", f"{folder}/b/c/l.pt.trace.json")
+    open(f"{folder}/b/c/v.pt.trace.json", "w").write("{}")
+    for name in ("l", "v"):
+        os.unlink(f"{folder}/b/c/{name}.pt.trace.json")
+    os.rmdir(f"{folder}/b/c")
+    open(f"{folder}/b/c", "w").close()
+    os.unlink(f"{folder}/b/c")
+    os.rmdir(f"{folder}/b")
+"""
+
+
+def test_folders_that_come_and_go_during_a_scan_cost_their_own_runs(tmp_path: Path) -> None:
+    logdir = place(tmp_path, "a/w.pt.trace.json")
+    told: set[str] = set()
+    with subprocess.Popen([sys.executable, "-c", FLICKER, str(tmp_path)]) as flicker:
+        until_s = time.monotonic() + 60
+        while len(told) < 2 and time.monotonic() < until_s:
+            found = discover(logdir)
+            assert "a" in [file.run for file in found.files]
+            told.update(found.left_out)
+        flicker.kill()
+    assert all("/b" in sentence or sentence.startswith("b/") for sentence in told)
+    assert told
 
 
 def test_a_logdir_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

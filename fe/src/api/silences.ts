@@ -34,7 +34,9 @@ export function serverSilence(
 ): readonly Silence[] {
   const old = before.find((silence) => silence.place === null);
   const places = before.filter((silence) => silence.place !== null);
-  const own = { place: null, sinceMs: old?.sinceMs ?? nowMs, nextTryMs: nowMs + waitMs, cause: failure.message };
+  // That it does not answer is said already.
+  const cause = failure.code === "no_answer" ? (failure.hint ?? "") : failure.message;
+  const own = { place: null, sinceMs: old?.sinceMs ?? nowMs, nextTryMs: nowMs + waitMs, cause };
   return [own, ...places];
 }
 
