@@ -11,22 +11,23 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading import open_traces
+from torch_tb_profiler.loading import open_traces, parsing
 from torch_tb_profiler.loading.answering import Subject, ViewRequest, answer
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest import Part
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.opening import OpenedFile, open_file, open_in_state
 from torch_tb_profiler.loading.parsing import Parser
 from torch_tb_profiler.loading.trace_memory import memory_of
 from torch_tb_profiler.loading.trace_store import Gathered, TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
-from torch_tb_profiler.storage.locations import open_location
+from torch_tb_profiler.storage.locations import Location, open_location
 
 Writer = Callable[..., Path]
 WORKERS = 8
@@ -187,6 +188,36 @@ def test_what_is_begun_ahead_closes_nothing_that_is_needed(
     for file in files:
         (gathered,) = asked(store, [file])
         assert gathered.trace is not None
+
+
+def test_what_fits_passes_what_waits_for_room(
+    store_for: Stores,
+    files: list[SpanFile],
+    tmp_path: Path,
+    write_trace: Writer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_end = threading.Event()
+
+    def slow(location: Location, *arguments: Any, **options: Any) -> OpenedFile:
+        if location == files[0].location:
+            assert may_end.wait(WAIT_S)
+        return open_in_state(location, *arguments, **options)
+
+    monkeypatch.setattr(parsing, "open_in_state", slow)
+    monkeypatch.setattr(open_traces, "FIRST_TRACE_BYTES", {"trace": 3 << 20, "summary": 1})
+    write_trace(tmp_path / "small.1.pt.trace.json")
+    (small,) = discover(open_location(str(tmp_path))).files
+    store = store_for(2.5)
+    asked(store, [files[0]], 0.0)  # is being opened, with room reserved
+    asked(store, [files[1]], 0.0)  # does not fit beside
+    (gathered,) = asked(store, [small])
+    assert gathered.trace is not None
+    assert store.status(files[0]).state == "parsing"
+    assert store.status(files[1]).state == "queued"
+    may_end.set()
+    assert asked(store, [files[0]])[0].trace is not None
+    assert asked(store, [files[1]])[0].trace is not None
 
 
 def test_questions_that_come_again_take_turns(

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from fsspec import AbstractFileSystem
+from polars.exceptions import PanicException
 
 from tests.helpers.waiting import wait_until
 from torch_tb_profiler.loading import backoff, parsing
@@ -68,11 +69,12 @@ def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
     assert store.status(mended).state == "ready"
 
 
+@pytest.mark.parametrize("fault", [ZeroDivisionError("oops"), PanicException("oops")])
 def test_a_fault_of_ours_is_a_failed_span(
-    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch, fault: BaseException
 ) -> None:
     def faulty(*_arguments: object, **_options: object) -> None:
-        raise ZeroDivisionError("oops")
+        raise fault
 
     monkeypatch.setattr(parsing, "open_in_state", faulty)
     store = TraceStore(cache=None)

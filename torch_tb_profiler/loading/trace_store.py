@@ -6,31 +6,29 @@ gone, readings stop and its threads end.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 from torch_tb_profiler.loading.backoff import Backoff
 from torch_tb_profiler.loading.entries import Entry, Key, queued
-from torch_tb_profiler.loading.errors import OpenError, Problem
+from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest import Part
 from torch_tb_profiler.loading.open_traces import OpenTraces
-from torch_tb_profiler.loading.opening import OpenedFile
 from torch_tb_profiler.loading.parsing import Parser, shared_parser
 from torch_tb_profiler.loading.questions import Question, Questions
 from torch_tb_profiler.loading.reader_pool import ReaderPool
+from torch_tb_profiler.loading.reading import Result, reading_result
 from torch_tb_profiler.loading.resources import total_memory_bytes
 from torch_tb_profiler.loading.status import SpanStatus
-from torch_tb_profiler.loading.trace_memory import TraceMemory, memory_of
+from torch_tb_profiler.loading.trace_memory import memory_of
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
-
-_LOGGER = logging.getLogger(__name__)
 
 LEAST_THREADS = 2
 """Files opened at once, even without worker processes: the second fills the waits for I/O."""
@@ -42,13 +40,6 @@ TRIED_AGAIN = frozenset({"unreachable"})
 """Problems that the file is not to blame for: it is tried again without having changed."""
 
 Wanted = tuple[SpanFile, Part]
-
-Result = tuple[OpenedFile, TraceMemory] | Problem | None
-"""Of a reading: the trace, why there is none, or None when nobody wants it any more."""
-
-
-class _StoppedError(Exception):
-    """Raised inside a reading that nobody wants any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,34 +261,47 @@ class TraceStore:
 
     def _begin(self) -> None:
         """Open what is queued, as long as threads and memory allow."""
-        while self._open.opening < self._threads:
-            entry = self._next()
-            if entry is None:
-                return
-            admission = self._open.admit(entry)
-            if admission == "later":
-                return
-            if admission == "never":
-                oldest = self._questions.oldest
-                if oldest is not None:
-                    oldest.left_out.add(entry.key)
-                self._drop(entry)
-                continue
-            del self._queued[entry.key]
-            entry.state, entry.started_s = "parsing", time.monotonic()
-            self._readers.submit(
-                partial(_read, weakref.ref(self), self._parser, self._cache, entry)
-            )
+        while self._open.opening < self._threads and self._begin_one():
+            pass
 
-    def _next(self) -> Entry | None:
-        """What is opened next: what the oldest question needs, then what was begun ahead."""
+    def _begin_one(self) -> bool:
+        """Open the next for which there is room; False when there is none.
+
+        Nothing passes what the oldest question needs, but others pass each other: a large trace
+        that waits for another large one does not hold up small ones.
+        """
+        for entry, question in self._next():
+            admission = self._open.admit(entry)
+            if admission == "admitted":
+                self._start(entry)
+                return True
+            oldest = self._questions.oldest
+            if admission == "never" and oldest is not None:
+                oldest.left_out.add(entry.key)
+                self._drop(entry)
+                return True
+            if question is not None and question is oldest:
+                return False
+        return False
+
+    def _next(self) -> Iterator[tuple[Entry, Question | None]]:
+        """What may be opened next: of each question the first it needs, the oldest question first;
+        then what was begun ahead."""
         for question in self._questions:
             for key in question.keys[question.unopened :]:
                 entry = self._queued.get(key)
                 if entry is not None and key not in question.left_out:
-                    return entry
+                    yield entry, question
+                    break
                 question.unopened += 1
-        return next(iter(self._queued.values()), None)
+        needed = self._questions.ranks() if self._queued else {}
+        ahead = (entry for entry in self._queued.values() if entry.key not in needed)
+        yield from ((entry, None) for entry in islice(ahead, 1))
+
+    def _start(self, entry: Entry) -> None:
+        del self._queued[entry.key]
+        entry.state, entry.started_s = "parsing", time.monotonic()
+        self._readers.submit(partial(_read, weakref.ref(self), self._parser, self._cache, entry))
 
     def _finish(self, entry: Entry, result: Result) -> None:
         """``entry`` was read; with what result, or None when nobody wants it any more."""
@@ -322,40 +326,11 @@ def _read(
     store: weakref.ref[TraceStore], parser: Parser, cache: CacheFolder | None, entry: Entry
 ) -> None:
     """Open one file, in a thread that does not hold the store meanwhile."""
-    result = _result(parser, cache, entry)
+    result = reading_result(parser, cache, entry)
     parser.announce(-entry.file.state.size_bytes)
     alive = store()
     if alive is not None:
         alive._finish(entry, result)
-
-
-def _result(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Result:
-
-    def progress(done_bytes: int, _size_bytes: int) -> None:
-        if not entry.is_wanted:
-            raise _StoppedError
-        entry.done_bytes = done_bytes
-        entry.read_s = time.monotonic() - entry.started_s
-
-    file = entry.file
-    url = file.location.url
-    try:
-        opened = parser.open(
-            file.location, file.state, cache=cache, part=entry.part, progress=progress
-        )
-        return opened, memory_of(opened.trace)
-    except _StoppedError:
-        return None
-    except OpenError as error:
-        return error.problem
-    except MemoryError:
-        hint = "Close other programs, or open the trace on a machine with more memory."
-        return Problem("out_of_memory", f"{url} does not fit into memory.", hint)
-    except Exception as error:
-        _LOGGER.exception("opening %s failed", url)
-        cause = f"{type(error).__name__}: {error}"[:300]
-        hint = "This is a fault of torch-tb-profiler: please report it with the log."
-        return Problem("internal", f"{url} could not be opened ({cause}).", hint)
 
 
 def _end(
