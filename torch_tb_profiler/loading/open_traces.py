@@ -110,11 +110,11 @@ class OpenTraces:
             if entry.trace is not None and entry.trace.derived_count != entry.derived_count
         ]
 
-    def count(self, entry: Entry, memory: TraceMemory, derived_count: int) -> None:
-        """The trace of ``entry`` takes ``memory`` now, with so many derived values."""
+    def count(self, entry: Entry, derived_bytes: int, derived_count: int) -> None:
+        """So many derived values of the trace of ``entry`` take ``derived_bytes``."""
         if entry.is_wanted and entry.trace is not None:
-            self.used_bytes += memory.derived_bytes - entry.memory.derived_bytes
-            entry.memory = TraceMemory(entry.memory.content_bytes, memory.derived_bytes)
+            self.used_bytes += derived_bytes - entry.memory.derived_bytes
+            entry.memory = TraceMemory(entry.memory.content_bytes, derived_bytes)
             entry.derived_count = derived_count
 
     def shrink(self) -> None:

@@ -43,11 +43,22 @@ class TraceMemory:
 
 def memory_of(trace: Trace) -> TraceMemory:
     """The memory of ``trace``, about."""
-    meter = _Meter(trace)
     strings = sum(len(text) + STRING_OVERHEAD_BYTES for text in trace.strings)
+    tables, derived = _measured(trace)
+    return TraceMemory(strings + tables, derived)
+
+
+def derived_bytes_of(trace: Trace) -> int:
+    """The part of :func:`memory_of` that grows; the strings need not be looked at for it."""
+    return _measured(trace)[1]
+
+
+def _measured(trace: Trace) -> tuple[int, int]:
+    """Bytes of what ``trace`` consists of, strings left out, and of what was derived."""
+    meter = _Meter(trace)
     content = [getattr(trace, part.name) for part in fields(trace) if part.name[0] != "_"]
-    content_bytes = strings + sum(map(meter.added_bytes, [*content, *trace.given]))
-    return TraceMemory(content_bytes, sum(map(meter.added_bytes, trace.derived_values)))
+    content_bytes = sum(map(meter.added_bytes, [*content, *trace.given]))
+    return content_bytes, sum(map(meter.added_bytes, trace.derived_values))
 
 
 _SHARED = (Trace, type, ModuleType, FunctionType)

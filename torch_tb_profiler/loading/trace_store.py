@@ -25,7 +25,7 @@ from torch_tb_profiler.loading.reader_pool import ReaderPool
 from torch_tb_profiler.loading.reading import Result, reading_result
 from torch_tb_profiler.loading.resources import total_memory_bytes
 from torch_tb_profiler.loading.status import SpanStatus
-from torch_tb_profiler.loading.trace_memory import memory_of
+from torch_tb_profiler.loading.trace_memory import derived_bytes_of
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -167,13 +167,13 @@ class TraceStore:
         with self._changed:
             grown = [(entry, entry.trace) for entry in self._open.grown()]
         counts = [
-            (entry, trace.derived_count, memory_of(trace))
+            (entry, trace.derived_count, derived_bytes_of(trace))
             for entry, trace in grown
             if trace is not None
         ]
         with self._changed:
-            for entry, derived_count, memory in counts:
-                self._open.count(entry, memory, derived_count)
+            for entry, derived_count, derived_bytes in counts:
+                self._open.count(entry, derived_bytes, derived_count)
             self._open.shrink()
 
     def keep_only(self, files: Collection[SpanFile]) -> None:
