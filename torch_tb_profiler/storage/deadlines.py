@@ -70,6 +70,11 @@ class Question:
         self._progress_s = time.monotonic()
 
     @property
+    def has_progress(self) -> bool:
+        """Whether any part of it was answered."""
+        return self._progress_s > self._started_s
+
+    @property
     def left_s(self) -> float:
         """Seconds until it is given up."""
         ends_s = min(self._progress_s + self.limit_s, self._started_s + self.total_s)
@@ -89,6 +94,11 @@ def remote_timeout_s() -> float:
 def bytes_timeout_s(size_bytes: int) -> float:
     """The limit for so many bytes over one connection, seconds."""
     return remote_timeout_s() + size_bytes / SLOWEST_BYTES_PER_S
+
+
+def begin(question: Question) -> None:
+    """From here on, in this task or thread, requests that are answered count for ``question``."""
+    _question.set(question)
 
 
 def progressed() -> None:

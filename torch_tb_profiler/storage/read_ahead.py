@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from itertools import islice
 from typing import Any
 
 from torch_tb_profiler.storage.deadlines import (
     NoAnswerError,
+    Question,
     awaited,
+    begin,
     bytes_timeout_s,
     refresh_credentials,
     remote_timeout_s,
@@ -70,18 +72,16 @@ def read_ranges(
 
 async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
     """One range; tried again while no more than the limit of a question has passed."""
-    most_s, retry_s = bytes_timeout_s(end - start), remote_timeout_s()
+    limit_s, most_s = remote_timeout_s(), bytes_timeout_s(end - start)
     began_s = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
+        question = Question(limit_s, began_s + most_s - time.monotonic())
+        begin(question)
         try:
-            fetching = filesystem._cat_file(path, start=start, end=end)
-            left_s = began_s + most_s - time.monotonic()
-            piece: bytes = await asyncio.wait_for(fetching, left_s)
+            piece = await _answered(filesystem._cat_file(path, start=start, end=end), question)
         except Exception as error:
-            passed_s = time.monotonic() - began_s
-            if passed_s >= most_s:
-                raise NoAnswerError(most_s) from error
-            if is_final(error) or attempt == ATTEMPTS or passed_s > retry_s:
+            given_up = attempt == ATTEMPTS or time.monotonic() - began_s > limit_s
+            if given_up or is_final(error):
                 raise
         else:
             if len(piece) == end - start:
@@ -90,3 +90,17 @@ async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
                 raise ShortRangeError(f"{path}: {len(piece)} bytes of {end - start}")
         await asyncio.sleep(RETRY_S * 2 ** (attempt - 1))
     raise AssertionError("the last try returns or raises")
+
+
+async def _answered(fetching: Coroutine[Any, Any, bytes], question: Question) -> bytes:
+    """The bytes, if their answer begins within the limit and is whole within the total."""
+    task = asyncio.ensure_future(fetching)
+    try:
+        await asyncio.wait({task}, timeout=question.limit_s)
+        if not task.done() and question.has_progress:
+            await asyncio.wait({task}, timeout=question.total_s - question.limit_s)
+        if not task.done():
+            raise NoAnswerError(question.total_s if question.has_progress else question.limit_s)
+        return task.result()
+    finally:
+        task.cancel()
