@@ -79,6 +79,9 @@ BETWEEN: dict[str, Callable[[], str]] = {
     "long list": lambda: (
         START + '"name":"q","args":{"Input Dims":[' + "[1,2]," * 1_500_000 + "[]]}}"
     ),
+    "long damaged events": lambda: ",".join(
+        ['{"name": "q" "x": [' + '{"z": [{"a": 1}], "k": 2},' * 40_000 + '0], "ts": 1}'] * 3
+    ),
     "duplicate keys": lambda: START + '"name":"q","pid":2,"ts":3,"ts":4,"name":"r"}',
     "lone surrogates": lambda: START + '"name":"a\\ud800b","args":{"Call stack":"\\udfff"}}',
     "integers beyond 64 bits": lambda: (

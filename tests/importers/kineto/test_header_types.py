@@ -54,7 +54,7 @@ ODD: dict[str, Any] = {
     "true": True, "false": False, "null": None, "1.5": 1.5, "2**70": 2**70, "-1": -1, "x": "x",
     "empty text": "", "[]": [], "{}": {}, "[true]": [True], "[[1]]": [[1]], "[null]": [None],
     "[{}]": [{}], "deep": DEEP, "NaN": float("nan"), "1e308": 1e308, "long": "n" * 300_000,
-    "huge list": list(range(5000)), "digits": "9" * 30, "-2**70": -(2**70),
+    "huge list": list(range(5000)), "digits": "9" * 30, "surrogate": "\ud800", "-2**70": -(2**70),
 }  # fmt: skip
 
 TEXTS = {"name", "backend", "pg_name", "pg_desc", "uid", "backend_config", "nccl_version",
@@ -90,7 +90,7 @@ def _is_right(key: str, odd: str) -> bool:
     """Whether an odd value is one that the key may have, or absent."""
     if odd in ("null", *LISTS.get(key, ())):
         return True
-    if odd in ("x", "empty text", "long", "digits"):
+    if odd in ("x", "empty text", "long", "digits", "surrogate"):
         return key in TEXTS
     if odd in ("true", "false"):
         return key in FLAGS
@@ -110,7 +110,7 @@ def test_every_key_takes_any_value(place: tuple[Any, ...]) -> None:
 
         assert (quality.counts.get("header_value", 0) > 0) != _is_right(key, name), (place, name)
         assert _typed(kept) == (kept, QualityReport()), (place, name)
-        json.dumps(kept, allow_nan=False)
+        json.dumps(kept, allow_nan=False, ensure_ascii=False).encode()
         for example in quality.examples.get("header_value", []):
             assert example.startswith(str(place[0]))
             assert key in example

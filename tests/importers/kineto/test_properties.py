@@ -56,7 +56,7 @@ DEVICE_ARGS = st.fixed_dictionaries(
         "correlation": INTS,
         "grid": st.lists(st.integers(1, 2**31), min_size=3, max_size=3),
         "blocks per SM": st.floats(0, 1e6, allow_nan=False),
-        "bytes": st.integers(0, 2**60),
+        "bytes": st.integers(0, 2**53),
     },
 )
 

@@ -40,8 +40,12 @@ REPAIR_FACTOR = 4
 """So many times a piece's size is spent on repairs, then damaged events are dropped at once."""
 REPAIR_COST_BYTES = 512
 """What a repair costs beside its bytes, so that masses of tiny fragments end soon, too."""
-MAX_REPAIR_BYTES = 8 << 20
-"""Longer damaged events are dropped: the rungs need many times their memory."""
+MAX_REPAIR_BYTES = 512 << 10
+"""Longer damaged events are dropped: the rungs need many times their memory, and a microsecond for
+each byte."""
+MAX_FURTHER_BYTES = 32 << 10
+"""A damaged event is only tried beyond the nearest of its possible ends where it is no longer: ends
+may be megabytes away, and a file with one damage must not take seconds."""
 WINDOW_BYTES = 1 << 11
 MAX_ENDS = 4
 """How many possible ends of a damaged event are tried before it is given up."""
@@ -229,8 +233,11 @@ class _Careful:
         """Repair the event at ``position``; the surest rungs are tried with every possible end."""
         for rungs in (RUNGS[:-1], RUNGS[-1:]):
             for end in ends:
-                self.budget -= end - position + REPAIR_COST_BYTES
-                if self.budget < 0 or end - position > MAX_REPAIR_BYTES:
+                size = end - position
+                if size > (MAX_REPAIR_BYTES if end == ends[0] else MAX_FURTHER_BYTES):
+                    continue
+                self.budget -= size + REPAIR_COST_BYTES
+                if self.budget < 0:
                     return None
                 if self._append(self.piece[position:end], rungs):
                     return end

@@ -91,14 +91,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; what is too long is cut."""
+    """A text; what is too long is cut, and halves of characters are replaced by U+FFFD."""
 
     def read(self, value: Any, place: str, quality: QualityReport) -> str:
         """The text."""
         if not isinstance(value, str):
             raise WrongValueError(place, value)
         quality.add("text_cut", int(len(value) > MAX_TEXT_CHARS))
-        return value[:MAX_TEXT_CHARS]
+        text = value[:MAX_TEXT_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        quality.add("bad_encoding", int("\ufffd" in text and "\ufffd" not in value))
+        return text
 
 
 @dataclass(frozen=True, slots=True)
