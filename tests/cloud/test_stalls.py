@@ -5,6 +5,8 @@ is told with place, cause and next step; one that is back is read.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -72,6 +74,24 @@ def test_no_store_is_waited_for_for_ever(
     assert caught.value.code == "unreachable"
     assert url in caught.value.message
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_client_that_is_given_up_says_nothing(endpoint: FaultyEndpoint, scheme: str) -> None:
+    endpoint.always("silent")
+    command = [sys.executable, "-m", "torch_tb_profiler", "report", URLS[scheme], "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    error, hint = done.stderr.splitlines()
+    assert error.endswith("cannot be read: no answer within 1 s.")
+    assert TIMEOUT_VARIABLE in hint
+
+
+def test_a_server_that_is_not_there_is_no_missing_file() -> None:
+    pytest.importorskip("aiohttp")
+    with pytest.raises(StorageError) as caught:
+        file_state(open_location("http://127.0.0.1:9/run"))
+    assert caught.value.code == "unreachable"
 
 
 def test_what_is_told_of_a_silent_endpoint(endpoint: FaultyEndpoint) -> None:

@@ -12,7 +12,7 @@ import importlib
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -58,11 +58,13 @@ class Question:
     Attributes:
         limit_s: The longest time without any progress.
         total_s: The longest time altogether.
+        is_over: Nobody waits for the answer any more.
     """
 
     def __init__(self, limit_s: float, total_s: float) -> None:
         self.limit_s = limit_s
         self.total_s = total_s
+        self.is_over = False
         self._started_s = self._progress_s = time.monotonic()
 
     def progressed(self) -> None:
@@ -134,8 +136,8 @@ def ask(
     asyncio = importlib.import_module("asyncio")  # local files need not wait for it to load
     token = _question.set(question)
     try:
-        coroutine = asynchronous(*arguments, **options)
-        future: Future[Any] = asyncio.run_coroutine_threadsafe(coroutine, filesystem.loop)
+        answering = _quiet(asynchronous(*arguments, **options), question)
+        future: Future[Any] = asyncio.run_coroutine_threadsafe(answering, filesystem.loop)
     finally:
         _question.reset(token)
     return _awaited(future, question)
@@ -192,6 +194,16 @@ def refresh_credentials(filesystem: Any) -> None:
         call(f"credentials {id(filesystem)}", credentials.maybe_refresh)
 
 
+async def _quiet(answering: Awaitable[Any], question: Question) -> Any:
+    """The answer; what a client says of being cancelled concerns nobody."""
+    try:
+        return await answering
+    except Exception:
+        if question.is_over:
+            return None
+        raise
+
+
 def _in_thread(key: str, blocking: Callable[[], T], question: Question) -> T:
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
@@ -229,4 +241,5 @@ def _awaited(future: Future[T], question: Question) -> T:
             wait([future], left_s)
         return future.result()
     finally:
+        question.is_over = True
         future.cancel()

@@ -114,6 +114,9 @@ def is_final(error: BaseException) -> bool:
 
 def from_remote_error(error: Exception, url: str) -> StorageError:
     """The :class:`StorageError` that tells of what a cloud client raised about ``url``."""
+    below = error.__cause__
+    if isinstance(below, OSError) and not isinstance(below, FileNotFoundError | TimeoutError):
+        error = below  # to fsspec's HTTP client, of a server that is not there no file exists
     if isinstance(error, FileNotFoundError):
         bucket = url.partition("://")[2].partition("/")[0]
         if "bucket does not exist" in str(error):

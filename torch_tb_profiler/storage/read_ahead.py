@@ -95,6 +95,8 @@ async def _fetch(filesystem: Any, path: str, start: int, end: int) -> bytes:
 async def _answered(fetching: Coroutine[Any, Any, bytes], question: Question) -> bytes:
     """The bytes, if their answer begins within the limit and is whole within the total."""
     task = asyncio.ensure_future(fetching)
+    # What a client says of being cancelled concerns nobody.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         await asyncio.wait({task}, timeout=question.limit_s)
         if not task.done() and question.has_progress:
