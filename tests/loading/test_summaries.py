@@ -1,10 +1,13 @@
 """Cases: the distributed view with its advice is the same from summaries as from traces, for every
-run of the samples, for steps; a summary holds no secrets of the header; a broken one is no summary.
+run of the samples, for steps; a summary holds no secrets of the header; a broken one is no summary;
+tables that are written are looked at meanwhile.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,3 +148,29 @@ def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str
         selection = Selection(steps=steps)
         assert compute_ns(Context(small, selection)) == compute_ns(Context(trace, selection))
     assert small.device_work.height <= trace.device_work.height
+
+
+WRITE_AND_LOOK = """
+import faulthandler, sys, threading
+import polars as pl
+from torch_tb_profiler.loading.summaries import _packed
+faulthandler.dump_traceback_later(60, exit=True)
+sys.setswitchinterval(1e-6)
+frame = pl.DataFrame({f"c{i}": list(range(2000)) for i in range(20)})
+def write():
+    for _ in range(200):
+        _packed(frame)
+def look():
+    for _ in range(2000):
+        frame.schema
+threads = [threading.Thread(target=work) for work in (write, look, write, look)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_a_table_is_looked_at_while_it_is_written() -> None:
+    """Polars locks what it writes; a look at it waited for that with Python's lock in hand."""
+    command = [sys.executable, "-c", WRITE_AND_LOOK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
