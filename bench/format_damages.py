@@ -122,7 +122,7 @@ def damaged(seed: Seed, other: bytes, chance: random.Random, mutated: Mutated) -
     """The bytes of ``seed`` with damages to their structure, or by ``mutated`` to the bytes."""
     if seed.document is None or chance.random() < 0.4:
         return mutated(seed.data, other, chance)
-    document = json.loads(seed.data)
+    document = deepcopy(seed.document)
     for _ in range(chance.choice((1, 1, 2, 5, 20))):
         _wrong_value(document, chance)
     text = json.dumps(document)
@@ -257,15 +257,21 @@ def run(arguments: list[str], watch: Watch) -> int:
     return code
 
 
+def peak_mb() -> float:
+    """The most memory this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 @dataclass
 class Tally:
-    """What came of all inputs."""
+    """What came of all inputs. Memory that the process had taken before is none of theirs."""
 
     inputs: int = 0
     codes: Counter[int] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     slowest_s: float = 0.0
     peak_mb: float = 0.0
+    before_mb: float = field(default_factory=peak_mb)
 
 
 @dataclass(frozen=True)
@@ -316,8 +322,8 @@ def _is_new_failure(
     try:
         with alarm(alarm_s):
             tally.codes[run(arguments, watch)] += 1
-        tally.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        if tally.peak_mb > MAX_RSS_MB:
+        tally.peak_mb = peak_mb()
+        if tally.peak_mb - tally.before_mb > MAX_RSS_MB:
             raise WrongEndError("too much memory")
     except KeyboardInterrupt:
         raise
