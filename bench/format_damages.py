@@ -257,7 +257,7 @@ def run(arguments: list[str], watch: Watch) -> int:
     return code
 
 
-def peak_mb() -> float:
+def process_peak_mb() -> float:
     """The most memory this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -271,7 +271,7 @@ class Tally:
     failures: Counter[str] = field(default_factory=Counter)
     slowest_s: float = 0.0
     peak_mb: float = 0.0
-    before_mb: float = field(default_factory=peak_mb)
+    before_mb: float = field(default_factory=process_peak_mb)
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ def _is_new_failure(
     try:
         with alarm(alarm_s):
             tally.codes[run(arguments, watch)] += 1
-        tally.peak_mb = peak_mb()
+        tally.peak_mb = process_peak_mb()
         if tally.peak_mb - tally.before_mb > MAX_RSS_MB:
             raise WrongEndError("too much memory")
     except KeyboardInterrupt:
