@@ -142,14 +142,14 @@ def test_an_interrupt_ends_it_with_its_workers(logs: Path, tmp_path: Path) -> No
     with subprocess.Popen(
         [*command, f"--cache-dir={cache}"], stderr=subprocess.PIPE, start_new_session=True
     ) as process:
-        deadline_s = time.monotonic() + 20
+        deadline_s = time.monotonic() + 60
         while not list(cache.glob("entries/*/*")) and time.monotonic() < deadline_s:
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in err
-    deadline_s = time.monotonic() + 5
+    deadline_s = time.monotonic() + 60
     while _is_group_alive(process.pid) and time.monotonic() < deadline_s:
         time.sleep(0.02)
     assert not _is_group_alive(process.pid)

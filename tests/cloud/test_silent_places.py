@@ -15,10 +15,10 @@ from werkzeug.test import Client
 
 from tests.cloud.emulators import Emulator
 from tests.helpers.stalls import FaultyEndpoint, faulty_endpoint
-from torch_tb_profiler.loading.backoff import LONGEST_PAUSE_S
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
+from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S
 from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
 
 Writer = Callable[..., Path]
@@ -104,15 +104,15 @@ def test_a_folder_that_is_gone_costs_its_own_runs(
 def test_routes_answer_at_once_while_a_place_does_not(
     s3: Emulator, endpoint: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
+    monkeypatch.setenv(TIMEOUT_VARIABLE, str(SOON_S))
     endpoint.always("silent")
     catalog = Catalog([Place(s3.url("nothing"))], cache=None)
     client = Client(standalone_app(Site(catalog, "standalone"), allowed_hosts=None))
-    began_s = time.monotonic()
     assert client.get("/api/runs").json["discovering"] is True  # type: ignore[index]
     for route in ("views", "view/overview", "view/distributed", "slice/1", "download", "perfetto"):
         assert client.get(f"/api/{route}").status_code == 202
-    assert catalog.discovering, f"asked for {time.monotonic() - began_s:.1f} s: too slow a machine"
+    assert catalog.discovering
+    endpoint.close()  # from now on nobody listens, which is found out sooner
     catalog.contents()
     runs = client.get("/api/runs").json
     assert runs is not None

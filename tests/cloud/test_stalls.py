@@ -1,6 +1,6 @@
 """Cases, against real sockets: an endpoint that says nothing, stops after the headers or in the
 body, or trickles is given up within the limit by every store, for a listing, a size and a read; it
-is told with place, cause and next step; one that is back is read.
+is told with place, cause and next step; one that is back is read; a cache there costs one wait.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,9 +24,10 @@ from torch_tb_profiler.storage.locations import (
     open_location,
     read_chunks,
 )
+from torch_tb_profiler.storage.shared_cache import SharedCacheFolder
 
 LIMIT_S = 1.0
-MOST_S = 15.0
+MOST_S = 60.0
 """Far more than the limit, and far less than what the clients do by themselves."""
 
 URLS = {"s3": "s3://bucket/run", "gs": "gs://bucket/run", "az": "az://bucket/run"}
@@ -150,3 +152,17 @@ def test_a_long_listing_may_take_longer_than_one_answer(
 
 def port_of(store: Emulator) -> int:
     return int(store.environment["AWS_ENDPOINT_URL"].rpartition(":")[2])
+
+
+def test_a_cache_in_a_silent_bucket_costs_one_wait_for_many_entries(
+    endpoint: FaultyEndpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.always("silent")
+    cache = SharedCacheFolder(open_location("s3://bucket/cache"), tmp_path)
+    assert cache.find("0" * 40) is None
+    asked = len(endpoint.requests)
+    for number in range(1, 10):
+        assert cache.store(f"{number:040}", lambda folder: (folder / "data").write_bytes(b"x"))
+        assert not cache.share(f"{number:040}")
+    assert len(endpoint.requests) == asked
+    assert len([record for record in caplog.records if "shared" in record.message]) == 1

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.helpers.traces import op, trace
-from torch_tb_profiler.loading.backoff import Backoff
 from torch_tb_profiler.loading.entries import Entry, queued
 from torch_tb_profiler.loading.opening import OpenedFile
+from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import FileState, Location
 

@@ -1,7 +1,7 @@
 """Cases: results and errors come back; a killed worker fails its own task only and is replaced;
 nothing is imported from the host's ``__main__``; what cannot be handed over is an error;
-cancelling; one thread imports modules; workers end with the process that started them, however
-it ends.
+cancelling; one thread imports modules; Ctrl-C does not reach workers; they end with the process
+that started them, however it ends.
 """
 
 from __future__ import annotations
@@ -128,3 +128,11 @@ def _is_running(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process blocks")
+def test_an_interrupt_never_reaches_a_process_that_starts(executor: LocalExecutor) -> None:
+    status = executor.submit(Path.read_text, Path("/proc/self/status")).result(30)
+    (blocked,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
+    assert int(blocked, 16) >> (signal.SIGINT - 1) & 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -18,8 +18,9 @@ from fsspec import AbstractFileSystem
 from polars.exceptions import PanicException
 
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading import backoff, parsing
+from torch_tb_profiler.loading import parsing
 from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.storage import backoff
 from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
 from torch_tb_profiler.storage.locations import Location, open_location
 

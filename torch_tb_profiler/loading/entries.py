@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from torch_tb_profiler.loading.backoff import Backoff
 from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest import Part
 from torch_tb_profiler.loading.opening import OpenedFile
 from torch_tb_profiler.loading.status import SpanStatus, State, reading_status
 from torch_tb_profiler.loading.trace_memory import TraceMemory
+from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -61,12 +61,13 @@ class _Child:
     """One process. Tasks are answered in the order they were sent."""
 
     def __init__(self, on_answer: Callable[[], object]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, *_options(), "-c", _START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
-        )
+        with _interrupts_held():
+            self._process = subprocess.Popen(
+                [sys.executable, *_options(), "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+            )
         self._on_answer = on_answer
         self._waiting: deque[Future[Any]] = deque()
         self._lock = threading.Lock()
@@ -253,6 +254,20 @@ def _options() -> list[str]:
     if sys.flags.no_user_site:
         options.append("-s")
     return options
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start a process that Ctrl-C does not reach, not even before it says so itself: it would
+    complain with a traceback. The thread that starts it is none that Python interrupts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _reason(code: int) -> str:

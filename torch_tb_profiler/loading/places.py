@@ -1,7 +1,7 @@
 """One place that is looked at: what it held when it last answered, and when it is asked again.
 
 Each place is scanned in a thread of its own, so that one that does not answer delays no other. It
-keeps what it held before, and is asked again after ever longer pauses (``loading.backoff``).
+keeps what it held before, and is asked again after ever longer pauses (``storage.backoff``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch_tb_profiler.loading.backoff import LONGEST_PAUSE_S, Backoff
+from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
 from torch_tb_profiler.storage.discovery import (
     Discovery,
     discover,

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from torch_tb_profiler.loading.backoff import Backoff
 from torch_tb_profiler.loading.entries import Entry, Key, queued
 from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest import Part
@@ -26,6 +25,7 @@ from torch_tb_profiler.loading.reading import Result, reading_result
 from torch_tb_profiler.loading.resources import total_memory_bytes
 from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.loading.trace_memory import derived_bytes_of
+from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch_tb_profiler.storage import deadlines
+from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.cache_folder import (
     CACHE_VARIABLE,
     CacheFolder,
@@ -42,6 +45,10 @@ from torch_tb_profiler.storage.signing import (
 )
 
 _LOGGER = logging.getLogger(__name__)
+
+NOT_FOUND = "not_found"
+AWAY = "away"
+"""Code of the error for a bucket that did not answer a moment ago; the first time it is told."""
 
 
 def open_cache(chosen: str | os.PathLike[str] | None = None) -> CacheFolder:
@@ -72,6 +79,7 @@ class SharedCacheFolder(CacheFolder):
         super().__init__(root, max_bytes=max_bytes)
         self._bucket = bucket
         self._sent: set[str] = set()
+        self._backoff = Backoff()
 
     def find(self, key: str) -> Path | None:
         """The folder kept under ``key`` here, or fetched from the bucket; None without one."""
@@ -81,7 +89,7 @@ class SharedCacheFolder(CacheFolder):
         try:
             self._with_file(key, lambda file: self._fetch(key, file))
         except StorageError as error:
-            if error.code != "not_found":
+            if error.code not in (NOT_FOUND, AWAY):
                 _LOGGER.warning("the shared cache is not read: %s", error.message)
         except OSError as error:
             _LOGGER.warning("an entry of the shared cache is not kept here: %s", error)
@@ -109,12 +117,13 @@ class SharedCacheFolder(CacheFolder):
         if key in self._sent:
             return True
         try:
-            file_state(self._object(key))
+            with self._asking():
+                file_state(self._object(key))
         except StorageError as error:
-            if error.code != "not_found":
-                _LOGGER.warning("the parsed trace is not shared: %s", error.message)
-                return False
-            return self._send_entry(key)
+            if error.code == NOT_FOUND:
+                return self._send_entry(key)
+            self._tell_unshared(error)
+            return False
         return True
 
     def was_sent(self, key: str) -> bool:
@@ -164,11 +173,12 @@ class SharedCacheFolder(CacheFolder):
             OSError: there is no room here.
         """
         source = self._object(key)
-        state = file_state(source)
+        with self._asking():
+            state = file_state(source)
         if state.size_bytes > self.max_bytes:
             raise self._too_large(source, state.size_bytes)
         size_bytes = 0
-        with file.open("wb") as packed:
+        with self._asking(), file.open("wb") as packed:
             for chunk in read_chunks(source, state=state):
                 size_bytes += len(chunk)
                 if size_bytes > self.max_bytes:
@@ -205,16 +215,40 @@ class SharedCacheFolder(CacheFolder):
             super().discard(key)
             return False
         except (StorageError, OSError) as error:
-            _LOGGER.warning("the parsed trace is not shared: %s", error)
+            self._tell_unshared(error)
             return False
         self._sent.add(key)
         return True
+
+    def _tell_unshared(self, error: StorageError | OSError) -> None:
+        if not (isinstance(error, StorageError) and error.code == AWAY):
+            _LOGGER.warning("the parsed trace is not shared: %s", error)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One question to the bucket. One that does not answer is asked again after a pause: a
+        thousand entries would else wait a thousand times.
+
+        Raises:
+            StorageError: as the question; with the code ``away`` at once during a pause.
+        """
+        if time.monotonic() < self._backoff.next_try_s:
+            raise StorageError(AWAY, f"{self._bucket.url} does not answer at present.")
+        try:
+            yield
+        except StorageError as error:
+            if error.code == "unreachable":
+                self._backoff.failed(time.monotonic())
+            else:
+                self._backoff.succeeded()
+            raise
+        self._backoff.succeeded()
 
     def _send(self, key: str, entry: Path, file: Path) -> None:
         _pack_signed(key, entry, file)
         target = self._object(key)
         filesystem = target.filesystem
-        with remote_errors(target.url):
+        with self._asking(), remote_errors(target.url):
             deadlines.call(
                 deadlines.key_of(filesystem),
                 lambda: _put(file, target),
@@ -224,7 +258,7 @@ class SharedCacheFolder(CacheFolder):
     def _remove(self, key: str) -> None:
         try:
             target = self._object(key)
-            with remote_errors(target.url):
+            with self._asking(), remote_errors(target.url):
                 deadlines.ask(target.filesystem, "rm_file", target.path)
         except StorageError as error:
             _LOGGER.debug("not removed: %s", error.message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.loading.backoff import LONGEST_PAUSE_S, Backoff
+from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
 
 
 def test_pauses_double_up_to_the_ceiling() -> None:
