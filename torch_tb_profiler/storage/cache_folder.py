@@ -8,6 +8,7 @@ what an entry holds.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
@@ -45,6 +46,9 @@ LIMIT_VARIABLE = "TORCH_TB_PROFILER_CACHE_GB"
 EVICT_AFTER = 0.1
 """Part of the size that a process stores between two looks at all entries: a thousand ranks would
 else be looked at a thousand times."""
+
+_TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST})
+"""Errors of a renaming that say that there was an entry, which may be gone since."""
 
 _PRIVATE = 0o700
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -172,7 +176,7 @@ class CacheFolder:
             self._make(entry.parent)
             self._lend(temporary)
             if not entry.exists():
-                os.rename(temporary, entry)
+                _rename(temporary, entry)
         except OSError as error:
             if os.path.isdir(entry):
                 return True  # another process was first
@@ -311,6 +315,19 @@ class CacheFolder:
             f"{self.max_bytes / 1e9:.3g} GB. What was ingested stays for {PIN_S / 86400:g} days; "
             f"then the longest unused goes. {LIMIT_VARIABLE} sets the limit."
         ]
+
+
+def _rename(folder: Path, entry: Path) -> None:
+    """Make ``folder`` the entry, unless another process was first, whose entry may be gone since.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    try:
+        os.rename(folder, entry)
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
 
 
 def _listed(folder: Path, pattern: str) -> list[Path]:
