@@ -30,6 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupts = Interrupts()
     if argv is None:  # the process is ours
         interrupts.install()
+    code = _ended(argv, interrupts)
+    interrupts.leaving(code)
+    return code
+
+
+def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
+    """Run one command; its exit code, however it ends."""
     parser = make_parser()
     try:
         arguments = parser.parse_args(with_descending_sort(sys.argv[1:] if argv is None else argv))
@@ -43,8 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE_EXIT
     except KeyboardInterrupt:
         return INTERRUPTED
-    finally:
-        interrupts.leaving()
     return code
 
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from types import FrameType
 
 from torch_tb_profiler.cli.exits import INTERRUPTED
 
@@ -23,7 +24,8 @@ class Interrupts:
     """What Ctrl-C does to the process of a command."""
 
     def __init__(self) -> None:
-        self._is_leaving = False
+        self._code: int | None = None
+        self._was_interrupted = False
 
     def install(self) -> None:
         """End the process soon after an interrupt; only the main thread can ask for that.
@@ -40,6 +42,7 @@ class Interrupts:
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGINT, self._interrupt)
         threading.Thread(target=self._watch, args=(reader,), name="interrupts", daemon=True).start()
 
     def wake_waits(self) -> None:
@@ -48,13 +51,19 @@ class Interrupts:
         if hasattr(signal, "siginterrupt"):
             signal.siginterrupt(signal.SIGINT, True)
 
-    def leaving(self) -> None:
-        """The command is done: from here on there is nothing that an interrupt could unwind."""
-        self._is_leaving = True
+    def leaving(self, code: int) -> None:
+        """The command is done, with this exit code: from here on there is nothing that an interrupt
+        could unwind. One that ended the command itself, as it ends a server, keeps the code."""
+        self._code = code
 
     def _watch(self, reader: int) -> None:
         while os.read(reader, 1)[0] != signal.SIGINT:
             pass
-        if not self._is_leaving:
+        if self._code is None:
             time.sleep(GRACE_S)
-        os._exit(INTERRUPTED)
+        os._exit(self._code if self._was_interrupted and self._code is not None else INTERRUPTED)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """In the main thread: end what the command does."""
+        self._was_interrupted = self._was_interrupted or self._code is None
+        signal.default_int_handler(number, frame)
