@@ -20,11 +20,16 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
   const about = useResource<About>(apiUrl("about"));
   const logdir = about.state === "ready" ? about.data.logdir : null;
   const code = SNIPPET.replace("LOGDIR", logdir !== null && !/["\\\n]/.test(logdir) ? logdir : "log");
+  if (runs.problem !== null && runs.problem.code !== JUST_EMPTY) {
+    return (
+      <div className="page empty">
+        <FailureCard title="The place of the traces cannot be read" failure={runs.problem} />
+        <p className="soft">It is asked again by itself: what it holds appears here once it can be read.</p>
+      </div>
+    );
+  }
   return (
     <div className="page empty">
-      {runs.problem !== null && runs.problem.code !== JUST_EMPTY && (
-        <FailureCard title="The place of the traces cannot be read" failure={runs.problem} />
-      )}
       <section className="card">
         <header>
           <h2>No profiler trace here yet</h2>
