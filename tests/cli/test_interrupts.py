@@ -33,17 +33,18 @@ def endpoint() -> Iterator[FaultyEndpoint]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "times"),
     [
-        ["report", "s3://bucket/run"],
-        ["serve", "s3://bucket/run", "--port", "0"],
-        ["ingest", "s3://bucket/run"],
-        ["compare", "s3://bucket/run", "s3://bucket/other"],
-        ["report", "LOCAL", "--cache-dir", "s3://bucket/cache"],
-        ["ingest", "LOCAL", "--cache-dir", "s3://bucket/cache"],
+        (["report", "s3://bucket/run"], 1),
+        (["report", "s3://bucket/run"], 2),
+        (["serve", "s3://bucket/run", "--port", "0"], 1),
+        (["ingest", "s3://bucket/run"], 1),
+        (["ingest", "s3://bucket/run"], 2),
+        (["compare", "s3://bucket/run", "s3://bucket/other"], 1),
+        (["report", "LOCAL", "--cache-dir", "s3://bucket/cache"], 1),
+        (["ingest", "LOCAL", "--cache-dir", "s3://bucket/cache"], 1),
     ],
 )
-@pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_ends_a_command_that_waits_for_a_store(
     endpoint: FaultyEndpoint,
     arguments: list[str],

@@ -91,8 +91,13 @@ def _kill_when_half(cluster: Cluster, cache: Path, count: int) -> None:
 
 
 def test_a_killed_scheduler_is_told_and_what_was_kept_stays(
-    tmp_path: Path, cluster: Cluster, samples: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    cluster: Cluster,
+    samples: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(ingest_dask, "LOST_S", 1.0)
     logs, cache = tmp_path / "logs", tmp_path / "cache"
     logs.mkdir()
     for number in range(24):
