@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from torch_tb_profiler.storage.entry_manifest import (
     BrokenEntryError,
+    Sizes,
     check_sizes,
     read_entry,
     seal,
@@ -122,11 +123,16 @@ class CacheFolder:
 
         Its files are there and as long as they were; :meth:`load` looks at every byte.
         """
+        entry = self._find(key)
+        return None if entry is None else entry[0]
+
+    def _find(self, key: str) -> tuple[Path, Sizes] | None:
+        """The folder kept under ``key`` and what its seal says."""
         entry = self._entry(key)
         if not os.path.isdir(entry):  # of a folder that may not be read as well
             return None
         try:
-            check_sizes(entry, key)
+            sizes = check_sizes(entry, key)
         except (BrokenEntryError, OSError) as error:
             if self._tell_broken(key, error):
                 self._remove_here(key)
@@ -135,7 +141,7 @@ class CacheFolder:
             os.utime(entry)
         except OSError:
             _LOGGER.debug("cannot mark %s as used", entry)
-        return entry
+        return entry, sizes
 
     def load(self, key: str, read: Callable[[Path], T]) -> T | None:
         """What ``read`` makes of the folder kept under ``key``.
@@ -144,11 +150,12 @@ class CacheFolder:
             None when there is none. One that was damaged, or that ``read`` fails on for whatever
             reason, is removed, and is none either.
         """
-        entry = self.find(key)
+        entry = self._find(key)
         if entry is None:
             return None
+        folder, sizes = entry
         try:
-            return read_entry(entry, key, read)
+            return read_entry(folder, key, read, sizes)
         except BrokenEntryError as error:
             if self._tell_broken(key, error):
                 self.discard(key)

@@ -72,27 +72,32 @@ def check_sizes(folder: Path, name: str) -> Sizes:
     return files
 
 
-def check(folder: Path, name: str) -> None:
+def check(folder: Path, name: str, sizes: Sizes | None = None) -> None:
     """Whether ``folder`` is the whole entry ``name``, byte by byte.
+
+    Args:
+        folder: The entry.
+        name: What it should be called.
+        sizes: What :func:`check_sizes` has just said of it, if that was asked.
 
     Raises:
         BrokenEntryError: it is not.
         OSError: it cannot be read.
     """
-    for file, expected in check_sizes(folder, name).items():
+    for file, expected in (sizes or check_sizes(folder, name)).items():
         if _measured(folder / file) != expected:
             raise BrokenEntryError(f"{folder / file} was changed")
 
 
-def read_entry(folder: Path, name: str, read: Callable[[Path], T]) -> T:
-    """What ``read`` makes of the entry ``name`` in ``folder``.
+def read_entry(folder: Path, name: str, read: Callable[[Path], T], sizes: Sizes | None = None) -> T:
+    """What ``read`` makes of the entry ``name`` in ``folder``; ``sizes`` as in :func:`check`.
 
     Raises:
         BrokenEntryError: it is not whole, or cannot be read for whatever reason: whoever asks
             can make it again. Panics of libraries count as well.
     """
     try:
-        check(folder, name)
+        check(folder, name, sizes)
         return read(folder)
     except BrokenEntryError:
         raise

@@ -25,7 +25,7 @@ from torch_tb_profiler.storage.cache_folder import (
     default_cache_folder,
     user_cache_folder,
 )
-from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, check
+from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, Sizes, check
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.locations import (
     Location,
@@ -81,9 +81,9 @@ class SharedCacheFolder(CacheFolder):
         self._sent: set[str] = set()
         self._backoff = Backoff()
 
-    def find(self, key: str) -> Path | None:
+    def _find(self, key: str) -> tuple[Path, Sizes] | None:
         """The folder kept under ``key`` here, or fetched from the bucket; None without one."""
-        entry = super().find(key)
+        entry = super()._find(key)
         if entry is not None:
             return entry
         try:
@@ -96,7 +96,7 @@ class SharedCacheFolder(CacheFolder):
         except BrokenEntryError as error:
             _LOGGER.warning("%s is broken and will be made again: %s", self._object(key).url, error)
             self._remove(key)
-        return super().find(key)
+        return super()._find(key)
 
     def store(self, key: str, write: Callable[[Path], object]) -> bool:
         """Keep the entry here and in the bucket.
@@ -204,12 +204,13 @@ class SharedCacheFolder(CacheFolder):
 
     def _send_entry(self, key: str) -> bool:
         """Put the entry that is here into the bucket; False when that fails or there is none."""
-        entry = super().find(key)
+        entry = super()._find(key)
         if entry is None:
             return False
+        folder, sizes = entry
         try:
-            check(entry, key)
-            self._with_file(key, lambda file: self._send(key, entry, file))
+            check(folder, key, sizes)
+            self._with_file(key, lambda file: self._send(key, folder, file))
         except BrokenEntryError as error:
             _LOGGER.warning("a cache entry is broken and is not shared: %s", error)
             super().discard(key)
