@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler.cli import main as torch_tb_profiler
-from torch_tb_profiler.loading.opening import wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -28,11 +28,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.loading.answering import trace_view
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.views.registry import all_views
-from torch_tb_profiler.views.selection import Selection
 
 ROOT = Path(__file__).resolve().parent.parent
 VIEWS = ("overview", "operators", "kernels", "memory", "modules")

@@ -14,8 +14,8 @@ from pathlib import Path
 from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.parsing import Parser
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage.locations import open_location, read_chunks
 from torch_tb_profiler.views.registry import all_views
 

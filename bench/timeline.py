@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from figures import Figure, add_options, tell
 
-from torch_tb_profiler.loading.opening import trace_key
+from torch_tb_profiler.loading.opening.open_file import trace_key
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace

@@ -22,7 +22,7 @@ from torch_tb_profiler.api import (
     open_trace,
 )
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading.opening import wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.views.timeline.index import timeline
 
 

@@ -68,7 +68,7 @@ VIEWS = """
 """
 
 PARSER = """
-    from torch_tb_profiler.loading.parsing import shared_parser
+    from torch_tb_profiler.loading.opening.parsing import shared_parser
 """
 
 

@@ -53,7 +53,7 @@ def test_a_folder_that_was_deleted_is_no_obstacle(
 
 HOST = """
 import sys
-from torch_tb_profiler.loading.executors import LocalExecutor
+from torch_tb_profiler.loading.processes.executors import LocalExecutor
 executor = LocalExecutor(1)
 expression = "[__import__('torch_tb_profiler').__file__, __import__('sys').flags.utf8_mode]"
 print(*executor.submit(eval, expression).result(60))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.answering import (
     Answer,
     Subject,
@@ -41,7 +42,6 @@ from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
-from torch_tb_profiler.views.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from typing import Any
 from tensorboard.plugins import base_plugin
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.parsing import Parser
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site

@@ -9,11 +9,11 @@ from typing import Any
 from tests.helpers.traces import Event, call, kernel, step, trace
 from torch_tb_profiler.advice import Context, all_advice
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.kineto import read
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
-from torch_tb_profiler.views.selection import Selection
 
 GEMM = "volta_sgemm_128x32_nn"
 TENSOR_CORE_GEMM = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_tn"

@@ -13,9 +13,9 @@ import pytest
 from tests.advice.scenes import device, load, notes_of, one_step
 from tests.helpers.traces import Event, annotation, kernel, op, step, trace
 from torch_tb_profiler.advice import DETECTORS, RUN_DETECTORS, all_advice, run_advice
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entries
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, SelectionError
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "advice.md"

@@ -10,8 +10,8 @@ from tests.advice.scenes import context, found, load, one_step
 from tests.helpers.traces import annotation, kernel, op
 from torch_tb_profiler.advice import exposed_communication
 from torch_tb_profiler.advice.communication_share import detect
-from torch_tb_profiler.views.distributed import distributed
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.views.distributed.view import distributed
 
 
 def test_communication_above_the_threshold_is_advised() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.traces import call, kernel, trace
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ from torch_tb_profiler.advice import (
 )
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.sources import clause
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import query
 from torch_tb_profiler.views.registry import view_named
 from torch_tb_profiler.views.schema import View
-from torch_tb_profiler.views.selection import Selection
 
 COPY = "Memcpy HtoD (Pageable -> Device)"
 

@@ -10,8 +10,8 @@ from tests.advice.scenes import context, found, load
 from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.uneven_steps import detect, step_list
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 

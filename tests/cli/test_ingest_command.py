@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done
-from torch_tb_profiler.loading import opening, parsing
+from torch_tb_profiler.loading.opening import open_file as opening
+from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 
 Run = Callable[..., Done]

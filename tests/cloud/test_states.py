@@ -13,9 +13,13 @@ import pytest
 from tests.cloud.emulators import BUCKET, Emulator
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.ingest import Job, Part, ingest_file
-from torch_tb_profiler.loading.opening import cached_trace, open_in_state, wait_until_cached
-from torch_tb_profiler.loading.parsing import Parser
+from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
+from torch_tb_profiler.loading.opening.open_file import (
+    cached_trace,
+    open_in_state,
+    wait_until_cached,
+)
+from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import open_location

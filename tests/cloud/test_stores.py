@@ -17,7 +17,7 @@ from tests.cloud.emulators import BUCKET, Emulator
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import OpenError
-from torch_tb_profiler.loading.opening import open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import open_file, wait_until_cached
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location, read_chunks

@@ -17,7 +17,8 @@ import pytest
 
 from tests.dask.conftest import Cluster
 from torch_tb_profiler.cli import main
-from torch_tb_profiler.loading import ingest_dask, opening
+from torch_tb_profiler.loading.ingest import dask as ingest_dask
+from torch_tb_profiler.loading.opening import open_file as opening
 
 RANKS = 8
 

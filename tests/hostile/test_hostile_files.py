@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 
 from torch_tb_profiler import advice
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.storage.decompress import RATIO_FROM_BYTES, RATIO_VARIABLE
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.kernels import kernels
-from torch_tb_profiler.views.memory import memory
-from torch_tb_profiler.views.modules import modules
-from torch_tb_profiler.views.operators import operators
-from torch_tb_profiler.views.overview import overview
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.kernels.view import kernels
+from torch_tb_profiler.views.memory.view import memory
+from torch_tb_profiler.views.modules.view import modules
+from torch_tb_profiler.views.operators.view import operators
+from torch_tb_profiler.views.overview.view import overview
 
 GOOD = 20
 LIMIT_S = 30.0

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.early import LARGE_BYTES
+from torch_tb_profiler.loading.processes.early import LARGE_BYTES
 
 COMMAND = Path(sys.executable).parent / "torch-tb-profiler"
 IMPORTED = (
@@ -26,10 +26,12 @@ IMPORTED = (
 )  # fmt: skip
 """Modules outside of the standard library that may be imported, or be looked for."""
 
-IN_A_WORKER = "import torch_tb_profiler.loading.ingest, asyncio, logging.handlers, unittest.mock"
+IN_A_WORKER = (
+    "import torch_tb_profiler.loading.ingest.rank, asyncio, logging.handlers, unittest.mock"
+)
 SCRIPT = f"""
 import torch_tb_profiler
-from torch_tb_profiler.loading.executors import LocalExecutor
+from torch_tb_profiler.loading.processes.executors import LocalExecutor
 print(torch_tb_profiler.open_trace("large.json", cache=False).overview().frame.height)
 executor = LocalExecutor(1)
 executor.submit(exec, {IN_A_WORKER!r}).result(60)

@@ -16,11 +16,12 @@ from typing import Any, cast
 import pytest
 
 from tests.importers.kineto.test_header_types import ODD, WHOLE, places, with_odd
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.header_types import typed_header
 from torch_tb_profiler.loading.answering import run_view, trace_view
-from torch_tb_profiler.loading.summaries import load_summary, save_summary
+from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.reports import csv, markdown, terminal
 from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.reports.chrome_trace import chrome_json
@@ -30,7 +31,6 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import View
-from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import PairView, ViewSpec
 
 EVERYTHING = Selection()

@@ -11,7 +11,7 @@ from werkzeug.test import Client
 
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening import open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import open_file, wait_until_cached
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from tests.helpers.views import use_views
-from torch_tb_profiler.loading import parsing
+from torch_tb_profiler.analysis.selection import Selection, selected_steps
 from torch_tb_profiler.loading.answering import (
     Subject,
     TableQuery,
@@ -23,11 +23,11 @@ from torch_tb_profiler.loading.answering import (
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, UnknownError
+from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
-from torch_tb_profiler.views.selection import Selection, selected_steps
 
 Writer = Callable[..., Path]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, Unit, View
-from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 
 HOSTILE = "<img src=x onerror=alert(1)>|*b*\x1b[2J\n`_[a](javascript:x)"

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.utilization import gpu_profiles
+from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.reports.chrome_counters import efficiency_steps, utilization_buckets
 from torch_tb_profiler.reports.chrome_trace import chrome_json, selected_windows
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, SelectionError
-from torch_tb_profiler.views.utilization import gpu_profiles
 
 Writer = Callable[..., Path]
 

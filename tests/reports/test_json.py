@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.reports.payloads import TraceRef
 from torch_tb_profiler.trace.model import Trace
@@ -22,7 +23,6 @@ from torch_tb_profiler.views.schema import (
     TableSpec,
     View,
 )
-from torch_tb_profiler.views.selection import Selection
 
 NAME = Column("name", "Name", "string", None, "Which one.")
 SELF = Column("self_us", "Self", "number", "us", "How long.", estimated=True)

@@ -18,6 +18,7 @@ from werkzeug.test import Client
 from tests.helpers.http import get
 from tests.helpers.views import use_views
 from torch_tb_profiler._version import __version__
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.server import static_files
 from torch_tb_profiler.server.app import App, standalone_app
@@ -26,7 +27,6 @@ from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
-from torch_tb_profiler.views.selection import Selection
 
 Writer = Callable[..., Path]
 

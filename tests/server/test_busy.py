@@ -20,16 +20,16 @@ from werkzeug.test import Client
 from tests.helpers.http import get
 from tests.helpers.sockets import all_bytes, connected
 from tests.helpers.views import use_views
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.parsing import Parser
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.limits import AnswerLimits
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
-from torch_tb_profiler.views.selection import Selection
 
 Writer = Callable[..., Path]
 

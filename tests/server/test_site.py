@@ -12,7 +12,7 @@ from werkzeug.test import Client, TestResponse
 
 from tests.helpers.waiting import wait_until
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder

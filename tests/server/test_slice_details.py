@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.traces import op, step, trace
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.server.slice_details import MAX_LINKED, slice_details
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace

@@ -16,7 +16,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening import open_file
+from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.server.timeline_routes import PARTS

@@ -13,10 +13,10 @@ from types import ModuleType
 
 import pytest
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec, all_views
 from torch_tb_profiler.views.schema import Column, TableSpec, View
-from torch_tb_profiler.views.selection import Selection
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TOOL = ROOT / "tools" / "generate_schema.py"

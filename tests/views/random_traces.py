@@ -20,7 +20,7 @@ from tests.helpers.traces import (
     op,
     step,
 )
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection
 
 NAMES = ["aten::mm", "aten::add", "aten::conv2d", "custom::op", "nccl:all_reduce"]
 KERNELS = ["volta_s884gemm", "vectorized_elementwise_kernel", "mystery", "ncclKernel_AllReduce"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.distributed import distributed
+from torch_tb_profiler.views.distributed.view import distributed
 from torch_tb_profiler.views.schema import View
-from torch_tb_profiler.views.selection import Selection
 
 EVERYTHING = Selection()
 FLOAT: dict[str, Any] = {"Input type": ["float"]}

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.trace.build import build_trace
-from torch_tb_profiler.views.kernels import kernels
-from torch_tb_profiler.views.operators import operators
-from torch_tb_profiler.views.overview import overview
+from torch_tb_profiler.views.kernels.view import kernels
+from torch_tb_profiler.views.operators.view import operators
+from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.querying import query
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Table
-from torch_tb_profiler.views.selection import Selection
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 DAMAGED = sorted(

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.views import reference
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.kernels import kernels
-from torch_tb_profiler.views.operators import operators
-from torch_tb_profiler.views.overview import overview
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.kernels.view import kernels
+from torch_tb_profiler.views.operators.view import operators
+from torch_tb_profiler.views.overview.view import overview
 
 RESNET = "kineto_resnet50_nw0"
 SPANS = {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.helpers.traces import annotation, kernel, step, trace
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.device_properties import compute_capability
-from torch_tb_profiler.views.distributed import distributed
-from torch_tb_profiler.views.overview import overview
-from torch_tb_profiler.views.selection import Selection
+from torch_tb_profiler.views.distributed.view import distributed
+from torch_tb_profiler.views.overview.view import overview
 
 
 def test_the_capability_is_major_and_minor() -> None:

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 
 from tests.helpers.traces import trace
-from tests.views.test_overview import FX1, FX7
+from tests.views.overview.test_view import FX1, FX7
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.registry import TraceView, ViewSpec, all_views
 from torch_tb_profiler.views.schema import Table, TableSpec
-from torch_tb_profiler.views.selection import Selection
 
 SUFFIX_OF_UNIT = {"us": "_us", "ns": "_ns", "bytes": "_bytes", "pct": "_pct"}
 

@@ -31,9 +31,9 @@ from torch_tb_profiler.advice import (
 )
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice, ranked
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
-from torch_tb_profiler.views.selection import Selection, SelectionError
 
 Detector = Callable[[Context], Advice | None]
 RunDetector = Callable[[Mapping[str, Context]], Advice | None]

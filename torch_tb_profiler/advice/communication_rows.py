@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.views.distributed_records import records
-from torch_tb_profiler.views.forests import covered_lengths
+from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.forests import covered_lengths
 
 MAX_ROWS = 10
 

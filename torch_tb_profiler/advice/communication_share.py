@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch_tb_profiler.advice.communication_rows import collective_rows
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.intervals import subtract, total_within
+from torch_tb_profiler.analysis.roles import Role, exclusive_intervals, role_intervals
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed_times import computation
-from torch_tb_profiler.views.intervals import subtract, total_within
-from torch_tb_profiler.views.roles import Role, exclusive_intervals, role_intervals
+from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "communication_share"
 

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views import codes
-from torch_tb_profiler.views.forests import indices
-from torch_tb_profiler.views.kernel_kinds import kernel_kinds, kinds_of_names
-from torch_tb_profiler.views.overview import role_costs
-from torch_tb_profiler.views.roles import Role
-from torch_tb_profiler.views.selection import Selection
-from torch_tb_profiler.views.step_windows import StepWindows, step_windows
+from torch_tb_profiler.views.overview.view import role_costs
 
 Bools = npt.NDArray[np.bool_]
 
@@ -105,7 +105,7 @@ class Context:
     @cached_property
     def work(self) -> pl.DataFrame:
         """What of ``device_work`` began in the steps, with ``is_kernel``, ``is_communication`` and
-        ``tensor_core`` (a verdict of ``views.codes``)."""
+        ``tensor_core`` (a verdict of ``analysis.codes``)."""
         work, kinds = self.trace.device_work, kernel_kinds(self.trace)
         return work.select(
             *WORK_COLUMNS,

@@ -6,9 +6,9 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.views.roles import Role
 
 CODE = "dataloader_bound"
 

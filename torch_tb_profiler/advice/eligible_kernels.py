@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
 from torch_tb_profiler.knowledge import dtypes, gpus
-from torch_tb_profiler.views import codes
-from torch_tb_profiler.views.forests import indices
-from torch_tb_profiler.views.kernel_kinds import eligible_slices
 
 ALIGNMENT_BYTES = 16
 """Matrix units need rows of this many bytes (NVIDIA's matrix multiplication guide: 8 elements of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch_tb_profiler.advice.communication_rows import collective_rows
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.intervals import intersect, total_within
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed_columns import ALL_STEPS
-from torch_tb_profiler.views.distributed_records import records
-from torch_tb_profiler.views.distributed_times import computation
-from torch_tb_profiler.views.intervals import intersect, total_within
+from torch_tb_profiler.views.distributed.columns import ALL_STEPS
+from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "exposed_communication"
 

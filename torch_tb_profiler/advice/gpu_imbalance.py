@@ -9,11 +9,11 @@ import numpy as np
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import total, union
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed_columns import ALL_STEPS
-from torch_tb_profiler.views.forests import indices
-from torch_tb_profiler.views.intervals import total, union
-from torch_tb_profiler.views.kernel_kinds import kernel_kinds
+from torch_tb_profiler.views.distributed.columns import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "gpu_imbalance"

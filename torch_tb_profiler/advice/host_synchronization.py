@@ -12,10 +12,10 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.sources import operator_rows
 from torch_tb_profiler.advice.synchronizations import waiting_calls
+from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
+from torch_tb_profiler.analysis.intervals import union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.forests import covered_lengths, gather, indices
-from torch_tb_profiler.views.intervals import union
 
 CODE = "host_synchronization"
 OUTSIDE = "(no operator)"

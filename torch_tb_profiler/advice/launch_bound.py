@@ -8,9 +8,9 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.synchronizations import blocked
+from torch_tb_profiler.analysis.intervals import intersect, total_within, union_all
+from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.intervals import intersect, total_within, union_all
-from torch_tb_profiler.views.roles import Role, exclusive_intervals
 
 CODE = "launch_bound"
 

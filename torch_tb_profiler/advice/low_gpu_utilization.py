@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context, gpu_list
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.utilization import gpu_profiles, gpu_use
 
 CODE = "low_gpu_utilization"
 

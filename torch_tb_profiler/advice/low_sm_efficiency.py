@@ -7,8 +7,8 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context, gpu_list
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.intervals import WeightProfile, total, union
 
 CODE = "low_sm_efficiency"
 

@@ -7,10 +7,10 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.sources import heaviest_operator_rows
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.views.forests import indices
-from torch_tb_profiler.views.roles import Role
 
 CODE = "memcpy_share"
 

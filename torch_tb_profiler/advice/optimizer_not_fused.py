@@ -7,10 +7,10 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.sources import clause
+from torch_tb_profiler.analysis.containment import innermost_around_start
+from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.views.containment import innermost_around_start
-from torch_tb_profiler.views.forests import covered_lengths, gather, indices
 
 CODE = "optimizer_not_fused"
 ALREADY_FUSED = frozenset({"optimizer", "foreach"})

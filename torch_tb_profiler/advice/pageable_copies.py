@@ -8,9 +8,9 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.advice.memcpy_share import copy_rows
 from torch_tb_profiler.advice.sources import heaviest_operator_rows
+from torch_tb_profiler.analysis.forests import covered_lengths, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.views.forests import covered_lengths, indices
 
 CODE = "pageable_copies"
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.operator_mask import operator_mask
 
 LONGEST_NAME = 500
 """Characters of a name a filter repeats; a server refuses filters of several thousand."""

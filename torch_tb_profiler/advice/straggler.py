@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed import stragglers
+from torch_tb_profiler.views.distributed.view import stragglers
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "straggler"

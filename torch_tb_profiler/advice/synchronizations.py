@@ -7,10 +7,10 @@ import re
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.intervals import Intervals, union
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views import codes
-from torch_tb_profiler.views.intervals import Intervals, union
 
 WAITING = re.compile(
     r"(cuda|hip|cu|mtia|ze|ur)\w*(Synchronize|Finish|QueueFinish|EventWait|HostSynchronize)$"

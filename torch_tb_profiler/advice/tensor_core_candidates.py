@@ -13,8 +13,8 @@ from torch_tb_profiler.advice.eligible_kernels import (
     used_and_unknown_ns,
 )
 from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views import codes
 
 CODE = "tensor_core_candidates"
 MATRIX_KINDS = frozenset({"gemm", "gemv", "convolution", "attention", "rnn"})

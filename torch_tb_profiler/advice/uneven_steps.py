@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.found import Advice, duration_text
+from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.overview import ROLE_TITLES
-from torch_tb_profiler.views.roles import Role
+from torch_tb_profiler.views.overview.view import ROLE_TITLES
 
 CODE = "uneven_steps"
 

@@ -16,9 +16,9 @@ from importlib import import_module
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
 from torch_tb_profiler.cli.interrupts import Interrupts
-from torch_tb_profiler.loading.early import MOST_WORKERS, start_helpers, start_workers
-from torch_tb_profiler.loading.freeing import keep_buffers
-from torch_tb_profiler.loading.resources import usable_cores
+from torch_tb_profiler.loading.processes.early import MOST_WORKERS, start_helpers, start_workers
+from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.resources import usable_cores
 
 
 def main(argv: Sequence[str] | None = None) -> int:

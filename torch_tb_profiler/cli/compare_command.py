@@ -25,12 +25,12 @@ from torch_tb_profiler.cli.tasks import (
 from torch_tb_profiler.loading.answering import view_spec, with_rows
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
-from torch_tb_profiler.loading.parsing import Parser
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.views.compare_gate import GateError, evaluate
+from torch_tb_profiler.views.compare.gate import GateError, evaluate
 from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
 

@@ -19,9 +19,9 @@ from torch_tb_profiler.cli.exits import (
 from torch_tb_profiler.cli.tasks import exit_code_of
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, Problem, unknown
-from torch_tb_profiler.loading.ingest import Ingested
-from torch_tb_profiler.loading.ingest_dask import dask_executor
-from torch_tb_profiler.loading.ingest_run import (
+from torch_tb_profiler.loading.ingest.dask import dask_executor
+from torch_tb_profiler.loading.ingest.rank import Ingested
+from torch_tb_profiler.loading.ingest.run import (
     Submit,
     ingest_all,
     is_visible,

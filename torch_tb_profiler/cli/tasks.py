@@ -12,8 +12,8 @@ from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
 from torch_tb_profiler.loading.answering import Answer, ViewRequest, answer, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError
-from torch_tb_profiler.loading.parsing import Parser
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server import parameters

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from torch_tb_profiler import advice
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
-from torch_tb_profiler.loading.ingest import Part
+from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.status import NotReadyError, joined
-from torch_tb_profiler.loading.trace_store import Wanted
+from torch_tb_profiler.loading.store.trace_store import Wanted
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
@@ -24,7 +25,6 @@ from torch_tb_profiler.views.registry import (
     ViewSpec,
 )
 from torch_tb_profiler.views.schema import Note, View
-from torch_tb_profiler.views.selection import Selection, SelectionError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from torch_tb_profiler.loading.errors import OpenError, UnknownError, unknown
 from torch_tb_profiler.loading.places import RESCAN_S, Place, Silence, WatchedPlace
 from torch_tb_profiler.loading.status import NotReadyError, SpanStatus
-from torch_tb_profiler.loading.trace_store import TraceStore
+from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.analysis.utilization import GpuProfile, gpu_profiles
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.intervals import total_within
-from torch_tb_profiler.views.utilization import GpuProfile, gpu_profiles
 
 NS_PER_US = 1000
 MAX_BUCKETS = 100

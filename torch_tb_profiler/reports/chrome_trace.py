@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
 from torch_tb_profiler.reports.chrome_counters import counter_events
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, selected_steps, time_range
 
 NS_PER_US = 1000
 SLICES_AT_ONCE = 20_000

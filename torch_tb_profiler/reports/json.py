@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.reports.payloads import (
     ColumnPayload,
     FactPayload,
@@ -25,7 +26,6 @@ from torch_tb_profiler.reports.payloads import (
     ViewAnswer,
 )
 from torch_tb_profiler.views.schema import Column, Fact, Note, Series, Table, View
-from torch_tb_profiler.views.selection import Selection
 from torch_tb_profiler.views.spec import ViewSpec
 
 SCHEMA_VERSION = 1

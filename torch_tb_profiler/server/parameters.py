@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.answering import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.loading.errors import RequestError
-from torch_tb_profiler.views.selection import Selection
 
 MAX_TEXT = 4096
 """Characters of one parameter; a filter that long is no filter a person wrote."""

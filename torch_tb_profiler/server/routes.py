@@ -5,6 +5,7 @@ from __future__ import annotations
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler._version import __version__
+from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.answering import answer
 from torch_tb_profiler.loading.errors import RequestError, unknown
 from torch_tb_profiler.reports import csv
@@ -38,7 +39,6 @@ from torch_tb_profiler.server.timeline_routes import timeline, timeline_part
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec, all_views
-from torch_tb_profiler.views.selection import SelectionError
 
 CSV_TYPE = "text/csv; charset=utf-8"
 

@@ -9,9 +9,9 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.answering import open_traces
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.ingest import Part
+from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.status import NotReadyError, joined
-from torch_tb_profiler.loading.trace_store import Wanted
+from torch_tb_profiler.loading.store.trace_store import Wanted
 from torch_tb_profiler.reports.payloads import Face
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from torch_tb_profiler.analysis.call_stacks import frames_of
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.callstacks import frames_of
 from torch_tb_profiler.views.null_reasons import no_device_time
 
 NS_PER_US = 1000

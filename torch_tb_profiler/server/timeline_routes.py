@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from werkzeug.wrappers import Request, Response
 
+from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.errors import RequestError, UnknownError, unknown
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import TraceRef
@@ -34,7 +35,6 @@ from torch_tb_profiler.server.timeline_payloads import (
     tracks_payload,
 )
 from torch_tb_profiler.storage.discovery import SpanFile
-from torch_tb_profiler.views.selection import SelectionError
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, flows_of

@@ -8,7 +8,7 @@ A file counts as finished when any of these holds:
 
 Rule 1 lets a file that was cut off, and will never be whole, be read as far as it goes. Rules 2
 and 3 let a good file appear at once. An end that a writer happens to have reached between two
-events passes rule 2; therefore :mod:`torch_tb_profiler.loading.opening` looks again after reading.
+events passes rule 2; therefore whoever reads it looks again after reading.
 For the same reason the first scan takes every file as it is: who asks once, and never again, gets
 the damaged file that was copied a second ago too.
 Objects of a cloud appear whole or not at all and are always finished.

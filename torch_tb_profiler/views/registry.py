@@ -13,7 +13,7 @@ from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 __all__ = ["VIEW_NAMES", "PairView", "RunView", "TraceView", "ViewSpec", "all_views", "view_named"]
 
 VIEW_NAMES = ("overview", "operators", "kernels", "memory", "modules", "distributed", "compare")
-"""Each is also the module that declares the view, as ``SPEC``."""
+"""Each is also the folder whose ``view.py`` declares the view, as ``SPEC``."""
 
 
 def view_named(name: str) -> ViewSpec:
@@ -24,7 +24,7 @@ def view_named(name: str) -> ViewSpec:
     """
     if name not in VIEW_NAMES:
         raise KeyError(name)
-    spec: ViewSpec = import_module(f"torch_tb_profiler.views.{name}").SPEC
+    spec: ViewSpec = import_module(f"torch_tb_profiler.views.{name}.view").SPEC
     return spec
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import TableSpec, View
-from torch_tb_profiler.views.selection import Selection
 
 TraceView = Callable[[Trace, Selection], View]
 RunView = Callable[[Mapping[str, Trace], Selection], View]
@@ -35,7 +35,8 @@ class ViewSpec:
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
             view it is asked for each worker's trace; one that can is enough.
         reads_summaries: True for a ``run`` view that answers from the summaries of
-            ``loading.summaries`` too, so that a run of a thousand workers need not be in memory.
+            ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
+            memory.
     """
 
     name: str

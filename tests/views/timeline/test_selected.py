@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import annotation, op, trace
-from torch_tb_profiler.views.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.views.timeline.selected import MAX_RANGES, selected_ranges
 
 US = 1000

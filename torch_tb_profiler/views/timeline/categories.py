@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.kernel_kinds import kernel_kinds
 
 
 class TimelineCategory(NamedTuple):
@@ -40,7 +40,7 @@ _TITLES = {
 }
 
 COMMUNICATION = len(Category)
-"""Code of a kernel that moves data between devices (``views.kernel_kinds``)."""
+"""Code of a kernel that moves data between devices (``analysis.kernel_kinds``)."""
 
 COMPUTATION, EXPOSED, OVERLAP, IDLE = range(COMMUNICATION + 1, COMMUNICATION + 5)
 """Codes of the lanes of merged tracks."""

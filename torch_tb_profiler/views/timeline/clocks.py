@@ -1,7 +1,7 @@
 """How far the clocks of a run's workers are apart, by the ends of their common collectives.
 
-A collective ends for all its members together (``views.distributed_matching``); the median over all
-of them leaves out those whose end was recorded late.
+A collective ends for all its members together (``analysis.collectives.matching``); the median
+over all of them leaves out those whose end was recorded late.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from torch_tb_profiler.analysis.collectives.matching import match
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.distributed_matching import match
 
 
 @dataclass(frozen=True, slots=True)

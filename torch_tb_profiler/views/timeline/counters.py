@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.memory.records import memory_records
+from torch_tb_profiler.analysis.utilization import gpu_profiles
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.intervals import Intervals
-from torch_tb_profiler.views.memory_records import memory_records
 from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit, group_of_row
-from torch_tb_profiler.views.utilization import gpu_profiles
 
 MAX_FILE_COUNTERS = 500
 """Counters of a file that are drawn; a damaged one may have a series per event."""

@@ -1,7 +1,7 @@
 """Per GPU what all its streams did together: computation, communication, both, nothing.
 
 Computation is all device work that is not communication: kernels, copies and sets. Communication
-as in ``views.kernel_kinds``. Idle is what is neither, from the first slice of the trace to the
+as in ``analysis.kernel_kinds``. Idle is what is neither, from the first slice of the trace to the
 last (MindSpore Insight's overlap analysis calls it "free").
 """
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import Intervals, complement, intersect, union, union_all
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.forests import indices
-from torch_tb_profiler.views.intervals import Intervals, complement, intersect, union, union_all
-from torch_tb_profiler.views.kernel_kinds import kernel_kinds
 
 LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.collectives.matching import Matching, match
+from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.distributed_matching import Matching, match
-from torch_tb_profiler.views.distributed_records import records
 
 MAX_PEERS = 16
 """Peers whose traces are opened: a run may have a thousand, of any size."""

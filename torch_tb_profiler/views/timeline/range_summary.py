@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.intervals import clip, subtract, total
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.intervals import clip, subtract, total
 from torch_tb_profiler.views.timeline.categories import CATEGORIES, COMMUNICATION
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline
 from torch_tb_profiler.views.timeline.merged import device_times

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.selection import Selection, selected_steps
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.selection import Selection, selected_steps
 
 MAX_RANGES = 1000
 """More stretches melt into one on any screen; the last of them then reaches to the end of all."""
@@ -15,7 +15,7 @@ def selected_ranges(trace: Trace, selection: Selection) -> list[tuple[int, int]]
     may follow later.
 
     Raises:
-        SelectionError: as ``views.selection.selected_steps``.
+        SelectionError: as ``analysis.selection.selected_steps``.
     """
     steps = trace.steps.filter(selected_steps(trace, selection)).sort("host_start_ns")
     ranges: list[tuple[int, int]] = []

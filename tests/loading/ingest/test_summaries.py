@@ -1,0 +1,176 @@
+"""Cases: the distributed view with its advice is the same from summaries as from traces, for every
+run of the samples, for steps; a summary holds no secrets of the header; a broken one is no summary;
+tables that are written are looked at meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from polars.testing import assert_frame_equal
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.gpu_imbalance import compute_ns
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.loading.answering import run_view, view_spec
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
+from torch_tb_profiler.loading.opening.open_file import open_file
+from torch_tb_profiler.loading.store.trace_memory import memory_of
+from torch_tb_profiler.trace.cache import BrokenCacheError
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import View
+
+RUNS = ("cpu_ddp4_gloo", "dlrm_8_ranks", "kineto_resnet50_nw0")
+
+
+@pytest.fixture(scope="module", params=RUNS, name="traces")
+def traces_of_a_run(request: pytest.FixtureRequest, samples: Path) -> dict[str, Trace]:
+    contents = Catalog([Place(os.fspath(samples / request.param))], cache=None).contents()
+    workers = next(iter(contents.runs.values()))
+    return {
+        worker: open_file(next(iter(spans.values())).location, cache=None)
+        for worker, spans in workers.items()
+    }
+
+
+def summarised(traces: dict[str, Trace], folder: Path) -> dict[str, Trace]:
+    summaries = {}
+    for number, (worker, trace) in enumerate(traces.items()):
+        place = folder / str(number)
+        place.mkdir()
+        save_summary(trace, place)
+        summaries[worker] = load_summary(place)
+    return summaries
+
+
+def assert_same(one: View, other: View) -> None:
+    assert one.facts == other.facts
+    assert one.notes == other.notes
+    for name, table in one.tables.items():
+        assert_frame_equal(table.frame, other.tables[name].frame, check_exact=True)
+
+
+@pytest.mark.parametrize("part", ["all", "first step", "last steps"])
+def test_the_view_is_the_same(traces: dict[str, Trace], tmp_path: Path, part: str) -> None:
+    names: list[str] = next(iter(traces.values())).steps["name"].to_list()
+    steps = {"all": None, "first step": names[0], "last steps": ",".join(names[-2:])}[part]
+    selection = Selection(steps=steps)
+    spec = view_spec("distributed")
+    usable = {worker: trace for worker, trace in traces.items() if spec.missing(trace) is None}
+    if not usable:
+        small = summarised(traces, tmp_path)
+        assert all(spec.missing(trace) is not None for trace in small.values())
+        return
+    whole = run_view(spec, traces, selection)
+    small = summarised(traces, tmp_path)
+    assert_same(whole, run_view(spec, small, selection))
+    assert size_bytes(small) < size_bytes(traces) / 5
+
+
+def size_bytes(traces: dict[str, Trace]) -> int:
+    return sum(memory_of(trace).content_bytes for trace in traces.values())
+
+
+def test_a_summary_has_nothing_that_could_be_dropped(
+    traces: dict[str, Trace], tmp_path: Path
+) -> None:
+    small = summarised(traces, tmp_path)
+    spec = view_spec("distributed")
+    if all(spec.missing(trace) is not None for trace in small.values()):
+        return
+    before = run_view(spec, small, Selection())
+    for trace in small.values():
+        trace.drop_derived()
+    assert_same(before, run_view(spec, small, Selection()))
+
+
+def test_a_summary_takes_no_secret_of_the_header(tmp_path: Path, traces: dict[str, Trace]) -> None:
+    trace = next(iter(traces.values()))
+    trace.meta.header["environment"] = {"TOKEN": "very-secret"}
+    save_summary(trace, tmp_path)
+    assert all(b"very-secret" not in file.read_bytes() for file in tmp_path.iterdir())
+    assert load_summary(tmp_path).steps.equals(trace.steps)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80", b"cut"])
+def test_a_broken_summary_is_none(tmp_path: Path, traces: dict[str, Trace], damage: bytes) -> None:
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+    save_summary(next(iter(traces.values())), tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:1000] if damage == b"cut" else damage)
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "version": lambda summary: summary.update(version=1),
+    "a frame less": lambda summary: summary["frames"].pop("steps"),
+    "a frame of others": lambda summary: summary["frames"].update(
+        steps=summary["frames"]["devices"]
+    ),
+    "other rows": lambda summary: summary["tables"]["steps"].update(rows=99),
+    "a frame that is none": lambda summary: summary["frames"].update(steps=1),
+    "an array less": lambda summary: summary["arrays"].pop("record"),
+    "an array that ends early": lambda summary: summary["arrays"].update(record=b"123"),
+    "a fact of another type": lambda summary: summary["meta"].update(start_ns=0.5),
+    "a count of another type": lambda summary: summary.update(quality={"truncated": "x"}),
+    "no map": lambda summary: summary.update(frames=[]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_summary_that_is_not_as_it_was_written(
+    tmp_path: Path, traces: dict[str, Trace], change: str
+) -> None:
+    save_summary(next(iter(traces.values())), tmp_path)
+    (file,) = tmp_path.iterdir()
+    summary = msgspec.msgpack.decode(file.read_bytes())
+    CHANGES[change](summary)
+    file.write_bytes(msgspec.msgpack.encode(summary))
+    with pytest.raises(BrokenCacheError):
+        load_summary(tmp_path)
+
+
+def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str, Trace]) -> None:
+    trace = next(iter(traces.values()))
+    save_summary(trace, tmp_path)
+    small = load_summary(tmp_path)
+    for steps in (None, *trace.steps["name"].to_list()[:4]):
+        selection = Selection(steps=steps)
+        assert compute_ns(Context(small, selection)) == compute_ns(Context(trace, selection))
+    assert small.device_work.height <= trace.device_work.height
+
+
+WRITE_AND_LOOK = """
+import faulthandler, sys, threading
+import polars as pl
+from torch_tb_profiler.loading.ingest.summaries import _packed
+faulthandler.dump_traceback_later(60, exit=True)
+sys.setswitchinterval(1e-6)
+frame = pl.DataFrame({f"c{i}": list(range(2000)) for i in range(20)})
+def write():
+    for _ in range(200):
+        _packed(frame)
+def look():
+    for _ in range(2000):
+        frame.schema
+threads = [threading.Thread(target=work) for work in (write, look, write, look)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_a_table_is_looked_at_while_it_is_written() -> None:
+    """Polars locks what it writes; a look at it waited for that with Python's lock in hand."""
+    command = [sys.executable, "-c", WRITE_AND_LOOK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

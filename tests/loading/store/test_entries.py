@@ -1,0 +1,60 @@
+"""Cases: an entry is of the file that was asked for, or of the one it was read from; a new look of
+the catalog decides which; when a failure may be tried again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.helpers.traces import op, trace
+from torch_tb_profiler.loading.opening.open_file import OpenedFile
+from torch_tb_profiler.loading.store.entries import Entry, queued
+from torch_tb_profiler.storage.backoff import Backoff
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.storage.locations import FileState, Location
+
+FOUND = SpanFile("run", "w", "1", Location("/w.json", "/w.json"), FileState(10, "found"))
+READ = replace(FOUND, state=FileState(20, "read"))
+OTHER = replace(FOUND, state=FileState(30, "other"))
+
+
+def opened_entry() -> Entry:
+    return Entry(
+        FOUND,
+        "trace",
+        100,
+        state="ready",
+        opened=OpenedFile(trace([op("x", 0, 1)]), READ.state),
+    )
+
+
+def test_until_the_next_look_it_is_both_what_was_found_and_what_was_read() -> None:
+    entry = opened_entry()
+    assert [entry.is_of(file) for file in (FOUND, READ, OTHER)] == [True, True, False]
+    assert entry.settle_on(READ)
+    assert [entry.is_of(file) for file in (FOUND, READ, OTHER)] == [False, True, False]
+
+
+def test_another_file_or_none_ends_it() -> None:
+    assert not opened_entry().settle_on(FOUND)
+    assert not opened_entry().settle_on(OTHER)
+    assert not opened_entry().settle_on(None)
+    waiting = Entry(FOUND, "trace", 100)
+    assert waiting.settle_on(FOUND)
+    assert not waiting.settle_on(READ)
+
+
+def test_only_what_may_be_over_is_due_again() -> None:
+    entry = Entry(FOUND, "trace", 100, state="failed")
+    assert not entry.is_due_again
+    entry.backoff = Backoff()
+    assert entry.is_due_again
+    entry.backoff.next_try_s = float("inf")
+    assert not entry.is_due_again
+
+
+def test_the_status_is_of_the_file_asked_for() -> None:
+    assert queued(FOUND).state == "queued"
+    status = opened_entry().status(FOUND)
+    assert (status.state, status.progress, status.format) == ("ready", 1.0, "kineto")
+    assert (status.name, status.file, status.size_bytes) == ("1", "w.json", 10)

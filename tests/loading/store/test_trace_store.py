@@ -1,0 +1,225 @@
+"""Cases: states from queued to ready or failed; a changed file is opened anew, a failed one too,
+and one that did not answer after a while; forgetting; stopping in the middle; nothing keeps a store
+alive. What memory allows: test_open_traces.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fsspec import AbstractFileSystem
+from polars.exceptions import PanicException
+
+from tests.helpers.waiting import wait_until
+from torch_tb_profiler.loading.opening import parsing
+from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.storage import backoff
+from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
+from torch_tb_profiler.storage.locations import Location, open_location
+
+Writer = Callable[..., Path]
+
+
+def span_file(path: Path) -> SpanFile:
+    return single_file(open_location(str(path)))
+
+
+def test_a_span_is_parsed_when_somebody_asks(tmp_path: Path, write_trace: Writer) -> None:
+    store = TraceStore(cache=None)
+    file = span_file(write_trace(tmp_path / "w.1.pt.trace.json", ("a", "b")))
+    assert store.status(file).state == "queued"
+    assert store.trace(file) is None
+    assert store.status(file).state == "queued"  # looking at states starts nothing
+    store.request(file)
+    store.wait([file], 10)
+    status = store.status(file)
+    assert (status.state, status.progress, status.format) == ("ready", 1.0, "kineto")
+    assert (status.name, status.file) == ("1", "w.1.pt.trace.json")
+    trace = store.trace(file)
+    assert trace is not None
+    assert trace.slices.height == 2
+    store.request(file)
+    assert store.trace(file) is trace
+
+
+def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    store = TraceStore(cache=None)
+    path = tmp_path / "w.pt.trace.json"
+    path.write_text("not json")
+    broken = span_file(path)
+    store.request(broken)
+    store.wait([broken], 10)
+    status = store.status(broken)
+    assert status.state == "failed"
+    assert status.error is not None
+    assert "w.pt.trace.json" in status.error.message
+    assert store.request(broken).state == "failed"
+    write_trace(path)
+    mended = span_file(path)
+    store.request(mended)
+    store.wait([mended], 10)
+    assert store.status(mended).state == "ready"
+
+
+@pytest.mark.parametrize("fault", [ZeroDivisionError("oops"), PanicException("oops")])
+def test_a_fault_of_ours_is_a_failed_span(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch, fault: BaseException
+) -> None:
+    def faulty(*_arguments: object, **_options: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(parsing, "open_in_state", faulty)
+    store = TraceStore(cache=None)
+    file = span_file(write_trace(tmp_path / "w.json"))
+    store.request(file)
+    store.wait([file], 10)
+    error = store.status(file).error
+    assert error is not None
+    assert error.code == "internal"
+    assert "report" in (error.hint or "")
+
+
+def test_deleted_and_changed_files_are_forgotten(tmp_path: Path, write_trace: Writer) -> None:
+    for name in "abc":
+        write_trace(tmp_path / f"{name}.pt.trace.json")
+    store = TraceStore(cache=None)
+    files = discover(open_location(str(tmp_path))).files
+    for file in files:
+        store.request(file)
+    store.wait(files, 10)
+    write_trace(tmp_path / "b.pt.trace.json", ("other",))
+    (tmp_path / "c.pt.trace.json").unlink()
+    store.keep_only(discover(open_location(str(tmp_path))).files)
+    assert [store.status(file).state for file in files] == ["ready", "queued", "queued"]
+
+
+def test_a_file_replaced_since_it_was_found_is_shown_as_it_is(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    path = write_trace(tmp_path / "w.pt.trace.json", ("old",))
+    found = span_file(path)
+    store = TraceStore(cache=None)
+    write_trace(path, ("new", "newer"))
+    store.wait([found], 10)
+    trace = store.trace(found)
+    assert trace is not None
+    assert trace.slices.height == 2
+    now = span_file(path)
+    assert store.trace(now) is trace  # not opened again when the catalog knows better
+    store.keep_only([now])
+    assert store.trace(now) is trace
+    assert store.trace(found) is None  # that file is not there any more
+
+
+def test_a_file_replaced_before_the_scan_ended_is_opened_again_once(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    path = write_trace(tmp_path / "w.pt.trace.json", ("old",))
+    found = span_file(path)
+    write_trace(path, ("new", "newer"))
+    store = TraceStore(cache=None)
+    store.wait([found], 10)
+    store.keep_only([found])  # a scan that began before
+    assert store.status(found).state == "queued"
+    store.wait([found], 10)
+    trace = store.trace(found)
+    assert trace is not None
+    assert trace.slices.height == 2
+
+
+class _Unsteady(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """One file of a server that does not answer at first."""
+
+    cachable = False
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.content, self.answers, self.tries = content, False, 0
+
+    def info(self, path: str, **_options: Any) -> dict[str, Any]:
+        return {"name": path, "type": "file", "size": len(self.content), "etag": "1"}
+
+    def open(self, _path: str, *_arguments: Any, **_options: Any) -> io.BytesIO:
+        self.tries += 1
+        if not self.answers:
+            raise ConnectionError("no answer")
+        return io.BytesIO(self.content)
+
+
+def test_what_did_not_answer_is_tried_again_after_a_while(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filesystem = _Unsteady(write_trace(tmp_path / "w.json").read_bytes())
+    location = Location("unsteady://w.pt.trace.json", "/w.pt.trace.json", filesystem)
+    file = single_file(location)
+    store = TraceStore(cache=None)
+    monkeypatch.setattr(backoff, "FIRST_PAUSE_S", 3600.0)
+    for _ in range(3):
+        store.wait([file], 10)
+        assert store.status(file).state == "failed"
+    error = store.status(file).error
+    assert error is not None
+    assert error.code == "unreachable"
+    assert filesystem.tries == 1
+    monkeypatch.setattr(backoff, "FIRST_PAUSE_S", 0.05)
+    store.close()
+    store.wait([file], 10)
+    filesystem.answers = True
+    wait_until(lambda: store.request(file).state == "ready")
+    assert store.status(file).error is None
+
+
+def test_closing_stops_a_reading_in_the_middle(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def endless(*_arguments: object, progress: Callable[[int, int], None], **_o: object) -> None:
+        try:
+            for done_bytes in range(10_000):
+                begun.set()
+                progress(done_bytes, 10_000)
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(parsing, "open_in_state", endless)
+    store = TraceStore(cache=None)
+    file = span_file(write_trace(tmp_path / "w.json"))
+    store.request(file)
+    assert begun.wait(5)
+    assert store.status(file).state == "parsing"
+    store.close()
+    assert stopped.wait(5)
+    assert store.status(file).state == "queued"
+
+
+def test_dropping_a_store_stops_a_reading_in_the_middle(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def endless(*_arguments: object, progress: Callable[[int, int], None], **_o: object) -> None:
+        try:
+            while True:
+                begun.set()
+                progress(0, 1)
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(parsing, "open_in_state", endless)
+    store = TraceStore(cache=None)
+    store.request(span_file(write_trace(tmp_path / "w.json")))
+    assert begun.wait(10)
+    del store
+    wait_until(lambda: gc.collect() >= 0 and stopped.is_set())

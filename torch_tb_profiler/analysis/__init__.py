@@ -1,0 +1,1 @@
+"""What several views, advice and the timeline share: typed functions of a trace."""

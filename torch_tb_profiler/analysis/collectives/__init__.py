@@ -1,0 +1,1 @@
+"""Collective operations: their metadata, and which belong together across ranks."""

@@ -1,0 +1,205 @@
+"""The communication of one worker: one record per collective call, and when it ran.
+
+A call is a host range of a communication backend (``nccl:all_reduce``), or a metadata record
+(``record_param_comms``) around no such range. Its kernels are those launched from inside it; a
+kernel of no call is a record of its own. Peer-behaviour §8.1, with design §6.4.
+
+When it ran: its kernels, if the recording links kernels of that backend to their calls (the host
+range is then only the enqueueing); else the host range itself, and its kernels as far as known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.metadata import (
+    collective_metadata,
+    input_bytes,
+    kernel_call_name,
+    peer_pairs,
+)
+from torch_tb_profiler.analysis.containment import innermost_around, innermost_around_start
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import Intervals, union
+from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
+from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+
+Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+RECORDS = {
+    "record": pl.Int64,  # row number
+    "slice": pl.Int64,  # the host range, the metadata record, or the kernel
+    "name": pl.String,  # as the host range is called; of other records the collective
+    "collective": pl.String,  # canonical name, null when unknown
+    "group": pl.String,  # process group for people, "0 (default_pg)"; null when not recorded
+    "group_key": pl.String,  # what its members share; null when not recorded
+    "group_size": pl.Int64,
+    "sequence": pl.Int64,
+    "pair": pl.String,  # "0->1" of point-to-point calls, null when the peer is unknown
+    "dtype": pl.String,
+    "input_bytes": pl.Int64,
+    "output_bytes": pl.Int64,
+    "step": pl.Int32,
+    "start_ns": pl.Int64,  # of the call, for its order
+}
+"""One row per collective call, ordered by start, longer first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """The communication of one worker.
+
+    Attributes:
+        frame: As :data:`RECORDS`.
+        record: Row of ``frame`` each range belongs to, ascending. A record without a range is
+            one whose kernels are not in the recording.
+        start_ns: Start of each range; within a record ascending, longer first.
+        end_ns: End of each range.
+    """
+
+    frame: pl.DataFrame
+    record: Int64
+    start_ns: Int64
+    end_ns: Int64
+
+    def intervals(self) -> Intervals:
+        """When any communication ran."""
+        return union(self.start_ns, self.end_ns)
+
+
+def records(trace: Trace) -> Records:
+    """The communication of a trace; made once."""
+    return trace.derived("distributed_records", lambda: _records(trace))
+
+
+def _records(trace: Trace) -> Records:
+    ranges, wrappers = _host_calls(trace)
+    calls = np.sort(np.concatenate((ranges, wrappers)))
+    work = np.flatnonzero(kernel_kinds(trace).is_communication)
+    call_of_work, launched = _calls_of_work(trace, calls, work)
+    alone = work[call_of_work < 0]
+    slice_id = np.concatenate((calls, trace.device_work["slice"].to_numpy()[alone]))
+    starts = trace.slices["start_ns"].to_numpy()
+    ends = starts + trace.slices["dur_ns"].to_numpy()
+    if not len(slice_id):
+        nothing = np.empty(0, np.int64)
+        return Records(pl.DataFrame(schema=RECORDS), nothing, nothing, nothing)
+    order = np.lexsort((-ends[slice_id], starts[slice_id]))
+    row_of_slice = np.full(trace.slices.height, -1, np.int64)
+    row_of_slice[slice_id[order]] = np.arange(len(order))
+    work_slice = trace.device_work["slice"].to_numpy()[work]
+    row_of_work = row_of_slice[np.where(call_of_work >= 0, call_of_work, work_slice)]
+    timed = _timed_on_host(trace, calls, call_of_work[launched])
+    row = np.concatenate((row_of_work, row_of_slice[timed]))
+    of = np.concatenate((work_slice, timed))
+    by_record = np.lexsort((-ends[of], starts[of], row))
+    first_work = np.full(len(order), -1, np.int64)
+    first_work[row_of_work[::-1]] = work_slice[::-1]
+    return Records(
+        _frame(trace, slice_id[order], first_work),
+        row[by_record],
+        starts[of][by_record],
+        ends[of][by_record],
+    )
+
+
+def _host_calls(trace: Trace) -> tuple[Int64, Int64]:
+    """Slice ids of the ranges that are collectives, and of metadata records around none."""
+    category = trace.slices["category"].to_numpy()
+    hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
+    names = trace.slices["name_code"].to_numpy()[hosts]
+    ranges = hosts[codes.of_names(trace, names, communication.is_communication, np.bool_)]
+    described = _moving(trace)
+    described = described[np.isin(category[described], HOST_COMMUNICATION_CATEGORIES)]
+    around = innermost_around(trace, described, ranges)
+    return ranges, np.setdiff1d(described, np.concatenate((around, ranges)))
+
+
+def _moving(trace: Trace) -> Int64:
+    """Slices with metadata of a collective that moves data (``init`` and ``wait`` do not)."""
+    table = trace.collectives
+    moves = [
+        (entry := communication.entry(communication.collective(text or "") or "")) is None
+        or entry.moves_data
+        for text in codes.texts(trace, table["collective_code"])
+    ]
+    found: Int64 = table["slice"].to_numpy()[np.array(moves, np.bool_)]
+    return found
+
+
+def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> tuple[Int64, Bools]:
+    """Per row of device work the call (slice id) it was launched from, -1 for none, and whether
+    that follows from its launch rather than from an external id."""
+    launch = indices(trace.device_work["launch"])[work]
+    call = innermost_around_start(trace, calls, launch)
+    launched = call >= 0
+    owner = indices(trace.device_work["owner"])[work]
+    return np.where(launched, call, innermost_around(trace, calls, owner)), launched
+
+
+def _timed_on_host(trace: Trace, calls: Int64, launching: Int64) -> Int64:
+    """The calls whose host range is the transfer: those of backends that launch no kernel."""
+    backend = _backends(trace, calls)
+    on_device = np.unique(backend[np.isin(calls, launching)])
+    return calls[~np.isin(backend, on_device)]
+
+
+def _backends(trace: Trace, calls: Int64) -> Int64:
+    names = trace.slices["name_code"].to_numpy()[calls]
+    known = ["", *communication.communication_file().backends]
+    backends: Int64 = codes.of_names(
+        trace, names, lambda name: known.index(communication.backend(name) or ""), np.int64
+    )
+    return backends
+
+
+def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
+    slices = trace.slices[slice_id]
+    metadata = collective_metadata(trace)
+    described = metadata["slice"].to_numpy()
+    source = innermost_around(trace, described, slice_id)
+    kernel_described = np.isin(first_work, described)
+    source = np.where((source < 0) & kernel_described, first_work, source)
+    base = pl.DataFrame({"slice": slice_id, "source": source}).with_columns(
+        host_name=codes.texts(trace, slices["name_code"]),
+        step=slices["step"],
+        start_ns=slices["start_ns"],
+        dims_bytes=input_bytes(trace, slice_id),
+        pair=peer_pairs(trace, slice_id),
+    )
+    joined = base.join(metadata, left_on="source", right_on="slice", how="left")
+    names, collectives = _names(joined, np.isin(slice_id, trace.device_work["slice"].to_numpy()))
+    is_pair = pl.col("collective").is_in(["send", "recv"])
+    frame = joined.with_columns(
+        pl.Series("name", names, pl.String), pl.Series("collective", collectives, pl.String)
+    ).with_columns(
+        record=pl.int_range(pl.len()),
+        input_bytes=pl.coalesce("in_bytes", "dims_bytes"),
+        output_bytes=pl.col("out_bytes"),
+        pair=pl.when(is_pair).then(pl.coalesce("pair", "ranks_pair")),
+    )
+    return frame.select(pl.col(key).cast(dtype) for key, dtype in RECORDS.items())
+
+
+def _names(joined: pl.DataFrame, on_device: Bools) -> tuple[list[str], list[str | None]]:
+    """Name and canonical collective of each record."""
+    names, collectives = [], []
+    for name, described, device in zip(
+        joined["host_name"], joined["described"], on_device.tolist(), strict=True
+    ):
+        collective = communication.collective(described or name)
+        if communication.is_communication(name):
+            shown = name
+        elif device:
+            shown = kernel_call_name(name, collective)
+        else:
+            shown = collective or described or name
+        names.append(shown)
+        collectives.append(collective)
+    return names, collectives

@@ -1,0 +1,165 @@
+"""What the names of a trace's kernels and operators tell, per row, looked up once per trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import indices, with_ancestors
+from torch_tb_profiler.knowledge import communication, kernels, operators
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.model import Trace
+
+Bools = npt.NDArray[np.bool_]
+
+HOST_COMMUNICATION_CATEGORIES = (
+    Category.OPERATOR,
+    Category.PYTHON_OPERATOR,
+    Category.ANNOTATION,
+)
+"""The host slices that may be communication (peer-behaviour §2.8, role 3)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelKinds:
+    """Per row of ``trace.device_work``.
+
+    Attributes:
+        is_kernel: A kernel, neither copy nor set.
+        is_communication: A kernel that moves data between devices: recognised by its name, by
+            collective metadata, or (unknown name) by being launched directly by a communication
+            range; design §6.4.
+        tensor_core: Verdict of :mod:`torch_tb_profiler.analysis.codes` whether a kernel runs on
+            matrix units; ``NO`` for copies and sets.
+    """
+
+    is_kernel: Bools
+    is_communication: Bools
+    tensor_core: Int8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KindsOfNames:
+    """What the names of a trace's kernels tell.
+
+    Attributes:
+        kinds: The distinct answers.
+        number: Per string of the trace the place of its answer in ``kinds``; 0, which is
+            ``kernels.UNKNOWN``, for what is no name of a kernel.
+    """
+
+    kinds: list[kernels.KernelKind]
+    number: npt.NDArray[np.int16]
+
+    def verdicts(self, names: npt.NDArray[Any], rule: Callable[[kernels.KernelKind], int]) -> Int8:
+        """What ``rule`` says of each name code."""
+        said = np.array([rule(kind) for kind in self.kinds], np.int8)
+        found: Int8 = said[self.number[names]]
+        return found
+
+
+def kinds_of_names(trace: Trace) -> KindsOfNames:
+    """The kinds of all names of kernels; made once, all names at a time."""
+    return trace.derived("kinds_of_names", lambda: _kinds_of_names(trace))
+
+
+def _kinds_of_names(trace: Trace) -> KindsOfNames:
+    is_kernel = trace.device_work["category"] == Category.KERNEL
+    present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
+    found = kernels.classify_all([str(text) for text in trace.strings[present]])
+    place = {kernels.UNKNOWN: 0}
+    number = np.zeros(len(trace.strings), np.int16)
+    number[present] = [place.setdefault(kind, len(place)) for kind in found]
+    return KindsOfNames(list(place), number)
+
+
+def kernel_kinds(trace: Trace) -> KernelKinds:
+    """The kinds of all device work; made once."""
+    return trace.derived("kernel_kinds", lambda: _kernel_kinds(trace))
+
+
+def _kernel_kinds(trace: Trace) -> KernelKinds:
+    work = trace.device_work
+    is_kernel = work["category"].to_numpy() == Category.KERNEL
+    rows = np.flatnonzero(is_kernel)
+    names = work["name_code"].to_numpy()[rows]
+    known = kinds_of_names(trace)
+    tensor_core = np.full(len(is_kernel), codes.NO, np.int8)
+    tensor_core[rows] = known.verdicts(names, lambda kind: codes.verdict(kind.tensor_core))
+    by_name = known.verdicts(names, lambda kind: kind.communication) == codes.YES
+    unknown = known.verdicts(names, lambda kind: kind.rule is None) == codes.YES
+    owner = indices(work["owner"])[rows]
+    communicates = communication_slices(trace)
+    of_owner = np.append(communicates, False)[owner]
+    described = communicates[work["slice"].to_numpy()[rows]]
+    is_communication = np.zeros(len(is_kernel), np.bool_)
+    is_communication[rows] = by_name | described | (unknown & of_owner)
+    return KernelKinds(is_kernel, is_communication, tensor_core)
+
+
+def communication_slices(trace: Trace) -> Bools:
+    """Per slice whether it is communication by its host name or its collective metadata."""
+    return trace.derived("communication_slices", lambda: _communication_slices(trace))
+
+
+def _communication_slices(trace: Trace) -> Bools:
+    category = trace.slices["category"].to_numpy()
+    mask = np.zeros(len(category), np.bool_)
+    hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
+    names = trace.slices["name_code"].to_numpy()[hosts]
+    mask[hosts] = codes.of_names(trace, names, communication.is_communication, np.bool_)
+    mask[trace.collectives["slice"].to_numpy()] = True
+    return mask
+
+
+def eligible_slices(trace: Trace) -> Int8:
+    """Per slice the verdict whether it could use Tensor Cores; only nodes are meaningful.
+
+    Yes if its name says so, if a node inside it is eligible, or if it launched a kernel that did
+    use them (peer-behaviour §2.6); else what its name says.
+    """
+    return trace.derived("eligible_slices", lambda: _eligible_slices(trace))
+
+
+def _eligible_slices(trace: Trace) -> Int8:
+    names = trace.slices["name_code"].to_numpy()
+    category = trace.slices["category"].to_numpy()
+    verdicts = np.full(len(names), codes.NO, np.int8)
+    rows = np.flatnonzero(category == Category.OPERATOR)
+    verdicts[rows] = codes.of_names(
+        trace,
+        names[rows],
+        lambda name: codes.verdict(operators.tensor_core_eligible(name)),
+        np.int8,
+    )
+    owner = indices(trace.device_work["owner"])
+    used = owner[(kernel_kinds(trace).tensor_core == codes.YES) & (owner >= 0)]
+    known = np.unique(np.concatenate((np.flatnonzero(verdicts == codes.YES), used)))
+    verdicts[with_ancestors(known, indices(trace.slices["parent"]))] = codes.YES
+    return verdicts
+
+
+def device_times(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
+    """Per slice the time of the ``marked`` rows of ``trace.device_work``: own launches, and with
+    all nodes inside (parts of ``device_self_ns`` and ``device_total_ns``)."""
+    work = trace.device_work
+    owner = indices(work["owner"])
+    rows = np.flatnonzero(marked & (owner >= 0))
+    own = np.zeros(trace.slices.height, np.int64)
+    np.add.at(own, owner[rows], work["dur_ns"].to_numpy()[rows])
+    total = own.copy()
+    parent = indices(trace.slices["parent"])
+    climbing = np.flatnonzero(own)
+    amount = own[climbing]
+    while len(climbing):
+        climbing = parent[climbing]
+        inside = climbing >= 0
+        climbing, amount = climbing[inside], amount[inside]
+        np.add.at(total, climbing, amount)
+    return own, total

@@ -1,0 +1,1 @@
+"""Allocations and releases: who made them, and which belong together."""

@@ -1,0 +1,174 @@
+"""The memory records of a trace, prepared once: devices named, owners found, releases paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools, gather, indices, nearest_marked
+from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, operator_labels
+from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
+from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
+from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import ABSENT, MAX_BYTES, Int64
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDevice:
+    """A device with memory records: its name for people (``GPU 0``, ``CPU``), c10 type and id."""
+
+    label: str
+    type: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRecords:
+    """Memory records in order of time; out-of-memory events are left out.
+
+    Attributes:
+        devices: Devices, accelerators first.
+        device: Index into ``devices`` of each record.
+        time_ns: When.
+        size_bytes: Positive for allocations, negative for releases.
+        allocated_bytes: Total allocated on the device after it, :data:`ABSENT` if not given.
+        reserved_bytes: Total reserved likewise; :data:`ABSENT` too where the allocator of a device
+            reserves nothing beyond what it allocates (it says 0 throughout, as torch's CPU one).
+        operator: Slice of the operator it happened in, -1 if in none.
+        pairs: Which release frees which allocation.
+        operators: Name of the operator of each record, as shown for allocations.
+        modules: Path of the module of each record.
+        has_addresses: False before torch 1.10.
+    """
+
+    devices: list[MemoryDevice]
+    device: Int64
+    time_ns: Int64
+    size_bytes: Int64
+    allocated_bytes: Int64
+    reserved_bytes: Int64
+    operator: Int64
+    pairs: Pairs
+    operators: Labels
+    modules: Labels
+    has_addresses: bool
+
+    @property
+    def has_totals(self) -> Bools:
+        """Mask of records that say how much is allocated on their device."""
+        mask: Bools = self.allocated_bytes != ABSENT
+        return mask
+
+
+def memory_records(trace: Trace) -> MemoryRecords:
+    """The records of ``trace``; made once."""
+    return trace.derived("memory_records", lambda: _make(trace))
+
+
+def selected_records(trace: Trace, selection: Selection) -> Bools:
+    """Mask over the records of those in the selection, by their time: in the host part of a
+    selected step, and in the time range.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    time = memory_records(trace).time_ns
+    mask = np.ones(len(time), np.bool_)
+    if selection.steps is not None:
+        mask[:] = False
+        steps = trace.steps.filter(selected_steps(trace, selection))
+        for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
+            mask[slice(*np.searchsorted(time, [start, end]))] = True
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= time >= first_ns
+    if last_ns is not None:
+        mask &= time < last_ns
+    return mask
+
+
+def _make(trace: Trace) -> MemoryRecords:
+    memory = trace.memory.filter(trace.memory["is_oom"].fill_null(0) != 1)
+    devices, device = _devices(
+        memory["device_type"].fill_null(ABSENT).to_numpy(),
+        indices(memory["device"]),
+    )
+    size = _credible(memory["bytes"], 0, -MAX_BYTES)
+    address = memory["address"].fill_null(ABSENT).to_numpy()
+    usable = memory["address"].is_not_null().to_numpy()
+    owner, frame = indices(memory["owner"]), indices(memory["frame"])
+    operator = _operator(trace, owner)
+    return MemoryRecords(
+        devices=devices,
+        device=device,
+        time_ns=memory["time_ns"].to_numpy(),
+        size_bytes=size,
+        allocated_bytes=_credible(memory["total_allocated_bytes"], ABSENT, 0),
+        reserved_bytes=_reserved(
+            device, _credible(memory["total_reserved_bytes"], ABSENT, 0), len(devices)
+        ),
+        operator=operator,
+        pairs=pair(device, address, size, usable),
+        operators=operator_labels(trace, operator),
+        modules=module_labels(trace, owner, frame),
+        has_addresses=bool(usable.any()),
+    )
+
+
+def _credible(values: pl.Series, otherwise: int, least: int) -> Int64:
+    """``values`` with ``otherwise`` for those that are absent or cannot be a size in memory."""
+    given = values.fill_null(ABSENT).to_numpy()
+    credible: Int64 = np.where((given >= least) & (given <= MAX_BYTES), given, otherwise)
+    return credible
+
+
+def _reserved(device: Int64, reserved: Int64, devices: int) -> Int64:
+    """``reserved`` without the zeros of devices that never say anything else."""
+    reserves = np.zeros(devices, np.bool_)
+    reserves[device[reserved > 0]] = True
+    known: Int64 = np.where(reserves[device], reserved, ABSENT)
+    return known
+
+
+def _devices(kind: Int64, number: Int64) -> tuple[list[MemoryDevice], Int64]:
+    """The devices of the records and each record's index among them."""
+    if not len(kind):
+        return [], np.empty(0, np.int64)
+    keys, inverse = np.unique(np.stack((kind, number)), axis=1, return_inverse=True)
+    # Accelerators before the CPU, as people come for them.
+    order = np.argsort(keys[0] == CPU_TYPE, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return _named(keys[:, order].T.tolist()), place[inverse.reshape(-1)]
+
+
+def _named(keys: list[tuple[int, int]]) -> list[MemoryDevice]:
+    """Devices by (type, id); ``GPU`` stands for CUDA and HIP unless both have that number."""
+    named: dict[str, MemoryDevice] = {}
+    for kind, number in keys:
+        type_name = "unknown device" if kind == ABSENT else device_type_name(kind)
+        suffix = "" if kind == CPU_TYPE else f" {number}"
+        label = ("GPU" if kind in GPU_TYPES else type_name) + suffix
+        if label in named:
+            label = f"{type_name} {number}"
+        named[label] = MemoryDevice(label, kind, number)
+    return list(named.values())
+
+
+def _operator(trace: Trace, owner: Int64) -> Int64:
+    """The operator each record is credited to: its innermost node, looking through user ranges.
+
+    A record directly in a step, a data loader or an optimizer is credited to nobody
+    (peer-behaviour §7.1); one in a collapsed double to the operator that absorbed it.
+    """
+    category = trace.slices["category"].to_numpy()
+    parent = indices(trace.slices["parent"])
+    found = gather(nearest_marked(parent, category != Category.ANNOTATION), owner)
+    found = np.where(gather(operator_mask(trace).astype(np.int64), found) == 1, found, -1)
+    absorbed = indices(trace.slices["absorbed_into"])
+    return gather(nearest_marked(absorbed, absorbed < 0), found)

@@ -1,0 +1,1 @@
+"""The module tree of a trace, and what was spent in it."""

@@ -1,0 +1,133 @@
+"""What each call of a module cost: host and device time, forward and backward, operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.analysis.forests import (
+    Bools,
+    covered_lengths,
+    gather,
+    indices,
+    nearest_marked,
+    with_descendants,
+)
+from torch_tb_profiler.analysis.modules.tree import (
+    LIGHTNING_MODULE,
+    LIGHTNING_PROFILE,
+    ModuleTree,
+    is_lightning,
+    starts_with,
+)
+from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleTimes:
+    """Costs by occurrence of a :class:`ModuleTree`; all int64, times in ns.
+
+    Attributes:
+        operators: Operators called by the module itself (not by submodules or operators).
+        host_total_ns: Duration of the forward call.
+        host_self_ns: The same without submodules, operators and launches inside; never negative.
+        device_self_ns: Device work launched in the call, outside submodules.
+        device_total_ns: Device work launched in the call, submodules included.
+        backward_host_self_ns: Host time of backward nodes of the operators of this call.
+        backward_host_total_ns: The same with submodules.
+        backward_device_self_ns: Device work launched in those nodes.
+        backward_device_total_ns: The same with submodules.
+    """
+
+    operators: Int64
+    host_total_ns: Int64
+    host_self_ns: Int64
+    device_self_ns: Int64
+    device_total_ns: Int64
+    backward_host_self_ns: Int64
+    backward_host_total_ns: Int64
+    backward_device_self_ns: Int64
+    backward_device_total_ns: Int64
+
+
+def module_times(trace: Trace, tree: ModuleTree) -> ModuleTimes:
+    """The costs of every occurrence of ``tree``."""
+    duration = trace.slices["dur_ns"].to_numpy()
+    device_self, backward_device_self = _device_work(trace, tree)
+    is_root = tree.backward_root == np.arange(len(duration))
+    backward = np.flatnonzero(is_root & (tree.backward_of >= 0))
+    backward_host_self = _sums(tree.backward_of[backward], duration[backward], tree.count)
+    return ModuleTimes(
+        operators=_direct_operators(trace, tree),
+        host_total_ns=duration[tree.slice],
+        host_self_ns=_host_self(trace, tree),
+        device_self_ns=device_self,
+        device_total_ns=with_descendants(device_self, tree.parent),
+        backward_host_self_ns=backward_host_self,
+        backward_host_total_ns=with_descendants(backward_host_self, tree.parent),
+        backward_device_self_ns=backward_device_self,
+        backward_device_total_ns=with_descendants(backward_device_self, tree.parent),
+    )
+
+
+def _sums(group: Int64, values: Int64, groups: int) -> Int64:
+    """Exact sums of int64 ``values`` by group."""
+    totals = np.zeros(groups, np.int64)
+    np.add.at(totals, group, values)
+    return totals
+
+
+def _device_work(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:
+    """Device time by occurrence: launched in its forward call, launched in its backward nodes."""
+    launch = indices(trace.device_work["launch"])
+    duration = trace.device_work["dur_ns"].to_numpy()
+    in_backward = gather(tree.backward_root, launch) >= 0
+    backward_of = gather(tree.backward_of, launch)
+    forward_of = np.where(in_backward, -1, gather(tree.around, launch))
+    totals = [
+        _sums(occurrence[occurrence >= 0], duration[occurrence >= 0], tree.count)
+        for occurrence in (forward_of, backward_of)
+    ]
+    return totals[0], totals[1]
+
+
+def _operators(trace: Trace) -> Bools:
+    is_operator = operator_mask(trace)
+    if is_lightning(trace):
+        for prefix in (LIGHTNING_MODULE, LIGHTNING_PROFILE):
+            is_operator &= ~starts_with(trace, prefix)
+    return is_operator
+
+
+def _direct_operators(trace: Trace, tree: ModuleTree) -> Int64:
+    """Operators of each occurrence that are in no other operator of the same occurrence."""
+    is_operator = _operators(trace)
+    parent = indices(trace.slices["parent"])
+    above = gather(nearest_marked(parent, is_operator), parent)
+    outermost = is_operator & (gather(tree.around, above) != tree.around)
+    inside = tree.around[outermost & (tree.around >= 0)]
+    return np.bincount(inside, minlength=tree.count).astype(np.int64)
+
+
+def _host_self(trace: Trace, tree: ModuleTree) -> Int64:
+    """Duration of each occurrence less what submodules, operators and launches cover of it."""
+    start = trace.slices["start_ns"].to_numpy()
+    end = start + trace.slices["dur_ns"].to_numpy()
+    is_runtime = trace.slices["category"].to_numpy() == Category.RUNTIME
+    work = np.flatnonzero((_operators(trace) | is_runtime) & (tree.around >= 0))
+    nested = np.flatnonzero(tree.parent >= 0)
+    parts = np.concatenate((work, tree.slice[nested]))
+    occurrence = np.concatenate((tree.around[work], tree.parent[nested]))
+    around = tree.slice[occurrence]
+    covered = covered_lengths(
+        occurrence,
+        np.maximum(start[parts], start[around]),
+        np.minimum(end[parts], end[around]),
+        tree.count,
+    )
+    own: Int64 = end[tree.slice] - start[tree.slice] - covered
+    return own

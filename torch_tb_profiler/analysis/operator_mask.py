@@ -1,0 +1,30 @@
+"""Which slices count as operators in every table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis.forests import Bools
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.model import Trace
+
+WRAPPERS = ("DataParallel.forward", "DistributedDataParallel.forward")
+"""Operator events that wrap a whole model."""
+
+OPTIMIZER_PREFIX = "Optimizer."
+
+
+def is_operator_name(name: str) -> bool:
+    """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
+    return name not in WRAPPERS and not name.startswith(OPTIMIZER_PREFIX)
+
+
+def operator_mask(trace: Trace) -> Bools:
+    """Mask over slices of what counts as an operator (peer-behaviour §2.6)."""
+    slices = trace.slices
+    is_operator: Bools = slices["category"].to_numpy() == Category.OPERATOR
+    ids = np.flatnonzero(is_operator)
+    names = slices["name_code"].to_numpy()[ids]
+    is_operator[ids] = of_names(trace, names, is_operator_name, np.bool_)
+    return is_operator

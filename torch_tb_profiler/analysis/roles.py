@@ -1,0 +1,93 @@
+"""What a moment was spent on: the intervals of each role, every moment counted once.
+
+Roles and their priority: peer-behaviour §2.8 and §3.1. Departures (design §6): the parts add
+up to the whole always; every runtime and driver call counts as Runtime; copies of ranges on the
+device are no work; communication is recognised by rules and metadata.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
+from torch_tb_profiler.analysis.kernel_kinds import communication_slices, kernel_kinds
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int8
+from torch_tb_profiler.trace.model import Trace
+
+
+class Role(IntEnum):
+    """What a moment was spent on, strongest first."""
+
+    KERNEL = 0
+    MEMCPY = 1
+    MEMSET = 2
+    COMMUNICATION = 3
+    RUNTIME = 4
+    DATALOADER = 5
+    CPU_EXEC = 6
+    OTHER = 7
+
+
+TIMED_ROLES = tuple(role for role in Role if role is not Role.OTHER)
+"""The roles that have intervals; Other is what they leave of a step."""
+
+_ROLE_OF_CATEGORY = {
+    Category.KERNEL: Role.KERNEL,
+    Category.MEMCPY: Role.MEMCPY,
+    Category.MEMSET: Role.MEMSET,
+    Category.RUNTIME: Role.RUNTIME,
+    Category.DATALOADER: Role.DATALOADER,
+    Category.OPERATOR: Role.CPU_EXEC,
+    Category.PYTHON_OPERATOR: Role.CPU_EXEC,
+    Category.ANNOTATION: Role.CPU_EXEC,
+    Category.OPTIMIZER: Role.CPU_EXEC,
+}
+
+
+def slice_roles(trace: Trace) -> Int8:
+    """Per slice its :class:`Role`; ``OTHER`` for what has none (steps, python frames, …)."""
+    return trace.derived("slice_roles", lambda: _slice_roles(trace))
+
+
+def _slice_roles(trace: Trace) -> Int8:
+    of_category = np.full(len(Category), Role.OTHER, np.int8)
+    for category, role in _ROLE_OF_CATEGORY.items():
+        of_category[category] = role
+    roles: Int8 = of_category[trace.slices["category"].to_numpy()]
+    roles[communication_slices(trace)] = Role.COMMUNICATION
+    work = trace.device_work["slice"].to_numpy()
+    roles[work[kernel_kinds(trace).is_communication]] = Role.COMMUNICATION
+    return roles
+
+
+def role_intervals(trace: Trace) -> tuple[Intervals, ...]:
+    """Per timed role, when it was active: the union of its slices."""
+    return trace.derived("role_intervals", lambda: _role_intervals(trace))
+
+
+def _role_intervals(trace: Trace) -> tuple[Intervals, ...]:
+    roles = slice_roles(trace)
+    start = trace.slices["start_ns"].to_numpy()
+    dur = trace.slices["dur_ns"].to_numpy()
+    found = []
+    for role in TIMED_ROLES:
+        rows = np.flatnonzero(roles == role)
+        found.append(union(start[rows], start[rows] + dur[rows]))
+    return tuple(found)
+
+
+def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
+    """Per timed role, when it was active and no stronger role was: these are disjoint."""
+    return trace.derived("exclusive_intervals", lambda: _exclusive_intervals(trace))
+
+
+def _exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
+    taken = empty()
+    found = []
+    for intervals in role_intervals(trace):
+        found.append(subtract(intervals, taken))
+        taken = union_all(taken, intervals)
+    return tuple(found)

@@ -1,0 +1,173 @@
+"""Which part of a trace a view looks at, and how that becomes masks over its tables.
+
+Host slices are in a selection by their start; device work by the step of its launch
+(or its own start when a time range is given). Views that speak of time itself
+(overview) cut intervals at the edges instead.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.trace.columns import EPOCH_NS, Int32, Int64
+from torch_tb_profiler.trace.model import Trace
+
+_NO_NUMBERS = np.empty(0, np.int32)
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
+
+
+class SelectionError(ValueError):
+    """A selection that cannot be understood or names steps the trace does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What part of a trace to look at.
+
+    Attributes:
+        steps: None for all, else the text of the parameter: step names, ranges with both ends
+            included, comma separated: ``"5"``, ``"5:8"``, ``"5:"``, ``"3,5:8"``.
+        start_ns: Start of a time range (trace time), None for open.
+        end_ns: End of the time range, not included, None for open.
+        group_by: How rows are grouped; None means the view's default.
+    """
+
+    steps: str | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    group_by: str | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """True when no part of the trace is left out."""
+        return self.steps is None and self.start_ns is None and self.end_ns is None
+
+
+def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | None]:
+    """Start and end of the selection's time range in trace time, None where it is open.
+
+    Times that can only count from the epoch (files without base time write such) are taken so.
+    """
+
+    def of_trace(time_ns: int | None) -> int | None:
+        if time_ns is None or time_ns <= EPOCH_NS:
+            return time_ns
+        return time_ns - trace.meta.base_ns
+
+    return of_trace(selection.start_ns), of_trace(selection.end_ns)
+
+
+def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.steps`` of the steps in the selection (by name; ``kept`` is not looked at).
+
+    Raises:
+        SelectionError: the text is malformed, or no step of that name exists.
+    """
+    names: list[str] = trace.steps["name"].to_list()
+    if selection.steps is None:
+        return np.ones(len(names), np.bool_)
+    mask = np.zeros(len(names), np.bool_)
+    numbers = [int(name) if _NUMBER.fullmatch(name) else None for name in names]
+    for part in selection.steps.split(","):
+        low, colon, high = part.strip().partition(":")
+        if not colon:
+            hits = [name == low for name in names]
+        else:
+            if not all(_NUMBER.fullmatch(end) for end in (low, high) if end):
+                raise SelectionError(f"steps: {part[:_SHOWN]!r} is no range like 5:8")
+            first = int(low) if low else None
+            last = int(high) if high else None
+            hits = [
+                n is not None and (first is None or n >= first) and (last is None or n <= last)
+                for n in numbers
+            ]
+        if not any(hits):
+            have = ", ".join(name[:_SHOWN] for name in names[:5])
+            more = " …" if len(names) > 5 else ""
+            raise SelectionError(
+                f"steps: no step {part[:_SHOWN]!r} in this trace; it has {have or 'none'}{more}"
+            )
+        mask |= np.array(hits, np.bool_)
+    return mask
+
+
+def in_selection(
+    trace: Trace, selection: Selection, steps: pl.Series, starts_ns: pl.Series
+) -> npt.NDArray[np.bool_]:
+    """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    numbers = indices(steps).astype(np.int32) if selection.steps is not None else _NO_NUMBERS
+    return _mask(trace, selection, numbers, starts_ns.to_numpy())
+
+
+def _mask(
+    trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64
+) -> npt.NDArray[np.bool_]:
+    """:func:`in_selection` of arrays; a row in no step has -1 in ``steps``."""
+    mask = np.ones(len(starts_ns), np.bool_)
+    if selection.steps is not None:
+        # One place more than there are steps: -1 finds the last, False.
+        mask &= np.append(selected_steps(trace, selection), False)[steps]
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= starts_ns >= first_ns
+    if last_ns is not None:
+        mask &= starts_ns < last_ns
+    return mask
+
+
+def slice_steps(trace: Trace) -> Int32:
+    """Per slice its row of ``trace.steps``, -1 for none; made once."""
+    return trace.derived("slice_steps", lambda: indices(trace.slices["step"]).astype(np.int32))
+
+
+def device_work_steps(trace: Trace) -> Int32:
+    """The same per row of ``trace.device_work``; made once."""
+    return trace.derived(
+        "device_work_steps", lambda: slice_steps(trace)[trace.device_work["slice"].to_numpy()]
+    )
+
+
+def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.slices`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    return _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
+
+
+def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Mask over ``trace.device_work`` of what is in the selection.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    starts_ns = trace.device_work["start_ns"].to_numpy()
+    return _mask(trace, selection, device_work_steps(trace), starts_ns)
+
+
+def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:
+    """The grouping asked for, or the default (the first).
+
+    Raises:
+        SelectionError: the view has no such grouping.
+    """
+    if selection.group_by is None:
+        return group_bys[0]
+    if selection.group_by not in group_bys:
+        raise SelectionError(
+            f"group_by: {selection.group_by[:_SHOWN]!r} is none of {', '.join(group_bys)}"
+        )
+    return selection.group_by

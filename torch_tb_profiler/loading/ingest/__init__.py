@@ -1,0 +1,1 @@
+"""Filling the cache with the ranks of a run, on any executor."""

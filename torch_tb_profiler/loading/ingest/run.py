@@ -1,0 +1,88 @@
+"""Parsing every file of a logdir into the cache: on this machine, or on any executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+
+from torch_tb_profiler.loading.errors import Problem
+from torch_tb_profiler.loading.ingest.rank import Ingested, Job, cached_summary, ingest_file
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.processes.executors import WorkerDiedError
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.discovery import SpanFile
+
+Submit = Callable[[SpanFile], "Future[Ingested]"]
+
+_DIED = ("WorkerDiedError", "KilledWorker", "BrokenProcessPool")
+"""Names of the errors of executors that say that the process of a task ended."""
+
+_LOST = ("SchedulerLostError", "FutureCancelledError", "FuturesCancelledError")
+"""The same for tasks that an executor gave up because it lost its scheduler."""
+
+
+def ingest_all(files: Sequence[SpanFile], submit: Submit) -> Iterator[tuple[SpanFile, Ingested]]:
+    """Ingest ``files``, in the order in which they are done. What fails is told, not raised."""
+    futures = {submit(file): file for file in files}
+    try:
+        for future in as_completed(futures):
+            file = futures.pop(future)
+            yield file, _result(file, future)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def on_this_machine(
+    files: Sequence[SpanFile], cache: CacheFolder, workers: int | None
+) -> Iterator[Submit]:
+    """Parse with the cores of this machine, as many files at once as memory allows.
+
+    All in worker processes: this one tells how far they are.
+    """
+    parser = Parser(workers, takes_part=False)
+    parser.announce(sum(file.state.size_bytes for file in files))
+
+    def parse(file: SpanFile) -> Ingested:
+        try:
+            return parser.ingest(file.location, file.state, cache)
+        finally:
+            parser.announce(-file.state.size_bytes)
+
+    pool = ThreadPoolExecutor(parser.workers, thread_name_prefix="ingest")
+    try:
+        yield lambda file: pool.submit(parse, file)
+    finally:
+        parser.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def on_executor(executor: Executor, cache: CacheFolder) -> Submit:
+    """Parse wherever ``executor`` does, which must see the files and the cache."""
+    return lambda file: executor.submit(ingest_file, Job(file.location, file.state, cache))
+
+
+def is_visible(file: SpanFile, cache: CacheFolder) -> bool:
+    """Whether what was made of ``file`` is in the cache as this machine sees it."""
+    return cached_summary(file.location, file.state, cache) is not None
+
+
+def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:
+    try:
+        return future.result()
+    except Exception as error:
+        name = type(error).__name__
+        url = file.location.url
+        if isinstance(error, WorkerDiedError) or name in _DIED:
+            message = f"{url} was not parsed: its worker process died ({error})."
+            hint = "If that was for lack of memory, give each worker more of it."
+            return Ingested(problem=Problem("worker_died", message[:600], hint))
+        if name in _LOST:
+            message = f"{url} was not parsed: the scheduler does not answer any more."
+            hint = "Start it again and repeat the command: what is parsed already is kept."
+            return Ingested(problem=Problem("scheduler_lost", message[:600], hint))
+        message = f"{url} could not be parsed ({name}: {error})."
+        hint = "Do the workers have the same version of torch-tb-profiler, and see the same files?"
+        return Ingested(problem=Problem("worker_failed", message[:600], hint))

@@ -1,0 +1,178 @@
+"""What views of a whole run need of one rank: a small trace, kept beside the parsed one.
+
+A summary is a :class:`Trace` with the tables those views look at and nothing else; what they would
+compute from the slices is computed before, where the rank was parsed. Every view of scope ``run``
+answers the same from summaries as from traces, with one exception: a time range that cuts into
+merged kernels moves the compute time that advice compares by at most one merged stretch.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, records
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import Intervals, empty, union
+from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role
+from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.schemas import NAMES, schema_of
+from torch_tb_profiler.views.distributed.times import computation
+
+SUMMARY_VERSION = 3
+"""Raise with every change of what a summary holds."""
+
+SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
+"""What tells its key in the cache from that of the trace."""
+
+_FILE = "summary.msgpack"
+_HEADER_KEYS = ("distributedInfo",)
+_FRAMES = {
+    "steps": schema_of("steps"),
+    "devices": schema_of("devices"),
+    "records": pl.Schema(RECORDS),
+}
+_WORK = ("device", "start_ns", "dur_ns")
+"""The columns of ``device_work`` that a summary has."""
+_ARRAYS = {
+    "record", "range_start_ns", "range_end_ns", "busy_start_ns", "busy_end_ns",
+    *(f"work_{name}" for name in _WORK),
+}  # fmt: skip
+
+
+def save_summary(trace: Trace, folder: Path) -> None:
+    """Write the summary of a whole trace into an existing folder.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    found, busy, work = records(trace), computation(trace), _compute_work(trace)
+    frames = {"steps": trace.steps, "devices": trace.devices, "records": found.frame}
+    arrays = {
+        "record": found.record,
+        "range_start_ns": found.start_ns,
+        "range_end_ns": found.end_ns,
+        "busy_start_ns": busy.start_ns,
+        "busy_end_ns": busy.end_ns,
+        **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
+    }
+    header = {key: trace.meta.header[key] for key in _HEADER_KEYS if key in trace.meta.header}
+    summary = {
+        "version": SUMMARY_VERSION,
+        "meta": asdict(replace(trace.meta, header=header)),
+        "quality": trace.quality.counts,
+        "frames": {name: _packed(frames[name]) for name in _FRAMES},
+        "tables": {name: described(frames[name]) for name in _FRAMES},
+        "arrays": {name: np.asarray(values, "<i8").tobytes() for name, values in arrays.items()},
+    }
+    (folder / _FILE).write_bytes(msgspec.msgpack.encode(summary))
+
+
+def load_summary(folder: Path) -> Trace:
+    """What :func:`save_summary` wrote.
+
+    Raises:
+        BrokenCacheError: the folder holds no whole summary of this version.
+    """
+    try:
+        summary = msgspec.msgpack.decode((folder / _FILE).read_bytes())
+        if summary["version"] != SUMMARY_VERSION:
+            raise BrokenCacheError(f"{folder} has summary version {summary['version']}")
+        frames = {name: _unpacked(summary, name) for name in _FRAMES}
+        arrays = {name: np.frombuffer(data, "<i8") for name, data in summary["arrays"].items()}
+        if set(arrays) != _ARRAYS:
+            raise BrokenCacheError(f"{folder} has other arrays than were written")
+        return _small_trace(summary, frames, arrays)
+    except BrokenCacheError:
+        raise
+    except Exception as error:  # whatever is wrong with an entry, it can be made again
+        raise BrokenCacheError(f"{folder} holds no whole summary: {error}") from error
+
+
+def _small_trace(
+    summary: dict[str, Any], frames: dict[str, pl.DataFrame], arrays: dict[str, Int64]
+) -> Trace:
+    work = pl.DataFrame({name: arrays[f"work_{name}"] for name in _WORK})
+    trace = Trace(
+        meta=meta_from(summary["meta"]),
+        strings=np.empty(0, np.object_),
+        quality=QualityReport(counts=counts_from(summary["quality"])),
+        steps=frames["steps"],
+        devices=frames["devices"],
+        device_work=work,
+        **_empty_tables(),
+    )
+    yes, no = np.ones(work.height, np.bool_), np.zeros(work.height, np.bool_)
+    kinds = KernelKinds(yes, no, np.full(work.height, codes.NO, np.int8))
+    found = Records(
+        frames["records"], arrays["record"], arrays["range_start_ns"], arrays["range_end_ns"]
+    )
+    intervals = dict.fromkeys(TIMED_ROLES, empty())
+    # Computation is kernels, or without any the host's work: a summary need not tell which.
+    intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
+    trace.give("kernel_kinds", kinds)
+    trace.give("distributed_records", found)
+    trace.give("role_intervals", tuple(intervals[role] for role in TIMED_ROLES))
+    return trace
+
+
+@lru_cache(maxsize=1)
+def _empty_tables() -> dict[str, Any]:
+    """The tables that a summary lacks; all summaries share them."""
+    kept = {"steps", "devices", "device_work"}
+    return {name: pl.DataFrame(schema=schema_of(name)) for name in NAMES if name not in kept}
+
+
+def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
+    """Device, start and duration of the kernels that compute, merged where those of one device
+    and step touch; ordered by start."""
+    kinds, work = kernel_kinds(trace), trace.device_work
+    device = indices(work["device"])
+    rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & (device >= 0))
+    start = work["start_ns"].to_numpy()[rows]
+    end = start + work["dur_ns"].to_numpy()[rows]
+    step_end = trace.steps["end_ns"].to_numpy()
+    step = np.searchsorted(trace.steps["start_ns"].to_numpy(), start, "right") - 1
+    inside = (step >= 0) & (start < step_end[step]) if len(step_end) else np.zeros(len(rows), bool)
+    groups, place = np.unique(
+        np.stack((device[rows], np.where(inside, step, -1))), axis=1, return_inverse=True
+    )
+    merged = [union(start[chosen], end[chosen]) for chosen in _members(place.ravel())]
+    gpu = np.repeat(groups[0], [len(part.start_ns) for part in merged])
+    starts = np.concatenate([empty().start_ns, *(part.start_ns for part in merged)])
+    ends = np.concatenate([empty().end_ns, *(part.end_ns for part in merged)])
+    order = np.argsort(starts, kind="stable")
+    return gpu[order], starts[order], (ends - starts)[order]
+
+
+def _members(group: Int64) -> list[Int64]:
+    """Rows of each group, in order."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(group) else []
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    # A clone: polars locks what it writes, and whoever looks at a locked frame holds Python's lock,
+    # which writing into a buffer needs.
+    frame.clone().write_ipc_stream(buffer, compression="uncompressed")
+    return buffer.getvalue()
+
+
+def _unpacked(summary: dict[str, Any], name: str) -> pl.DataFrame:
+    frame = pl.read_ipc_stream(io.BytesIO(summary["frames"][name]))
+    if frame.schema != _FRAMES[name] or described(frame) != summary["tables"][name]:
+        raise BrokenCacheError(f"table {name} has other columns or rows than were written")
+    return frame

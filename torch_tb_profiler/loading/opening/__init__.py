@@ -1,0 +1,1 @@
+"""From one file to one trace: admitted, parsed on several cores, cached."""

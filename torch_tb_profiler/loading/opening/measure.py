@@ -1,0 +1,146 @@
+"""How much text a file holds, and how much memory reading it takes: measured, not guessed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.processes.resources import free_memory_bytes
+from torch_tb_profiler.storage.decompress import GZIP_MAGIC
+from torch_tb_profiler.storage.locations import FileState, Location
+
+GZIP_RATIO = 12
+"""Text per byte of a gzipped trace (11 to 16 in the samples), where its end cannot be read."""
+
+WORKER_BYTES = 90 << 20
+"""What a process takes before it reads anything."""
+
+MEMORY_PER_TEXT_BYTE = 1.0
+"""Beginning of what is learned: 0.7 for the samples, and 0.9 with deep python stacks."""
+
+MEMORY_PER_TABLE_BYTE = 2.2
+"""Of an open trace with what views derive from it, against its files."""
+
+RELEASE_S = 1.0
+"""The memory of a worker that has just ended is free after this time."""
+
+_GZIP_TAIL_BYTES = 4
+_LONGEST = 1 << 32
+
+
+def likely_text_bytes(location: Location, state: FileState) -> int:
+    """Bytes of a file after decompression, by its name and size alone."""
+    return state.size_bytes * (GZIP_RATIO if location.name.endswith(".gz") else 1)
+
+
+def text_bytes(location: Location, state: FileState) -> int:
+    """Bytes of a file after decompression, from its own end where that is at hand.
+
+    Gzip files say it modulo 4 GiB; more is added where the file is too large for that to be all.
+    """
+    size_bytes = state.size_bytes
+    if location.filesystem is not None:
+        return likely_text_bytes(location, state)
+    try:
+        with open(location.path, "rb") as file:
+            if file.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+                return size_bytes
+            file.seek(max(0, size_bytes - _GZIP_TAIL_BYTES))
+            told = int.from_bytes(file.read(_GZIP_TAIL_BYTES), "little")
+    except OSError:
+        return size_bytes
+    return told + _LONGEST * (size_bytes * GZIP_RATIO // 2 // _LONGEST)
+
+
+if sys.platform == "win32":
+
+    def peak_memory_bytes() -> int:
+        """Not known on this system."""
+        return 0
+
+else:
+    import resource
+
+    def peak_memory_bytes() -> int:
+        """The most memory this process has had."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+class MemoryBudget:
+    """Lets readings begin while their memory fits into what is free; one always may.
+
+    What a reading takes per byte of text is learned from those that are done.
+    """
+
+    def __init__(self, free_bytes: Callable[[], int] = free_memory_bytes) -> None:
+        self._free_bytes = free_bytes
+        self._changed = threading.Condition()
+        self._held_bytes = 0
+        self._free_at_rest = 0
+        self._per_text_byte = MEMORY_PER_TEXT_BYTE
+
+    @contextmanager
+    def reading(self, text: int) -> Iterator[None]:
+        """Wait until a reading of ``text`` bytes fits beside the others, and count it in."""
+        with self._changed:
+            need = self._need_bytes(text)
+            while not self._fits(need):
+                self._changed.wait()
+            self._held_bytes += need
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held_bytes -= need
+                self._changed.notify_all()
+
+    def is_short(self, text: int) -> bool:
+        """Whether a reading of ``text`` bytes may take more memory than there is."""
+        return self._need_bytes(text) > self._free_bytes()
+
+    def check_tables(self, url: str, size_bytes: int, release: Callable[[], object]) -> None:
+        """Refuse a parsed trace whose tables do not fit into memory.
+
+        Args:
+            url: The trace.
+            size_bytes: Of the files of its tables.
+            release: Called when memory is short, to have some of it given back soon.
+
+        Raises:
+            OpenError: they do not fit, with that memory either.
+        """
+        need_bytes = int(size_bytes * MEMORY_PER_TABLE_BYTE)
+        if self._free_bytes() >= need_bytes:
+            return
+        release()
+        until_s = time.monotonic() + RELEASE_S
+        while (free_bytes := self._free_bytes()) < need_bytes:
+            if time.monotonic() > until_s:
+                raise OpenError(
+                    "out_of_memory",
+                    f"{url} does not fit into memory: it takes some {need_bytes / 1e6:,.0f} MB "
+                    f"when it is open, and {free_bytes / 1e6:,.0f} MB are free.",
+                    "Close other programs, or open the trace on a machine with more memory.",
+                )
+            time.sleep(RELEASE_S / 10)
+
+    def learn(self, text: int, peak_bytes: int) -> None:
+        """A reading of ``text`` bytes in a process of its own took this much."""
+        if text >= WORKER_BYTES and peak_bytes > WORKER_BYTES:
+            with self._changed:
+                found = (peak_bytes - WORKER_BYTES) / text
+                self._per_text_byte = max(self._per_text_byte, found)
+
+    def _need_bytes(self, text: int) -> int:
+        return WORKER_BYTES + int(text * self._per_text_byte)
+
+    def _fits(self, need: int) -> bool:
+        if not self._held_bytes:
+            self._free_at_rest = self._free_bytes()
+            return True
+        return self._held_bytes + need <= self._free_at_rest and need <= self._free_bytes()

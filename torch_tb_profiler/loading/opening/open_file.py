@@ -1,0 +1,227 @@
+"""A place in, a trace out: reading, importing, building and the cache joined."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_tb_profiler._version import __version__
+from torch_tb_profiler.importers import TraceFormatError, import_file, import_trace
+from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
+from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.loading.processes.freeing import give_back, keep_little
+from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
+from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
+from torch_tb_profiler.storage.finished import SETTLED_S
+from torch_tb_profiler.storage.locations import (
+    FileState,
+    Location,
+    file_state,
+    read_chunks,
+    remote_state,
+)
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
+from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.model import Trace
+
+_LOGGER = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes read so far and the size of the file; may raise to stop the reading."""
+
+QUIET_S = 0.25
+"""A fresh file that ends in the middle and does not grow for so long was cut off."""
+
+_CUT_OFF = frozenset({"truncated", "gzip_truncated", "empty_file", "no_events", "gzip_unreadable"})
+
+ATTEMPTS = 3
+"""Readings of a file that changes meanwhile, before we say so."""
+
+_UNTOLD_VERSION = remote_state({}).version
+"""Of files in a list that tells nothing but names, as those of web servers."""
+
+LARGE_SLICES = 200_000
+"""From here on it is worth the time to give freed memory back after each stage."""
+
+_WRITER = ThreadPoolExecutor(1, thread_name_prefix="trace-cache")
+"""Writes cache entries one after the other, beside whoever looks at the trace already."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A trace (or its summary) and the file it was made from.
+
+    Attributes:
+        trace: The tables.
+        state: What the file was when they were read from it; not always what it was when it was
+            found.
+    """
+
+    trace: Trace
+    state: FileState
+
+
+def open_file(
+    location: Location, *, cache: CacheFolder | None, progress: Progress | None = None
+) -> Trace:
+    """The trace of one file as it is now; as :func:`open_in_state`."""
+    return open_in_state(location, None, cache=cache, progress=progress).trace
+
+
+def open_in_state(
+    location: Location,
+    known: FileState | None,
+    *,
+    cache: CacheFolder | None,
+    progress: Progress | None = None,
+    read_pieces: PieceReader = read_in_turn,
+) -> OpenedFile:
+    """The trace of one file, from the cache when it is there, and the state it belongs to.
+
+    A trace that had to be parsed is put into the cache in the background; a process that ends
+    finishes that first (:func:`wait_until_cached` waits for it). A file that changed while it was
+    read is read again.
+
+    Args:
+        location: The file.
+        known: What it was when it was found; None asks.
+        cache: Where parsed traces are kept, or None.
+        progress: Told how far the reading is.
+        read_pieces: Reads the pieces that a large file is cut into.
+
+    Raises:
+        OpenError: the file cannot be read, holds no trace, or changes faster than it is read.
+    """
+    try:
+        state = first_state(location, known)
+        for _ in range(ATTEMPTS):
+            key = trace_key(location, state)
+            kept = None if cache is None else cache.load(key, load_trace)
+            if kept is not None:
+                return OpenedFile(kept, state)
+            trace = _read(location, state, progress, read_pieces)
+            if _may_be_half(trace):
+                _let_write(location)
+            before, state = state, file_state(location)
+            if state == before:
+                break
+        else:
+            raise changed(location.url)
+        if not isinstance(trace, Trace):
+            raise trace
+    except (StorageError, TraceFormatError) as error:
+        raise OpenError(error.code, error.message, error.hint) from error
+    if cache is not None:
+        _WRITER.submit(_keep, cache, key, trace, location.url)
+    return OpenedFile(trace, state)
+
+
+def first_state(location: Location, known: FileState | None) -> FileState:
+    """The state to look a file up by, before it is read.
+
+    Of a remote file what its listing told: asking costs a request. A local file is looked at
+    again: that is cheap, and by now it may be a link that leads out of its root.
+
+    Raises:
+        StorageError: as :func:`~torch_tb_profiler.storage.locations.file_state`.
+    """
+    is_told = known is not None and known.version != _UNTOLD_VERSION
+    if known is not None and is_told and location.filesystem is not None:
+        return known
+    return file_state(location)
+
+
+def wait_until_cached() -> None:
+    """Wait until every trace opened so far is in the cache."""
+    last: Future[None] = _WRITER.submit(lambda: None)
+    last.result()
+
+
+def trace_key(location: Location, state: FileState, part: str = "") -> str:
+    """The key of what the cache keeps of a file: its trace, or another ``part`` made from it."""
+    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}"
+    return cache_key(location.url, state.version, str(state.size_bytes), maker)
+
+
+def cached_trace(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
+    """The folder of a file's trace in the cache; None when it is not there."""
+    return None if cache is None else cache.find(trace_key(location, state))
+
+
+def _read(
+    location: Location, state: FileState, progress: Progress | None, read_pieces: PieceReader
+) -> Trace | StorageError | TraceFormatError:
+    """The trace, or what is wrong with the file: maybe only that it is not all there yet."""
+
+    def report(done_bytes: int) -> None:
+        if progress is not None:
+            progress(done_bytes, state.size_bytes)
+
+    try:
+        columns = _columns(location, state, report, read_pieces)
+    except TraceFormatError as error:
+        return error
+    except StorageError as error:
+        if error.code != CHANGED:
+            raise
+        return error
+    is_large = columns.tables["slices"]["start_ns"].size > LARGE_SLICES
+    if is_large:
+        keep_little()
+        give_back()
+    trace = build_trace(columns)
+    del columns
+    if is_large:
+        give_back()
+    return trace
+
+
+def _columns(
+    location: Location,
+    state: FileState,
+    report: Callable[[int], None],
+    read_pieces: PieceReader,
+) -> EventColumns:
+    columns = None
+    if location.filesystem is None:
+        try:
+            columns = import_file(
+                location.path, name=location.url, progress=report, read_pieces=read_pieces
+            )
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                raise changed(location.url) from error
+            raise from_os_error(error, location.url) from error
+    if columns is None:
+        chunks = read_chunks(location, state=state)
+        columns = import_trace(chunks, name=location.url, progress=report, read_pieces=read_pieces)
+    return columns
+
+
+def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:
+    if isinstance(trace, Trace):
+        return not _CUT_OFF.isdisjoint(trace.quality.counts)
+    return trace.code in _CUT_OFF
+
+
+def _let_write(location: Location) -> None:
+    """Give whoever is just writing a local file the time to show it."""
+    if location.filesystem is None and time.time() - os.stat(location.path).st_mtime < SETTLED_S:
+        time.sleep(QUIET_S)
+
+
+def _keep(cache: CacheFolder, key: str, trace: Trace, url: str) -> None:
+    def write(folder: Path) -> None:
+        save_trace(trace, folder)
+
+    try:
+        cache.store(key, write)
+    except Exception:
+        _LOGGER.exception("the parsed trace of %s was not cached", url)

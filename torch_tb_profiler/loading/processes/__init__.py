@@ -1,0 +1,1 @@
+"""Child processes that parse: started, fed, measured and ended."""

@@ -1,0 +1,277 @@
+"""Worker processes behind the ``concurrent.futures.Executor`` interface.
+
+The standard process pool does not fit: one killed worker breaks it with all its tasks; ``spawn``
+imports the host's ``__main__`` again (TensorBoard's, or a user's script without a guard); and the
+host cannot end before it. Here each worker is a plain child process that knows nothing of its
+parent but two pipes. Any other executor (of ``dask.distributed``, of ``mpi4py.futures``) fits
+where this one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from torch_tb_profiler.loading.processes.pipes import widen, write_message
+from torch_tb_profiler.loading.processes.worker_main import Task
+from torch_tb_profiler.safe_path import PACKAGE_FOLDER, safe_path
+
+IDLE_S = 60.0
+"""A worker without a task for so long ends; the next task starts another."""
+
+_START = """
+import sys
+sys.path[:] = filter(None, sys.path)
+import pickle
+sys.stdin.buffer.read(8)  # the size of the message
+folder, path = pickle.load(sys.stdin.buffer)
+sys.path.insert(0, folder)
+import torch_tb_profiler
+sys.path[:] = path
+from torch_tb_profiler.loading.processes.worker_main import main
+main()
+"""
+"""What a worker runs. Nothing is imported while the current folder is on the path; the package is
+that of the parent, whichever else is installed."""
+
+_ONE_THREAD = ("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Item = tuple[Future[Any], Task] | Literal["rest"] | None
+"""A task; or: end your process until the next task; or None: end for good."""
+
+
+class WorkerDiedError(Exception):
+    """A worker process ended in the middle of a task."""
+
+
+class _Child:
+    """One process. Tasks are answered in the order they were sent."""
+
+    def __init__(self, on_answer: Callable[[], object]) -> None:
+        with _interrupts_held():
+            self._process = subprocess.Popen(
+                [sys.executable, *_options(), "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+            )
+        self._on_answer = on_answer
+        self._waiting: deque[Future[Any]] = deque()
+        self._lock = threading.Lock()
+        self.is_alive = True
+        for pipe in (self._process.stdin, self._process.stdout):
+            widen(pipe)
+        self._write(pickle.dumps((PACKAGE_FOLDER, safe_path())))
+        threading.Thread(target=self._receive, name="worker-answers", daemon=True).start()
+
+    def send(self, future: Future[Any], task: Task) -> bool:
+        """Hand over a task; False when the process is gone, and the task was not taken."""
+        data = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        with self._lock:
+            if not self.is_alive:
+                return False
+            self._waiting.append(future)
+        self._write(data)
+        return True
+
+    def end(self) -> None:
+        """Close its input, on which it ends at once, whatever it is doing."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """Stop it when even its input may not be closed: a writer waits in it."""
+        self._process.kill()
+
+    def _write(self, message: bytes) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError):  # the reader of answers sees the end too
+            write_message(stream, message)
+
+    def _receive(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        with contextlib.suppress(Exception):  # the end, or what is no answer: both end it
+            while True:
+                succeeded, value = pickle.load(stream)
+                with self._lock:
+                    future = self._waiting.popleft()
+                self._on_answer()
+                if succeeded:
+                    future.set_result(value)
+                else:
+                    future.set_exception(value)
+        with self._lock:
+            self.is_alive = False
+            lost = list(self._waiting)
+        stream.close()
+        self.end()
+        self._process.kill()
+        reason = _reason(self._process.wait())
+        for future in lost:
+            self._on_answer()
+            future.set_exception(WorkerDiedError(reason))
+
+
+class LocalExecutor(Executor):
+    """Up to ``workers`` child processes on this machine, started when they are needed.
+
+    Functions must be importable by name, arguments and results picklable. A process that dies
+    fails the tasks it was given with :class:`WorkerDiedError`; the next task starts a new one.
+    """
+
+    def __init__(self, workers: int, *, ahead: int = 1) -> None:
+        """Start nothing yet.
+
+        Args:
+            workers: Number of processes.
+            ahead: Tasks a process is given at once; 2 lets the next travel while one is done.
+        """
+        self.workers = workers
+        self._ahead = ahead
+        self._tasks: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._feeders: list[_Feeder] = []
+        self._lock = threading.Lock()
+        self._is_shut = False
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Perform ``fn(*args)`` in a worker; keyword arguments are not taken."""
+        if kwargs:
+            raise TypeError("keyword arguments cannot be handed to a worker")
+        future: Future[T] = Future()
+        with self._lock:
+            if self._is_shut:
+                raise RuntimeError("the executor was shut down")
+            self._tasks.put((future, (fn, args)))
+            if len(self._feeders) < self.workers:
+                self._feeders.append(_Feeder(self._tasks, self._ahead))
+        return future
+
+    def rest(self) -> None:
+        """Let the processes end when they are done; the next task starts one again."""
+        with self._lock:
+            for _ in self._feeders:
+                self._tasks.put("rest")
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes: with ``wait`` after all tasks, else at once."""
+        with self._lock:
+            self._is_shut = True
+            feeders, self._feeders = self._feeders, []
+        if cancel_futures or not wait:
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    item = self._tasks.get_nowait()
+                    if isinstance(item, tuple):
+                        item[0].cancel()
+        for _ in feeders:
+            self._tasks.put(None)
+        for feeder in feeders:
+            feeder.finish(at_once=not wait)
+
+
+class _Feeder:
+    """Gives tasks of the common queue to one process, and replaces it when it dies."""
+
+    def __init__(self, tasks: queue.SimpleQueue[Item], ahead: int) -> None:
+        self._tasks = tasks
+        self._ahead = ahead
+        self._free = threading.Semaphore(ahead)
+        self._child: _Child | None = None
+        self._thread = threading.Thread(target=self._run, name="worker-feeder", daemon=True)
+        self._thread.start()
+
+    def finish(self, *, at_once: bool) -> None:
+        """Wait for the end of the process, or kill it."""
+        child = self._child
+        if at_once and child is not None:
+            child.kill()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._free.acquire()
+            item = self._next()
+            if not isinstance(item, tuple):
+                self._free.release()
+                self._rest()
+                if item is None:
+                    return
+                continue
+            future, task = item
+            if future.set_running_or_notify_cancel():
+                self._give(future, task)
+            else:
+                self._free.release()
+
+    def _next(self) -> Item:
+        try:
+            return self._tasks.get(timeout=IDLE_S)
+        except queue.Empty:
+            return "rest"
+
+    def _give(self, future: Future[Any], task: Task) -> None:
+        try:
+            while self._child is None or not self._child.send(future, task):
+                self._child = _Child(self._free.release)
+        except Exception as error:  # it cannot be started, or the task cannot be pickled
+            self._free.release()
+            future.set_exception(error)
+
+    def _rest(self) -> None:
+        """Let the process end when everything it was given is answered."""
+        for _ in range(self._ahead):
+            self._free.acquire()
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+        self._free.release(self._ahead)
+
+
+def _options() -> list[str]:
+    """Options of the interpreter that make a worker read modules and file names as this process
+    does; what the environment says reaches it without them."""
+    options = [f"-Xutf8={sys.flags.utf8_mode}"]
+    if sys.version_info >= (3, 11):
+        options.append("-P")  # from 3.13 on ``-c`` imports a module before it runs its text
+    if sys.flags.ignore_environment:
+        options.append("-E")
+    if sys.flags.no_user_site:
+        options.append("-s")
+    return options
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start a process that Ctrl-C does not reach, not even before it says so itself: it would
+    complain with a traceback. The thread that starts it is none that Python interrupts."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _reason(code: int) -> str:
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"it was killed by {signal.Signals(-code).name}"
+    return f"it ended with exit code {code}"

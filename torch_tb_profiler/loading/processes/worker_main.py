@@ -1,0 +1,75 @@
+"""What runs in a worker process of :mod:`torch_tb_profiler.loading.processes.executors`.
+
+Tasks come as messages with a pickle each on stdin, answers go as pickles to what was stdout; what
+tasks print goes to stderr. The process ends when stdin does, at once and whatever it is doing: no
+worker outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+from torch_tb_profiler.loading.processes.freeing import keep_buffers
+from torch_tb_profiler.loading.processes.pipes import read_message
+from torch_tb_profiler.loading.processes.resources import go_first
+
+Task = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function that can be imported, and its arguments."""
+
+Reply = tuple[bool, Any]
+"""(True, what the function returned) or (False, the exception)."""
+
+
+def main() -> None:
+    """Perform tasks until stdin ends."""
+    keep_buffers()
+    go_first()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
+    replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        _send(replies, _perform_next(tasks))
+
+
+def _receive(stream: IO[bytes], tasks: queue.SimpleQueue[bytes]) -> None:
+    """Read ahead, so that the next task is here when one is done, and the end is seen at once.
+
+    A task is taken apart by the thread that performs it: that imports modules, and of two threads
+    that import modules of one package each may wait for the other.
+    """
+    try:
+        while True:
+            tasks.put(read_message(stream))
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _perform_next(tasks: queue.SimpleQueue[bytes]) -> Reply:
+    try:
+        task: Task = pickle.loads(tasks.get())
+        function, arguments = task
+        return True, function(*arguments)
+    except Exception as error:  # the task's own, or its function cannot be imported here
+        return False, error
+
+
+def _send(stream: IO[bytes], reply: Reply) -> None:
+    try:
+        data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        data = pickle.dumps((False, RuntimeError(f"The answer cannot be handed over: {cause}")))
+    try:
+        stream.write(data)
+        stream.flush()
+    except OSError:
+        os._exit(0)

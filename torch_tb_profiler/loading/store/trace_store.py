@@ -1,0 +1,360 @@
+"""The open traces: parsed in the background when somebody looks, kept while memory allows.
+
+Nothing that runs in the background holds a store: when nobody holds it any more, its traces are
+gone, readings stop and its threads end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+
+from torch_tb_profiler.loading.errors import Problem
+from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
+from torch_tb_profiler.loading.opening.reading import Result, reading_result
+from torch_tb_profiler.loading.processes.resources import total_memory_bytes
+from torch_tb_profiler.loading.status import SpanStatus
+from torch_tb_profiler.loading.store.entries import Entry, Key, queued
+from torch_tb_profiler.loading.store.open_traces import OpenTraces
+from torch_tb_profiler.loading.store.questions import Question, Questions
+from torch_tb_profiler.loading.store.reader_pool import ReaderPool
+from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
+from torch_tb_profiler.storage.backoff import Backoff
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
+
+LEAST_THREADS = 2
+"""Files opened at once, even without worker processes: the second fills the waits for I/O."""
+
+RENEW_S = 1.0
+"""Who waits longer repeats its question, so that it does not count as abandoned."""
+
+TRIED_AGAIN = frozenset({"unreachable"})
+"""Problems that the file is not to blame for: it is tried again without having changed."""
+
+Wanted = tuple[SpanFile, Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """One of the traces that a question needs.
+
+    Attributes:
+        file: Where it is from.
+        trace: It, when it is open.
+        status: How far it is; its ``error`` says why it is not open.
+    """
+
+    file: SpanFile
+    trace: Trace | None
+    status: SpanStatus
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether waiting longer changes nothing."""
+        return self.trace is not None or self.status.state == "failed"
+
+
+def default_memory_limit() -> int:
+    """A quarter of this machine's memory, at most 8 GiB."""
+    return min(total_memory_bytes() // 4, 8 << 30)
+
+
+class TraceStore:
+    """Traces by file. All methods may be called from any thread; ``gather`` and ``wait`` block."""
+
+    def __init__(
+        self,
+        *,
+        cache: CacheFolder | None,
+        memory_limit_bytes: int | None = None,
+        parser: Parser | None = None,
+    ) -> None:
+        self._cache = cache
+        self._limit_bytes = memory_limit_bytes or default_memory_limit()
+        self._parser = parser or shared_parser()
+        self._threads = max(LEAST_THREADS, self._parser.workers)
+        self._changed = threading.Condition()
+        self._questions = Questions()
+        self._open = OpenTraces(self._limit_bytes, self._questions)
+        self._queued: dict[Key, Entry] = {}
+        self._readers = ReaderPool("trace-reader")
+        end = weakref.finalize(
+            self, _end, self._open.entries, self._queued, self._parser, self._readers
+        )
+        end.atexit = False
+
+    @property
+    def files_at_once(self) -> int:
+        """How many files are opened at once."""
+        return self._threads
+
+    @property
+    def used_bytes(self) -> int:
+        """Memory that the open traces take, with what was derived from them when it was last
+        counted (:meth:`settle`)."""
+        with self._changed:
+            return self._open.used_bytes
+
+    def request(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
+        """Start to open ``file`` unless that was done, when there is room without closing what
+        somebody needs; a changed file is opened anew.
+
+        A summary is not made of a trace that is open: that serves as well.
+        """
+        with self._changed:
+            entry = self._wanted_entry(file, part)
+            self._open.use(entry)
+            self._begin()
+            return entry.status(file)
+
+    def gather(self, wanted: Sequence[Wanted], timeout_s: float | None) -> list[Gathered]:
+        """Open what one answer needs, the most important first, and wait for it.
+
+        Args:
+            wanted: Files and what of them.
+            timeout_s: How long to wait; None for as long as it takes. Who asks for the same again
+                keeps its turn.
+
+        Returns:
+            All of them in order: each open, or failed (``no_room`` when it does not fit into
+            memory beside those before it), or, when the time was up, still queued or parsed.
+        """
+        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        keys = [(file.location.url, part) for file, part in wanted]
+        with self._changed:
+            while True:
+                question = self._questions.ask(keys)
+                waiting = self._unsettled(wanted, question)
+                if not waiting:
+                    return self._answered(wanted, question)
+                left_s = None if until_s is None else until_s - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    return [self._gathered(file, part, question) for file, part in wanted]
+                self._wait(waiting, RENEW_S if left_s is None else min(left_s, RENEW_S))
+
+    def wait(
+        self, files: Iterable[SpanFile], timeout_s: float | None, part: Part = "trace"
+    ) -> None:
+        """As :meth:`gather`, for whoever looks at the traces later."""
+        self.gather([(file, part) for file in files], timeout_s)
+
+    def trace(self, file: SpanFile, part: Part = "trace") -> Trace | None:
+        """The trace of ``file`` or its summary if it is open."""
+        with self._changed:
+            entry = self._current(file, part)
+            if entry is None:
+                return None
+            self._open.use(entry)
+            entry.was_taken = True
+            return entry.trace
+
+    def status(self, file: SpanFile, part: Part = "trace") -> SpanStatus:
+        """How far ``file`` is; does not start anything."""
+        with self._changed:
+            entry = self._current(file, part)
+            return queued(file) if entry is None else entry.status(file)
+
+    def settle(self) -> None:
+        """Count what answers derived from the open traces, and let go what is too much."""
+        with self._changed:
+            grown = [(entry, entry.trace) for entry in self._open.grown()]
+        counts = [
+            (entry, trace.derived_count, derived_bytes_of(trace))
+            for entry, trace in grown
+            if trace is not None
+        ]
+        with self._changed:
+            for entry, derived_count, derived_bytes in counts:
+                self._open.count(entry, derived_bytes, derived_count)
+            self._open.shrink()
+
+    def keep_only(self, files: Collection[SpanFile]) -> None:
+        """Forget what is not among ``files`` as they are now: deleted and changed files."""
+        current = {file.location.url: file for file in files}
+        with self._changed:
+            for entry in list(self._open.entries.values()):
+                if not entry.settle_on(current.get(entry.file.location.url)):
+                    self._drop(entry)
+            self._begin()
+
+    def close(self) -> None:
+        """Stop reading and forget everything."""
+        with self._changed:
+            self._questions.forget()
+            for entry in list(self._open.entries.values()):
+                self._drop(entry)
+            self._readers.close()
+
+    def _current(self, file: SpanFile, part: Part) -> Entry | None:
+        """What there is of the file as it is now; for a summary an open trace is as good."""
+        url = file.location.url
+        entry = self._open.entries.get((url, "trace"))
+        if entry is not None and entry.is_of(file) and (part == "trace" or entry.trace is not None):
+            return entry
+        entry = self._open.entries.get((url, part))
+        return entry if entry is not None and entry.is_of(file) else None
+
+    def _wanted_entry(self, file: SpanFile, part: Part) -> Entry:
+        """What there is of ``file``; what is not there yet, or may be tried again, is queued."""
+        entry = self._current(file, part)
+        if entry is not None and not entry.is_due_again:
+            return entry
+        backoff = None if entry is None else entry.backoff
+        outdated = self._open.entries.get((file.location.url, part))
+        if outdated is not None:
+            self._drop(outdated)
+        entry = Entry(file, part, self._open.estimate_bytes(file, part), backoff=backoff)
+        self._open.entries[entry.key] = self._queued[entry.key] = entry
+        self._parser.announce(file.state.size_bytes)
+        return entry
+
+    def _unsettled(self, wanted: Sequence[Wanted], question: Question) -> list[Entry]:
+        """What has to be waited for; what is missing is queued."""
+        entries = [
+            self._wanted_entry(file, part)
+            for file, part in wanted
+            if (file.location.url, part) not in question.left_out
+        ]
+        question.unopened = 0
+        self._begin()
+        return [entry for entry in entries if not entry.is_settled]
+
+    def _wait(self, waiting: list[Entry], timeout_s: float) -> None:
+        """Wait until all of ``waiting`` are settled, or nobody wants them, or the time is up."""
+        until_s = time.monotonic() + timeout_s
+        while waiting and (left_s := until_s - time.monotonic()) > 0:
+            if waiting[-1].is_settled or not waiting[-1].is_wanted:
+                waiting.pop()
+            else:
+                self._changed.wait(left_s)
+
+    def _answered(self, wanted: Sequence[Wanted], question: Question) -> list[Gathered]:
+        gathered = [self._gathered(file, part, question) for file, part in wanted]
+        self._questions.answered(question)
+        self._begin()
+        return gathered
+
+    def _gathered(self, file: SpanFile, part: Part, question: Question) -> Gathered:
+        entry = self._current(file, part)
+        if (file.location.url, part) in question.left_out:
+            problem = _no_room(file, self._limit_bytes)
+            return Gathered(file, None, replace(queued(file), state="failed", error=problem))
+        if entry is None:
+            return Gathered(file, None, queued(file))
+        self._open.use(entry)
+        entry.was_taken = entry.trace is not None
+        return Gathered(file, entry.trace, entry.status(file))
+
+    def _drop(self, entry: Entry) -> None:
+        self._open.drop(entry)
+        if self._queued.pop(entry.key, None) is not None:
+            self._parser.announce(-entry.file.state.size_bytes)
+        self._changed.notify_all()
+
+    def _begin(self) -> None:
+        """Open what is queued, as long as threads and memory allow."""
+        while self._open.opening < self._threads and self._begin_one():
+            pass
+
+    def _begin_one(self) -> bool:
+        """Open the next for which there is room; False when there is none.
+
+        Nothing passes what the oldest question needs, but others pass each other: a large trace
+        that waits for another large one does not hold up small ones.
+        """
+        for entry, question in self._next():
+            admission = self._open.admit(entry)
+            if admission == "admitted":
+                self._start(entry)
+                return True
+            oldest = self._questions.oldest
+            if admission == "never" and oldest is not None:
+                oldest.left_out.add(entry.key)
+                self._drop(entry)
+                return True
+            if question is not None and question is oldest:
+                return False
+        return False
+
+    def _next(self) -> Iterator[tuple[Entry, Question | None]]:
+        """What may be opened next: of each question the first it needs, the oldest question first;
+        then what was begun ahead."""
+        for question in self._questions:
+            for key in question.keys[question.unopened :]:
+                entry = self._queued.get(key)
+                if entry is not None and key not in question.left_out:
+                    yield entry, question
+                    break
+                question.unopened += 1
+        needed = self._questions.ranks() if self._queued else {}
+        ahead = (entry for entry in self._queued.values() if entry.key not in needed)
+        yield from ((entry, None) for entry in islice(ahead, 1))
+
+    def _start(self, entry: Entry) -> None:
+        del self._queued[entry.key]
+        entry.state, entry.started_s = "parsing", time.monotonic()
+        self._readers.submit(partial(_read, weakref.ref(self), self._parser, self._cache, entry))
+
+    def _finish(self, entry: Entry, result: Result) -> None:
+        """``entry`` was read; with what result, or None when nobody wants it any more."""
+        with self._changed:
+            self._open.end_opening(entry)
+            if entry.is_wanted and isinstance(result, Problem):
+                entry.state, entry.problem = "failed", result
+                entry.backoff = _backoff(entry, result)
+            elif entry.is_wanted and isinstance(result, tuple):
+                if self._open.keep(entry, *result):
+                    entry.state, entry.backoff = "ready", None
+                else:
+                    entry.state = "queued"
+                    self._queued[entry.key] = entry
+                    self._questions.look_again()
+                    self._parser.announce(entry.file.state.size_bytes)
+            self._begin()
+            self._changed.notify_all()
+
+
+def _read(
+    store: weakref.ref[TraceStore], parser: Parser, cache: CacheFolder | None, entry: Entry
+) -> None:
+    """Open one file, in a thread that does not hold the store meanwhile."""
+    result = reading_result(parser, cache, entry)
+    parser.announce(-entry.file.state.size_bytes)
+    alive = store()
+    if alive is not None:
+        alive._finish(entry, result)
+
+
+def _end(
+    entries: dict[Key, Entry], waiting: dict[Key, Entry], parser: Parser, readers: ReaderPool
+) -> None:
+    """What is left to do when nobody holds a store any more: let readings stop."""
+    for entry in entries.values():
+        entry.is_wanted = False
+    parser.announce(-sum(entry.file.state.size_bytes for entry in waiting.values()))
+    readers.close()
+
+
+def _backoff(entry: Entry, problem: Problem) -> Backoff | None:
+    if problem.code not in TRIED_AGAIN:
+        return None
+    backoff = entry.backoff or Backoff()
+    backoff.failed(time.monotonic())
+    return backoff
+
+
+def _no_room(file: SpanFile, limit_bytes: int) -> Problem:
+    return Problem(
+        "no_room",
+        f"{file.location.url} is not opened: the traces that are looked at together fill the "
+        f"{limit_bytes / 1e6:,.3g} MB kept for open traces.",
+        "Look at fewer workers at once, or on a machine with more memory.",
+    )

@@ -1,0 +1,1 @@
+"""The view ``compare``: a baseline and a candidate."""

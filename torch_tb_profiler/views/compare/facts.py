@@ -1,0 +1,84 @@
+"""The answer of a comparison in a few numbers, the largest change first."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.views.compare.average import CATEGORIES, TOTAL
+from torch_tb_profiler.views.compare.tables import FEW_STEPS
+from torch_tb_profiler.views.schema import Fact, Table
+
+NO_STEP = "One side has no step in the selection."
+NOTHING = "No category of the average step differs."
+_KEY_OF = {title: key for key, title in CATEGORIES.items()}
+
+
+def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> tuple[Fact, ...]:
+    """Facts of a comparison.
+
+    Args:
+        average: The compared average step.
+        steps: Steps of the baseline and of the candidate.
+        per_step: Whether values of the tables are per step.
+    """
+    rows = {row["category"]: row for row in average.frame.iter_rows(named=True)}
+    parts = average.frame.filter(pl.col("category") != TOTAL).drop_nulls("delta_duration_us")
+    changed = parts.filter(pl.col("delta_duration_us") != 0).sort(
+        pl.col("delta_duration_us").abs(), descending=True, maintain_order=True
+    )
+    names: list[str] = changed["category"].to_list()
+    no_value = NO_STEP if parts.is_empty() else NOTHING
+    total = rows[TOTAL]["delta_duration_us"]
+    sure = rows[TOTAL]["confidence_duration_pct"]
+    return (
+        Fact(
+            "largest_change",
+            "Largest change",
+            names[0] if names else None,
+            None,
+            None,
+            "The category of the average step that changed most, in µs per step.",
+            None if names else no_value,
+        ),
+        *(_change(name, rows[name]["delta_duration_us"]) for name in names),
+        Fact(
+            "delta_total_us",
+            "Change of the average step",
+            total,
+            "us",
+            None,
+            "Length of the candidate's average step less that of the baseline.",
+            None if total is not None else NO_STEP,
+        ),
+        Fact(
+            "confidence_total_pct",
+            "Confidence",
+            sure,
+            "pct",
+            None,
+            "How sure it is that the average steps differ (Welch's t-test over steps).",
+            None if sure is not None else FEW_STEPS,
+        ),
+        Fact("baseline_steps", "Baseline steps", steps[0], "count", None, "Steps averaged over."),
+        Fact("candidate_steps", "Candidate steps", steps[1], "count", None, "Steps averaged over."),
+        Fact(
+            "values_per_step",
+            "Values are per step",
+            per_step,
+            None,
+            None,
+            "Yes: values of the tables are divided by the steps of their side. "
+            "No: they are totals of the selection.",
+        ),
+    )
+
+
+def _change(category: str, delta_us: float) -> Fact:
+    return Fact(
+        f"delta_{_KEY_OF[category]}",
+        f"Change of {category}",
+        delta_us,
+        "us",
+        category,
+        "Time of this category in the candidate's average step less that in the baseline's.",
+    )

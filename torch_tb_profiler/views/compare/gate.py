@@ -1,0 +1,252 @@
+"""Gates over a comparison: ``average_step.total_us>+5%`` says when a candidate is refused.
+
+Grammar::
+
+    table[filter].measure operator number unit @ confidence
+
+    average_step.total_us>+5%                    the average step got more than 5 % longer
+    average_step.dataloader_us>+200us            any category of the average step, by its key
+    operators[name=aten::mm].device_self_us>+10% rows chosen as in the filter parameter
+    kernels.calls>+0                             any row: one more call of any kernel
+    phases[phase=Backward].host_total_us>2ms     without a sign: the candidate's own value
+    average_step.total_us>+5%@95                 only if it is surer than 95 % (Welch's t-test)
+
+``operator`` is ``>``, ``>=``, ``<`` or ``<=``. A number with a sign, or with ``%``, is compared
+with the difference candidate − baseline, else with the candidate's value. Units: ``%``,
+``ns us ms s``, ``B KB MB GB`` (powers of 1024); without one the measure's own. A gate fails when
+a row satisfies it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.views.compare.average import CATEGORIES
+from torch_tb_profiler.views.compare.tables import FEW_STEPS
+from torch_tb_profiler.views.querying import QueryError, query
+from torch_tb_profiler.views.schema import Table, View
+
+_GATE = re.compile(
+    r"\s*(?P<table>\w+)\s*(?:\[(?P<filter>.*)\])?\s*\.\s*(?P<measure>\w+)"
+    r"\s*(?P<operator>>=|<=|>|<)\s*(?P<sign>[+-])?\s*(?P<number>\d+(?:\.\d*)?|\.\d+)"
+    r"\s*(?P<unit>%|[A-Za-z]+)?\s*(?:@\s*(?P<confidence>\d+(?:\.\d*)?)\s*%?)?\s*",
+    re.DOTALL,
+)
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+_SCALES = {
+    "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
+    "bytes": {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3},
+}
+_SIDES_AND_DELTA = ("baseline", "candidate", "delta")
+_SHOWN_ROWS = 5
+
+
+class GateError(ValueError):
+    """A gate that cannot be understood, or that this comparison cannot answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One row that makes a gate fail.
+
+    Attributes:
+        label: Which row, ``"aten::mm"``.
+        baseline: Value of the measure in the baseline, in its own unit; None where it has none,
+            as have the differences then.
+        candidate: Value in the candidate.
+        delta: Candidate less baseline.
+        delta_pct: The difference in percent of the baseline; infinite over a baseline of 0.
+        confidence_pct: How sure the difference is, None where it cannot be told.
+    """
+
+    label: str
+    baseline: float | None
+    candidate: float
+    delta: float | None
+    delta_pct: float | None
+    confidence_pct: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The verdict of one gate.
+
+    Attributes:
+        expression: The gate as given.
+        failed: True when at least one row satisfies it.
+        rows: The rows that do, the largest difference first.
+        checked: How many rows were looked at.
+        text: One line for people and logs.
+    """
+
+    expression: str
+    failed: bool
+    rows: tuple[GateRow, ...]
+    checked: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """A gate taken apart."""
+
+    expression: str
+    table: str
+    filter: str | None
+    measure: str
+    holds: Callable[[float, float], bool]
+    limit: float
+    unit: str | None
+    is_change: bool
+    confidence_pct: float | None
+
+
+def evaluate(view: View, expression: str) -> GateResult:
+    """Check one gate against a view of :mod:`torch_tb_profiler.views.compare.view`.
+
+    Raises:
+        GateError: the expression is malformed, names a table or measure that does not exist,
+            chooses no row, or asks for what these recordings do not tell.
+    """
+    gate = _parse(expression)
+    table, measure = _find(view, gate)
+    unit = {column.key: column.unit for column in table.spec.columns}[f"candidate_{measure}"]
+    limit = gate.limit * _scale(gate, unit)
+    rows = _rows(table, gate, measure, unit)
+    failing = [row for row in rows if _satisfies(row, gate, limit)]
+    failing.sort(key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
+    text = _sentence(gate, failing, unit)
+    return GateResult(expression, bool(failing), tuple(failing), len(rows), text)
+
+
+def _parse(expression: str) -> _Gate:
+    match = _GATE.fullmatch(expression)
+    if match is None:
+        raise GateError(
+            f"gate {expression!r} is not understood; write it like average_step.total_us>+5% or "
+            "operators[name=aten::mm].device_self_us>+10%"
+        )
+    sign, unit, confidence = match["sign"], match["unit"], match["confidence"]
+    return _Gate(
+        expression=expression,
+        table=match["table"],
+        filter=match["filter"],
+        measure=match["measure"],
+        holds=_OPERATORS[match["operator"]],
+        limit=float(match["number"]) * (-1 if sign == "-" else 1),
+        unit=unit,
+        is_change=sign is not None or unit == "%",
+        confidence_pct=None if confidence is None else float(confidence),
+    )
+
+
+def _find(view: View, gate: _Gate) -> tuple[Table, str]:
+    """The rows a gate is about and the key of its measure in them."""
+    if gate.table not in view.tables:
+        known = ", ".join(view.tables)
+        raise GateError(f"gate {gate.expression!r}: no table {gate.table!r}; there are {known}")
+    table, measure = view.tables[gate.table], gate.measure
+    if gate.table == "average_step" and measure in CATEGORIES:
+        of_category = pl.col("category") == CATEGORIES[measure]
+        table = Table(table.spec, table.frame.filter(of_category), table.null_reasons)
+        measure = "duration_us"
+    keys = [column.key for column in table.spec.columns]
+    if f"candidate_{measure}" not in keys or f"delta_{measure}" not in keys:
+        known_keys = [key.removeprefix("delta_") for key in keys if f"candidate_{key[6:]}" in keys]
+        more = list(CATEGORIES) if gate.table == "average_step" else []
+        raise GateError(
+            f"gate {gate.expression!r}: {gate.table} has no measure {gate.measure!r}; it has "
+            f"{', '.join([*more, *known_keys])}"
+        )
+    if gate.filter:
+        try:
+            table = query(table, filter=gate.filter)
+        except QueryError as error:
+            raise GateError(f"gate {gate.expression!r}: {error}") from error
+    if table.frame.is_empty():
+        raise GateError(f"gate {gate.expression!r}: no row of {gate.table} is chosen by it")
+    return table, measure
+
+
+def _scale(gate: _Gate, unit: str | None) -> float:
+    """What a number of the gate is multiplied by to have the measure's unit."""
+    if gate.unit is None or gate.unit == "%":
+        return 1.0
+    scales = _SCALES.get(unit or "", {})
+    if gate.unit not in scales:
+        known = ", ".join(["%", *scales])
+        raise GateError(f"gate {gate.expression!r}: unit {gate.unit!r} is none of {known}")
+    return scales[gate.unit]
+
+
+def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[GateRow]:
+    stem = measure.removesuffix(f"_{unit}")
+    confidence = f"confidence_{stem}_pct"
+    frame = table.frame
+    sure: list[float | None] = [None] * frame.height
+    if confidence in frame.columns:
+        sure = frame[confidence].to_list()
+    elif gate.confidence_pct is not None:
+        raise GateError(
+            f"gate {gate.expression!r}: how sure a change of {measure} is, is not known; "
+            "leave out the part after @"
+        )
+    label = next(column.key for column in table.spec.columns if column.type == "string")
+    rows = []
+    values = frame.select(label, *(f"{of}_{measure}" for of in _SIDES_AND_DELTA)).rows()
+    for (name, baseline, candidate, delta), confidence_pct in zip(values, sure, strict=True):
+        if candidate is None or (delta is None and gate.is_change):
+            continue
+        if gate.confidence_pct is not None and confidence_pct is None:
+            raise GateError(f"gate {gate.expression!r} cannot be told: {FEW_STEPS}")
+        share = _change_pct(baseline, delta)
+        rows.append(GateRow(str(name), baseline, candidate, delta, share, confidence_pct))
+    if not rows:
+        reason = table.null_reasons.get(f"candidate_{measure}") or table.null_reasons.get(
+            f"baseline_{measure}", "It is null in every chosen row."
+        )
+        raise GateError(f"gate {gate.expression!r} cannot be told: {reason}")
+    return rows
+
+
+def _change_pct(baseline: float | None, delta: float | None) -> float | None:
+    if baseline is None or delta is None:
+        return None
+    if delta == 0:
+        return 0.0
+    return 100 * delta / baseline if baseline else math.copysign(math.inf, delta)
+
+
+def _satisfies(row: GateRow, gate: _Gate, limit: float) -> bool:
+    change = row.delta_pct if gate.unit == "%" else row.delta
+    if gate.confidence_pct is not None and (row.confidence_pct or 0.0) < gate.confidence_pct:
+        return False
+    value = change if gate.is_change else row.candidate
+    return value is not None and gate.holds(value, limit)
+
+
+def _sentence(gate: _Gate, failing: list[GateRow], unit: str | None) -> str:
+    if not failing:
+        return f"passed: {gate.expression}"
+    shown_unit = {"us": " µs", "bytes": " bytes"}.get(unit or "", "")
+    parts = []
+    for row in failing[:_SHOWN_ROWS]:
+        text = f"{row.candidate:,.3f}{shown_unit}"
+        if row.baseline is not None and row.delta is not None:
+            sure = "" if row.confidence_pct is None else f", confidence {row.confidence_pct:.1f} %"
+            change = f"{row.delta:+,.3f}, {row.delta_pct:+.1f} %{sure}"
+            text = f"{row.baseline:,.3f} → {text} ({change})"
+        parts.append(f"{row.label}: {text}")
+    more = f"; and {len(failing) - _SHOWN_ROWS} more" if len(failing) > _SHOWN_ROWS else ""
+    return f"failed: {gate.expression}: {'; '.join(parts)}{more}"

@@ -1,0 +1,76 @@
+"""What limits a comparison: damage of either recording, steps left out, too few steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.views.compare.steps import StepBasis
+from torch_tb_profiler.views.quality_notes import (
+    LINK_ISSUES,
+    STEP_ISSUES,
+    quality_notes_of_several,
+)
+from torch_tb_profiler.views.schema import Note
+
+SIDES = ("Baseline", "Candidate")
+_ISSUES = (LINK_ISSUES | STEP_ISSUES) - {"device_without_properties"}
+
+
+def comparison_notes(
+    bases: tuple[StepBasis, StepBasis], selections: tuple[Selection, Selection], *, scaled: bool
+) -> tuple[Note, ...]:
+    """The notes of a comparison.
+
+    Args:
+        bases: Baseline and candidate.
+        selections: What was asked for of each.
+        scaled: Whether values are per step because the sides differ in steps.
+    """
+    traces = {side: basis.trace for side, basis in zip(SIDES, bases, strict=True)}
+    damage = quality_notes_of_several(traces, _ISSUES, "side")
+    return (
+        *(replace(note, evidence=_of_sides(note.evidence)) for note in damage),
+        *_step_notes(bases, selections, scaled),
+    )
+
+
+def _of_sides(evidence: dict[str, object]) -> dict[str, object]:
+    """The evidence with the columns of the sides it is about, and of their differences."""
+    sides = [side.lower() for side in cast(list[str], evidence["sides"])]
+    keys = cast(list[str], evidence["columns"])
+    columns = [f"{of}_{key}" for key in keys for of in (*sides, "delta")]
+    return evidence | {"sides": sides, "columns": columns}
+
+
+def _step_notes(
+    bases: tuple[StepBasis, StepBasis], selections: tuple[Selection, Selection], scaled: bool
+) -> list[Note]:
+    notes: list[Note] = []
+    counts = [len(basis.rows) for basis in bases]
+    evidence: dict[str, object] = {"baseline_steps": counts[0], "candidate_steps": counts[1]}
+    if scaled:
+        text = (
+            f"Values are per step, as the sides differ in steps: {counts[0]} in the baseline, "
+            f"{counts[1]} in the candidate."
+        )
+        notes.append(Note("quality", "per_step", "info", text, evidence))
+    if min(counts) < 2:
+        text = (
+            "A side has fewer than two steps: differences are shown, but how sure they are "
+            "cannot be told."
+        )
+        notes.append(Note("quality", "too_few_steps", "warning", text, evidence))
+    left_out = {
+        side: names
+        for side, basis, selection in zip(SIDES, bases, selections, strict=True)
+        if (names := step_windows(basis.trace, selection).left_out)
+    }
+    if left_out:
+        told = "; ".join(f"{side}: step {', '.join(names)}" for side, names in left_out.items())
+        text = f"Left out of steps and averages, as their device work is incomplete: {told}."
+        steps = {side.lower(): names for side, names in left_out.items()}
+        notes.append(Note("quality", "step_left_out", "info", text, {"steps": steps}))
+    return notes

@@ -1,0 +1,125 @@
+"""The phases of a step – loading, forward, backward, optimizer – whatever their names are.
+
+An in-process data loader (``…#_SingleProcessDataLoaderIter.__next__``) and one with workers
+(``…#_MultiProcessingDataLoaderIter.__next__``) are the same phase, and so are the steps of two
+optimizers; the predecessor compared names and so hid the loader (peer-behaviour §10.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.modules.times import module_times
+from torch_tb_profiler.analysis.modules.tree import module_tree
+from torch_tb_profiler.analysis.selection import slice_mask, slice_steps
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.compare.steps import StepBasis, step_samples
+from torch_tb_profiler.views.compare.tables import Measure, Side
+from torch_tb_profiler.views.null_reasons import no_device_time
+
+DATALOADER = "DataLoader"
+FORWARD = "Forward"
+BACKWARD = "Backward"
+
+PHASE_MEASURES = (
+    Measure("calls", "Calls", "count"),
+    Measure("host_total_us", "Host Total", "us", sampled=True),
+    Measure("device_total_us", "Device Total", "us", sampled=True),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhaseSide:
+    """Phases of one side.
+
+    Attributes:
+        phases: Name of each phase, the same on every side.
+        names: The names of the ranges it was told by, as recorded.
+        side: Its numbers.
+    """
+
+    phases: list[str]
+    names: list[str]
+    side: Side
+
+
+@dataclass(slots=True, eq=False)
+class _Ranges:
+    """Ranges that make up phases, as parallel lists of arrays."""
+
+    phases: list[str] = field(default_factory=list)
+    names: list[set[str]] = field(default_factory=list)
+    phase: list[Int64] = field(default_factory=list)
+    slices: list[Int64] = field(default_factory=list)
+    device_ns: list[Int64] = field(default_factory=list)
+
+    def add(self, phase: str, name: str, slices: Int64, device_ns: Int64) -> None:
+        """Add ranges of one phase that were recorded under one name."""
+        if phase not in self.phases:
+            self.phases.append(phase)
+            self.names.append(set())
+        number = self.phases.index(phase)
+        self.names[number].add(name)
+        self.phase.append(np.full(len(slices), number))
+        self.slices.append(slices)
+        self.device_ns.append(device_ns)
+
+
+def phase_side(basis: StepBasis) -> PhaseSide:
+    """The phases of a trace: loader and optimizer ranges, outermost modules, backward nodes."""
+    trace = basis.trace
+    ranges = trace.derived("phase_ranges", lambda: _ranges(trace))
+    count = len(ranges.phases)
+    empty = [np.empty(0, np.int64)]
+    phase, slices, device_ns = (
+        np.concatenate(parts or empty) for parts in (ranges.phase, ranges.slices, ranges.device_ns)
+    )
+    mask = slice_mask(trace, basis.selection)[slices]
+    phase, slices, device_ns = phase[mask], slices[mask], device_ns[mask]
+    step = slice_steps(trace)[slices]
+    values = {"calls": np.bincount(phase, minlength=count) / basis.divisor}
+    samples = {}
+    host_ns = trace.slices["dur_ns"].to_numpy()[slices]
+    for key, ns in (("host_total_us", host_ns), ("device_total_us", device_ns)):
+        values[key] = np.bincount(phase, ns, count) / (basis.divisor * NS_PER_US)
+        samples[key] = step_samples(basis, phase, step, ns / NS_PER_US, keys=count)
+    reasons = {}
+    unknown = no_device_time(trace)
+    if unknown is not None:
+        reasons["device_total_us"] = unknown
+        values["device_total_us"] = np.full(count, np.nan)
+    names = [", ".join(sorted(found)) for found in ranges.names]
+    return PhaseSide(ranges.phases, names, Side(count, values, samples, reasons))
+
+
+def _ranges(trace: Trace) -> _Ranges:
+    ranges = _Ranges()
+    slices = trace.slices
+    category = slices["category"].to_numpy()
+    names = slices["name_code"].to_numpy()
+    device_ns = slices["device_total_ns"].fill_null(0).to_numpy()
+    parent = indices(slices["parent"])
+    for kind in (Category.DATALOADER, Category.OPTIMIZER):
+        inner = gather(category.astype(np.int64), parent) == kind
+        found = np.flatnonzero((category == kind) & ~inner)
+        for code in np.unique(names[found]).tolist():
+            name = str(trace.strings[code])
+            mine = found[names[found] == code]
+            phase = DATALOADER if kind == Category.DATALOADER else name.partition("#")[0]
+            ranges.add(phase, name, mine, device_ns[mine])
+    tree = module_tree(trace)
+    times = trace.derived("module_times", lambda: module_times(trace, tree))
+    outermost = np.flatnonzero(tree.parent < 0)
+    for node in np.unique(tree.node[outermost]).tolist():
+        mine = outermost[tree.node[outermost] == node]
+        ranges.add(FORWARD, tree.nodes.name[node], tree.slice[mine], times.device_total_ns[mine])
+    backward = np.flatnonzero(tree.backward_root == np.arange(slices.height))
+    if len(backward):
+        ranges.add(BACKWARD, "autograd engine", backward, device_ns[backward])
+    return ranges

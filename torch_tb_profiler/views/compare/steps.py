@@ -1,0 +1,97 @@
+"""The steps a comparison counts over, and sums per step with their variation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.trace.columns import Float64, Int32, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare.student import Samples, moments
+
+MAX_CELLS = 1 << 23
+"""Keys × steps up to which a table of them is made (64 MB)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepBasis:
+    """One side of a comparison, with the steps it averages over.
+
+    Attributes:
+        trace: The trace.
+        selection: What of it is counted: as asked, or narrowed to the steps when values are
+            per step.
+        rows: Rows of ``trace.steps`` in the selection; the last incomplete ones are left out.
+        divisor: What values are divided by: the number of steps, or 1.
+    """
+
+    trace: Trace
+    selection: Selection
+    rows: Int64
+    divisor: float
+
+
+def step_rows(trace: Trace, selection: Selection) -> Int64:
+    """Rows of ``trace.steps`` that :func:`step_windows` holds.
+
+    Raises:
+        SelectionError: as :func:`selected_steps`.
+    """
+    names = set(step_windows(trace, selection).names)
+    chosen = selected_steps(trace, selection)
+    if selection.steps is None:
+        chosen = chosen & trace.steps["kept"].to_numpy()
+    present = np.array([name in names for name in trace.steps["name"]], np.bool_)
+    return np.flatnonzero(chosen & present)
+
+
+def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) -> StepBasis:
+    """The basis for values per step, or for totals of the selection."""
+    if not per_step or not len(rows):
+        return StepBasis(trace, selection, rows, 1.0)
+    names = trace.steps["name"].gather(rows).unique(maintain_order=True).to_list()
+    return StepBasis(trace, replace(selection, steps=",".join(names)), rows, float(len(rows)))
+
+
+def step_samples(
+    basis: StepBasis, key: Int64, step: Int32 | Int64, value: Float64, *, keys: int
+) -> Samples:
+    """Per key, the moments of the sums of ``value`` over the steps; a step without it counts 0.
+
+    Args:
+        basis: Which steps.
+        key: Key of each event, ``0 … keys - 1``.
+        step: Row of ``trace.steps`` of each event, -1 for none.
+        value: Value of each event.
+        keys: How many keys there are.
+    """
+    size = len(basis.rows)
+    position = np.full(basis.trace.steps.height + 1, -1, np.int64)
+    position[basis.rows] = np.arange(size)
+    at = position[step]
+    inside = at >= 0
+    cell = key[inside] * size + at[inside]
+    if keys * size > MAX_CELLS:
+        return _sparse_moments(cell, value[inside], keys, size)
+    cells = np.bincount(cell, value[inside], keys * size)
+    sums: Float64 = cells.astype(np.float64).reshape(keys, size)
+    return moments(sums)
+
+
+def _sparse_moments(cell: Int64, value: Float64, keys: int, size: int) -> Samples:
+    """The moments without a cell for every step of every key; most keys are in few steps."""
+    cells, place = np.unique(cell, return_inverse=True)
+    sums = np.bincount(place, value, len(cells))
+    key = cells // size
+    mean = np.bincount(key, sums, keys) / size
+    deviations = np.bincount(key, (sums - mean[key]) ** 2, keys)
+    absent = size - np.bincount(key, minlength=keys)
+    return Samples(size, mean, (deviations + absent * mean**2) / (size - 1))
+
+
+def unknown_samples(keys: int) -> Samples:
+    """Samples of ``keys`` things of which no step is known."""
+    return moments(np.empty((keys, 0)))

@@ -1,0 +1,235 @@
+"""Tables of a comparison: each measure as baseline, candidate, difference, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.views.compare.student import Samples, confidence_pct, interval
+from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
+
+NO_BASE = "The baseline is 0, so there is no percentage."
+NO_CALLS = "One side has no call, so no mean either."
+_DECIMALS_OF_US = 6
+"""Differences are given to the picosecond: that keeps averages of whole ns and drops the noise
+that the difference of two doubles has."""
+FEW_STEPS = "It takes at least two steps on both sides to tell a difference from chance."
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that is compared.
+
+    Attributes:
+        key: Its key in the view it comes from, ``host_self_us``.
+        title: For people.
+        unit: Its unit.
+        sampled: Whether its variation from step to step is known.
+        bounded: Whether the bounds of its difference are columns too.
+        is_mean: Whether it is the mean of a call: not divided by steps, and not 0 without calls.
+    """
+
+    key: str
+    title: str
+    unit: Unit
+    sampled: bool = False
+    bounded: bool = False
+    is_mean: bool = False
+
+    @property
+    def stem(self) -> str:
+        """The key without its unit, ``host_self``."""
+        suffix = f"_{self.unit}"
+        return self.key.removesuffix(suffix)
+
+
+def measure_columns(measure: Measure) -> tuple[Column, ...]:
+    """The columns that compare one measure."""
+    key, title, unit, stem = measure.key, measure.title, measure.unit, measure.stem
+    columns = [
+        Column(f"baseline_{key}", f"Baseline {title}", "number", unit, f"{title} in the baseline."),
+        Column(
+            f"candidate_{key}", f"Candidate {title}", "number", unit, f"{title} in the candidate."
+        ),
+        Column(f"delta_{key}", f"Δ {title}", "number", unit, "Candidate less baseline."),
+        Column(
+            f"delta_{stem}_pct",
+            f"Δ {title}",
+            "number",
+            "pct",
+            "The difference in percent of the baseline.",
+        ),
+    ]
+    if measure.bounded:
+        text = "bound of the difference of the means per step, at 95 % confidence (Welch)."
+        columns += [
+            Column(f"delta_{stem}_low_{unit}", "Δ at least", "number", unit, f"Lower {text}"),
+            Column(f"delta_{stem}_high_{unit}", "Δ at most", "number", unit, f"Upper {text}"),
+        ]
+    if measure.sampled:
+        columns.append(
+            Column(
+                f"confidence_{stem}_pct",
+                f"Confidence {title}",
+                "number",
+                "pct",
+                "How sure it is that the means per step differ: 100 × (1 − p) of Welch's t-test "
+                "over the per-step sums of both sides. Chance alone gives 95 or more in one row "
+                "of twenty.",
+            )
+        )
+    return tuple(columns)
+
+
+def pair_spec(
+    name: str,
+    title: str,
+    text: str,
+    *,
+    keys: tuple[Column, ...],
+    measures: tuple[Measure, ...],
+    tree: tuple[str, str] | None = None,
+) -> TableSpec:
+    """The declaration of a table that compares ``measures`` of things told by ``keys``."""
+    compared = tuple(column for measure in measures for column in measure_columns(measure))
+    return TableSpec(name, title, text, keys + compared, tree=tree)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """What one trace says, one element per row.
+
+    Attributes:
+        rows: How many rows it has.
+        values: Measure key → values; NaN where the trace says nothing.
+        samples: Measure key → per-step samples of the sampled measures.
+        reasons: Measure key → why its values are NaN.
+    """
+
+    rows: int
+    values: dict[str, Float64]
+    samples: dict[str, Samples] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairing:
+    """Which row of the baseline meets which of the candidate; -1 where one side has none.
+
+    Attributes:
+        baseline: Row of the baseline per row of the comparison.
+        candidate: Row of the candidate.
+        lone_is_zero: What only one side has is 0 on the other (it did not run), else unknown.
+    """
+
+    baseline: Int64
+    candidate: Int64
+    lone_is_zero: bool = True
+
+
+def pair_by_key(baseline: list[Any], candidate: list[Any]) -> Pairing:
+    """Rows with equal keys meet; keys are unique on each side. Baseline order, then the rest."""
+    place = {key: row for row, key in enumerate(candidate)}
+    met = [place.pop(key, -1) for key in baseline]
+    rest = list(place.values())
+    return Pairing(
+        np.array([*range(len(baseline)), *[-1] * len(rest)], np.int64),
+        np.array([*met, *rest], np.int64),
+    )
+
+
+def compared_table(
+    spec: TableSpec,
+    keys: dict[str, list[Any]],
+    measures: tuple[Measure, ...],
+    *,
+    sides: tuple[Side, Side],
+    pairing: Pairing,
+) -> Table:
+    """Fill a table of :func:`pair_spec`.
+
+    Args:
+        spec: Its declaration.
+        keys: Values of the key columns, one per row of ``pairing``.
+        measures: What is compared.
+        sides: Baseline and candidate.
+        pairing: Which rows meet.
+    """
+    columns: dict[str, Any] = dict(keys)
+    reasons: dict[str, str] = {}
+    for measure in measures:
+        made = _compared(measure, sides, pairing)
+        columns |= made
+        unmeasured = np.isnan(made[f"delta_{measure.key}"])
+        told = {side.reasons[measure.key] for side in sides if measure.key in side.reasons}
+        for key, values in made.items():
+            texts = sorted(told) if (np.isnan(values) & unmeasured).any() else []
+            if measure.is_mean and unmeasured.any():
+                texts.append(NO_CALLS)
+            if (np.isnan(values) & ~unmeasured).any():
+                texts.append(NO_BASE if key == f"delta_{measure.stem}_pct" else FEW_STEPS)
+            if texts:
+                reasons[key] = " ".join(texts)
+    frame = pl.DataFrame(columns, schema=spec.polars_schema(), nan_to_null=True)
+    return Table(spec, frame, reasons)
+
+
+def _compared(measure: Measure, sides: tuple[Side, Side], pairing: Pairing) -> dict[str, Float64]:
+    rows = (pairing.baseline, pairing.candidate)
+    baseline, candidate = (
+        _taken(side, measure.key, row, pairing.lone_is_zero and not measure.is_mean)
+        for side, row in zip(sides, rows, strict=True)
+    )
+    delta = candidate - baseline
+    if measure.unit == "us":
+        delta = np.round(delta, _DECIMALS_OF_US)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(baseline != 0, 100.0 * delta / baseline, np.nan)
+    columns = {
+        f"baseline_{measure.key}": baseline,
+        f"candidate_{measure.key}": candidate,
+        f"delta_{measure.key}": delta,
+        f"delta_{measure.stem}_pct": share,
+    }
+    if not measure.sampled:
+        return columns
+    a, b = (
+        _taken_samples(side.samples[measure.key], row)
+        for side, row in zip(sides, rows, strict=True)
+    )
+    unknown = np.isnan(delta)
+    if measure.bounded:
+        low, high = interval(a, b)
+        columns[f"delta_{measure.stem}_low_{measure.unit}"] = np.where(unknown, np.nan, low)
+        columns[f"delta_{measure.stem}_high_{measure.unit}"] = np.where(unknown, np.nan, high)
+    sure = np.where(unknown, np.nan, confidence_pct(a, b))
+    columns[f"confidence_{measure.stem}_pct"] = sure
+    return columns
+
+
+def _taken(side: Side, key: str, rows: Int64, lone_is_zero: bool) -> Float64:
+    """The values of ``rows``; a missing row is 0, or NaN where the trace says nothing."""
+    known = lone_is_zero and key not in side.reasons
+    taken: Float64 = np.append(side.values[key], 0.0 if known else np.nan)[rows]
+    return taken
+
+
+def _taken_samples(samples: Samples, rows: Int64) -> Samples:
+    """The samples of ``rows``; a missing row has 0 in every step."""
+    found: Bools = rows >= 0
+    blank = 0.0 if samples.size > 1 else np.nan
+    variance = np.where(found, np.append(samples.variance, blank)[rows], blank)
+    return Samples(samples.size, np.where(found, np.append(samples.mean, 0.0)[rows], 0.0), variance)
+
+
+def by_size_of_change(table: Table, key: str) -> Table:
+    """``table`` with the largest difference in column ``key`` first, whichever way it goes."""
+    frame = table.frame.sort(
+        pl.col(key).abs(), descending=True, nulls_last=True, maintain_order=True
+    )
+    return Table(table.spec, frame, table.null_reasons)

@@ -1,0 +1,207 @@
+"""The comparison of two recordings: what changed, by how much, and how sure that is.
+
+Values are totals of the selection while both sides have equally many steps, else values per
+step (``group_by`` chooses one of the two). How sure a difference is comes from the variation
+between steps: Welch's t-test over the sums of each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare.alignment import Alignment, ModuleNode, align, tree_of
+from torch_tb_profiler.views.compare.average import (
+    AVERAGE_STEP,
+    STEPS,
+    compared_average,
+    compared_steps,
+    steps_frame,
+)
+from torch_tb_profiler.views.compare.facts import comparison_facts
+from torch_tb_profiler.views.compare.notes import comparison_notes
+from torch_tb_profiler.views.compare.phases import PHASE_MEASURES, phase_side
+from torch_tb_profiler.views.compare.sides import (
+    KERNEL_MEASURES,
+    MODULE_MEASURES,
+    OPERATOR_MEASURES,
+    ModuleSide,
+    NamedSide,
+    kernel_side,
+    module_side,
+    operator_side,
+)
+from torch_tb_profiler.views.compare.steps import StepBasis, step_basis, step_rows
+from torch_tb_profiler.views.compare.tables import (
+    Measure,
+    Pairing,
+    by_size_of_change,
+    compared_table,
+    pair_by_key,
+    pair_spec,
+)
+from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+AUTO, TOTAL, PER_STEP = "auto", "total", "per_step"
+
+OPERATORS = pair_spec(
+    "operators",
+    "Operators",
+    "One row per operator of either side, the largest change first.",
+    keys=(Column("name", "Name", "string", None, "Name of the operator."),),
+    measures=OPERATOR_MEASURES,
+)
+KERNELS = pair_spec(
+    "kernels",
+    "Kernels",
+    "One row per kernel of either side, the largest change first.",
+    keys=(Column("name", "Name", "string", None, "Name of the kernel."),),
+    measures=KERNEL_MEASURES,
+)
+PHASES = pair_spec(
+    "phases",
+    "Phases",
+    "One row per phase of the steps: data loading, forward, backward, optimizer. Phases meet by "
+    "what they are, not by the names of their ranges.",
+    keys=(
+        Column("phase", "Phase", "string", None, "What it is."),
+        Column("baseline_names", "Baseline Names", "string", None, "Its ranges' names there."),
+        Column("candidate_names", "Candidate Names", "string", None, "Its ranges' names there."),
+    ),
+    measures=PHASE_MEASURES,
+)
+MODULES = pair_spec(
+    "modules",
+    "Modules",
+    "One row per module of either side. Modules meet by their place in the model, so a layer "
+    "more or a wrapper around the model does not part the rest.",
+    keys=(
+        Column("path", "Path", "string", None, "Path in the baseline, else in the candidate."),
+        Column("parent", "Parent", "string", None, "Path of the row above."),
+        Column("baseline_name", "Baseline Module", "string", None, "Name in the baseline."),
+        Column("candidate_name", "Candidate Module", "string", None, "Name in the candidate."),
+    ),
+    measures=MODULE_MEASURES,
+    tree=("path", "parent"),
+)
+
+
+def compare(
+    baseline: Trace, baseline_selection: Selection, candidate: Trace, candidate_selection: Selection
+) -> View:
+    """The candidate beside the baseline. ``group_by`` of the candidate's selection chooses
+    totals or values per step.
+
+    Raises:
+        SelectionError: steps that are malformed or not in their trace, or no such grouping.
+    """
+    chosen = chosen_group_by(candidate_selection, SPEC.group_bys)
+    try:
+        baseline_rows = step_rows(baseline, baseline_selection)
+    except SelectionError as error:
+        raise SelectionError(f"baseline {error}") from error
+    rows = baseline_rows, step_rows(candidate, candidate_selection)
+    per_step = chosen == PER_STEP or (chosen == AUTO and len(rows[0]) != len(rows[1]))
+    bases = (
+        step_basis(baseline, baseline_selection, rows[0], per_step),
+        step_basis(candidate, candidate_selection, rows[1], per_step),
+    )
+    steps = tuple(steps_frame(basis) for basis in bases)
+    average = compared_average(steps[0], steps[1])
+    tables = (
+        average,
+        compared_steps(steps[0], steps[1]),
+        _phases(bases),
+        _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
+        _named(KERNELS, KERNEL_MEASURES, kernel_side, bases),
+        _modules(bases),
+    )
+    return View(
+        tables={table.spec.name: table for table in tables},
+        facts=comparison_facts(average, (len(rows[0]), len(rows[1])), per_step),
+        notes=comparison_notes(
+            bases, (baseline_selection, candidate_selection), scaled=per_step and chosen == AUTO
+        ),
+    )
+
+
+def _named(
+    spec: TableSpec,
+    measures: tuple[Measure, ...],
+    side: Callable[[StepBasis], NamedSide],
+    bases: tuple[StepBasis, StepBasis],
+) -> Table:
+    """A table of things that meet by name, the largest change of the first known time on top."""
+    a, b = side(bases[0]), side(bases[1])
+    pairing = pair_by_key(a.names, b.names)
+    names = [
+        a.names[left] if left >= 0 else b.names[right]
+        for left, right in zip(pairing.baseline, pairing.candidate, strict=True)
+    ]
+    table = compared_table(spec, {"name": names}, measures, sides=(a.side, b.side), pairing=pairing)
+    times = [f"delta_{measure.key}" for measure in measures if measure.sampled]
+    known = [key for key in times if table.frame[key].is_not_null().any()]
+    return by_size_of_change(table, (known or times)[0])
+
+
+def _phases(bases: tuple[StepBasis, StepBasis]) -> Table:
+    a, b = phase_side(bases[0]), phase_side(bases[1])
+    pairing = pair_by_key(a.phases, b.phases)
+    left, right = pairing.baseline.tolist(), pairing.candidate.tolist()
+    keys = {
+        "phase": [a.phases[i] if i >= 0 else b.phases[k] for i, k in zip(left, right, strict=True)],
+        "baseline_names": [a.names[i] if i >= 0 else None for i in left],
+        "candidate_names": [b.names[k] if k >= 0 else None for k in right],
+    }
+    table = compared_table(PHASES, keys, PHASE_MEASURES, sides=(a.side, b.side), pairing=pairing)
+    return by_size_of_change(table, "delta_host_total_us")
+
+
+def _modules(bases: tuple[StepBasis, StepBasis]) -> Table:
+    a, b = module_side(bases[0]), module_side(bases[1])
+    (nodes_a, roots_a), (nodes_b, roots_b) = _tree(a), _tree(b)
+    found = align(nodes_a, nodes_b, (roots_a, roots_b))
+    keys = _module_keys(found, a.frame, b.frame)
+    pairing = Pairing(np.array(found.baseline, np.int64), np.array(found.candidate, np.int64))
+    return compared_table(MODULES, keys, MODULE_MEASURES, sides=(a.side, b.side), pairing=pairing)
+
+
+def _tree(side: ModuleSide) -> tuple[list[ModuleNode], tuple[int, ...]]:
+    row = {path: place for place, path in enumerate(side.frame["path"])}
+    parents = [-1 if parent is None else row[parent] for parent in side.frame["parent"]]
+    return tree_of(side.frame["name"].to_list(), parents)
+
+
+def _module_keys(found: Alignment, a: pl.DataFrame, b: pl.DataFrame) -> dict[str, list[str | None]]:
+    paths: list[str | None] = []
+    taken = {a["path"][row] for row in found.baseline if row >= 0}
+    for left, right in zip(found.baseline, found.candidate, strict=True):
+        path = a["path"][left] if left >= 0 else b["path"][right]
+        paths.append(f"{path} (candidate)" if left < 0 and path in taken else path)
+    return {
+        "path": paths,
+        "parent": [paths[row] if row >= 0 else None for row in found.parent],
+        "baseline_name": [a["name"][row] if row >= 0 else None for row in found.baseline],
+        "candidate_name": [b["name"][row] if row >= 0 else None for row in found.candidate],
+    }
+
+
+def _missing(trace: Trace) -> str | None:
+    return "The recording holds no events." if trace.slices.is_empty() else None
+
+
+SPEC = ViewSpec(
+    name="compare",
+    title="Compare",
+    help="What changed between two recordings, and is it more than chance?",
+    scope="pair",
+    tables=(AVERAGE_STEP, STEPS, PHASES, OPERATORS, KERNELS, MODULES),
+    function=compare,
+    group_bys=(AUTO, TOTAL, PER_STEP),
+    missing=_missing,
+)

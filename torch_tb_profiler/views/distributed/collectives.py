@@ -1,0 +1,146 @@
+"""Collectives by worker and process group: sizes, times, bandwidths."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.distributed.columns import COLLECTIVES
+from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table
+
+NO_GROUP = "The recording does not say which process group a call belongs to."
+NO_SIZE = "The recording does not give the sizes of these calls (record_shapes, or torch 2.2)."
+NO_BANDWIDTH = (
+    "Needs the size and duration of the calls; bus bandwidth also the number of ranks in the "
+    "group and a factor that NCCL tests define for the collective."
+)
+UNTIMED = "The work of these calls on the device is not in the recording."
+
+_PLACE = ("worker", "record")
+
+
+def worker_names(matching: Matching) -> pl.Expr:
+    """The ``worker`` column as names."""
+    names = dict(enumerate(matching.workers))
+    return pl.col("worker").replace_strict(names, return_dtype=pl.String)
+
+
+def collectives_table(matching: Matching) -> Table:
+    """The ``collectives`` table."""
+    calls = _in_groups(_with_own_times(matching))
+    groups = (
+        calls.group_by("row")
+        .agg(
+            pl.col("worker", "name", "group", "collective").first(),
+            pl.len().cast(pl.Int64).alias("calls"),
+            pl.when(pl.col("input_bytes").is_not_null().any())
+            .then(pl.col("input_bytes").sum())
+            .alias("total_bytes"),
+            pl.col("input_bytes").mean().alias("mean_bytes"),
+            pl.when(pl.col("group_size").n_unique() == 1)
+            .then(pl.col("group_size").first())
+            .alias("group_size"),
+            pl.col("duration_ns").sum().alias("call_ns"),
+            pl.col("duration_ns").null_count().cast(pl.Int64).alias("untimed_calls"),
+            pl.col("transfer_known").sum().cast(pl.Int64).alias("matched_calls"),
+            *_bandwidth_parts(),
+        )
+        .sort("row")
+    )
+    ranges = matching.ranges.join(calls.select(*_PLACE, "row"), on=list(_PLACE))
+    total_ns, _ = covered_with_transfer(ranges, ranges["row"], groups.height)
+    matched = ranges.filter(pl.col("transfer_ns").is_not_null())
+    _, transfer_ns = covered_with_transfer(matched, matched["row"], groups.height)
+    timed = pl.col("untimed_calls") < pl.col("calls")
+    frame = groups.with_columns(
+        worker=worker_names(matching),
+        total_ns=pl.when(timed).then(pl.Series(total_ns)),
+        transfer_ns=pl.when(pl.col("matched_calls") > 0).then(pl.Series(transfer_ns)),
+        unmatched_calls=pl.col("calls") - pl.col("matched_calls"),
+        **_bandwidths(groups),
+    )
+    frame = frame.with_columns(
+        total_us=microseconds(frame["total_ns"]),
+        mean_us=microseconds(frame["total_ns"], frame["calls"]),
+        mean_call_us=microseconds(frame["call_ns"], frame["calls"] - frame["untimed_calls"]),
+        transfer_us=microseconds(frame["transfer_ns"]),
+        mean_transfer_us=microseconds(frame["transfer_ns"], frame["matched_calls"]),
+    )
+    schema = COLLECTIVES.polars_schema()
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
+    return Table(COLLECTIVES, shown, needed(shown, _REASONS))
+
+
+_REASONS = {
+    "group": NO_GROUP,
+    "group_size": NO_GROUP,
+    **dict.fromkeys(("total_bytes", "mean_bytes"), NO_SIZE),
+    **dict.fromkeys(("total_us", "mean_us", "mean_call_us"), UNTIMED),
+    **dict.fromkeys(("transfer_us", "mean_transfer_us"), NO_TRANSFER),
+    **dict.fromkeys(
+        (
+            "algorithm_bandwidth_gb_per_s",
+            "bus_bandwidth_gb_per_s",
+            "transfer_bus_bandwidth_gb_per_s",
+        ),
+        NO_BANDWIDTH,
+    ),
+}
+
+
+def _in_groups(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add ``row``, the row of the table."""
+    key = pl.concat_str(
+        pl.col("worker").cast(pl.String).str.zfill(8),
+        "name",
+        pl.col("group").fill_null(""),
+        separator="\n",
+    )
+    return calls.with_columns(row=key.rank("dense").cast(pl.Int64) - 1)
+
+
+def _with_own_times(matching: Matching) -> pl.DataFrame:
+    """Calls with ``duration_ns`` (from first start to last end), ``transfer_ns`` (summed) and
+    ``transfer_known``; nulls for calls without a range."""
+    times = matching.ranges.group_by(_PLACE).agg(
+        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"),
+        pl.col("transfer_ns").sum(),
+        pl.col("transfer_ns").is_not_null().all().alias("transfer_known"),
+    )
+    return matching.calls.join(times, on=list(_PLACE), how="left")
+
+
+def _bandwidth_parts() -> list[pl.Expr]:
+    """Sums over the calls whose size and duration are known."""
+    timed = pl.col("size_bytes").is_not_null() & (pl.col("duration_ns") > 0)
+    moved = timed & pl.col("transfer_known") & (pl.col("transfer_ns") > 0)
+    return [
+        pl.col("size_bytes").filter(timed).sum().alias("timed_bytes"),
+        pl.col("duration_ns").filter(timed).sum().alias("timed_ns"),
+        pl.col("size_bytes").filter(moved).sum().alias("moved_bytes"),
+        pl.col("transfer_ns").filter(moved).sum().alias("moved_ns"),
+    ]
+
+
+def _bandwidths(groups: pl.DataFrame) -> dict[str, pl.Expr]:
+    """Bandwidths; bytes per ns are 10^9 bytes per second."""
+    factors = [
+        communication.bus_factor(kind or "", size or 0)
+        for kind, size in zip(groups["collective"], groups["group_size"], strict=True)
+    ]
+    factor = pl.lit(pl.Series(factors, dtype=pl.Float64))
+    timed = pl.when((pl.col("timed_ns") > 0) & (pl.col("timed_bytes") > 0)).then(
+        pl.col("timed_bytes") / pl.col("timed_ns")
+    )
+    moved = pl.when((pl.col("moved_ns") > 0) & (pl.col("moved_bytes") > 0)).then(
+        pl.col("moved_bytes") / pl.col("moved_ns")
+    )
+    return {
+        "algorithm_bandwidth_gb_per_s": timed,
+        "bus_bandwidth_gb_per_s": timed * factor,
+        "transfer_bus_bandwidth_gb_per_s": moved * factor,
+    }

@@ -1,0 +1,127 @@
+"""What limits the numbers of the distributed view: damaged recordings, steps left out, calls that
+could not be matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
+from torch_tb_profiler.views.schema import Note
+
+_AMONG_WORKERS = ("transfer_us", "wait_us", "arrived_last", "arrived_last_pct", "delay_us")
+"""Columns that compare workers: each depends on who is there."""
+
+
+def distributed_notes(
+    traces: Mapping[str, Trace],
+    windows: Mapping[str, StepWindows],
+    matching: Matching,
+    ranks: int | None,
+) -> tuple[Note, ...]:
+    """The notes of the view.
+
+    Args:
+        traces: All workers.
+        windows: The workers that have the selected steps.
+        matching: The calls of those.
+        ranks: Of the job, if known.
+    """
+    return (
+        *_rank_notes(len(traces), ranks),
+        *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+        *_step_notes(list(traces), windows),
+        *_matching_notes(len(traces), matching),
+    )
+
+
+def _rank_notes(workers: int, ranks: int | None) -> list[Note]:
+    if ranks is None or not 1 < workers < ranks:
+        return []
+    return [
+        Note(
+            "quality",
+            "ranks_missing",
+            "warning",
+            f"{workers} of {ranks} ranks are here. Who arrives last is told among these; a rank "
+            "that is not here may be the one that all wait for.",
+            {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)},
+        )
+    ]
+
+
+def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[Note]:
+    notes = []
+    left_out = {worker: w.left_out for worker, w in windows.items() if w.left_out}
+    if left_out:
+        notes.append(
+            Note(
+                "quality",
+                "step_left_out",
+                "info",
+                "Left out of overlap and wait: last steps whose device work is incomplete, on "
+                f"{listed(list(left_out))}.",
+                {"steps": left_out},
+            )
+        )
+    absent = [worker for worker in workers if worker not in windows]
+    if absent:
+        notes.append(
+            Note(
+                "quality",
+                "step_absent",
+                "warning",
+                f"The selected steps are not in the recordings of {listed(absent)}.",
+                {"workers": absent},
+            )
+        )
+    empty = [worker for worker, w in windows.items() if not w.names and not w.left_out]
+    if empty:
+        notes.append(
+            Note(
+                "quality",
+                "no_step_recorded",
+                "warning",
+                f"No step of the selection was recorded on {listed(empty)}, so overlap and wait "
+                "have no rows of it.",
+                {"workers": empty},
+            )
+        )
+    return notes
+
+
+def _matching_notes(workers: int, matching: Matching) -> list[Note]:
+    notes = []
+    unmatched = matching.calls.filter(pl.col("match").is_null())
+    if unmatched.height:
+        reasons = dict(unmatched["unmatched_reason"].value_counts().iter_rows())
+        text = "; ".join(f"{count}: {reason}" for reason, count in sorted(reasons.items()))
+        notes.append(
+            Note(
+                "quality",
+                "collective_unmatched",
+                "info" if workers < 2 else "warning",
+                f"{unmatched.height} of {matching.calls.height} calls have no match, so no "
+                f"transfer and wait ({text}).",
+                {"count": unmatched.height, "reasons": reasons},
+            )
+        )
+    short = matching.calls.filter(pl.col("match").is_not_null()).filter(
+        pl.col("members") < pl.col("group_size")
+    )
+    if short.height:
+        notes.append(
+            Note(
+                "quality",
+                "collective_partial",
+                "warning",
+                f"Calls of groups with ranks whose recordings are not here: {short.height}. Where "
+                "such a rank arrived last, the transfer shown includes waiting for it.",
+                {"count": short.height},
+            )
+        )
+    return notes

@@ -1,0 +1,166 @@
+"""Overlap of computation with communication, transfer and wait: per step and worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.forests import covered_lengths
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within
+from torch_tb_profiler.analysis.roles import Role, role_intervals
+from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.distributed.columns import ALL_STEPS, OVERLAP, WAIT
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table, TableSpec
+
+NO_TRANSFER = (
+    "Transfer and wait need the recordings of at least two workers of the group: none of these "
+    "calls could be matched."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerSteps:
+    """The steps each worker's rows are about, by worker name, and their order over all workers."""
+
+    windows: Mapping[str, StepWindows]
+    order: dict[str, int]
+
+
+def worker_steps(windows: Mapping[str, StepWindows]) -> WorkerSteps:
+    """Steps of all workers, numbered in order of appearance."""
+    order: dict[str, int] = {ALL_STEPS: -1}
+    for window in windows.values():
+        for name in window.names:
+            order.setdefault(name, len(order))
+    return WorkerSteps(windows, order)
+
+
+def computation(trace: Trace) -> Intervals:
+    """When a worker computed: its kernels without communication, or without any such kernel the
+    operators and ranges of its host (peer-behaviour §8.4)."""
+    kernels = role_intervals(trace)[Role.KERNEL]
+    return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]
+
+
+def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
+    """The ``overlap`` table."""
+    chosen = [worker for worker in traces if worker in steps.windows]
+    windows = [steps.windows[worker] for worker in chosen]
+    parts = [
+        _overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
+    ]
+    compute, both, communicate, total = np.concatenate(parts, axis=1)
+    rows = pl.DataFrame(
+        {
+            "step": [name for window in windows for name in window.names],
+            "worker": np.repeat(np.array(chosen, object), [len(w.names) for w in windows]),
+            "computation_ns": compute - both,
+            "overlap_ns": both,
+            "communication_ns": communicate - both,
+            "other_ns": total + both - compute - communicate,
+        },
+        schema_overrides={"step": pl.String, "worker": pl.String},
+    )
+    return Table(OVERLAP, _in_step_order(_with_mean(rows, OVERLAP), steps))
+
+
+def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
+    """The table of some steps, after a row per worker: of times the mean over the steps that have
+    one, of counts the sum.
+
+    Args:
+        rows: One per step and worker, with ``…_ns`` in place of the declared ``…_us``.
+        spec: The declaration of the table.
+    """
+    times = [key for key in rows.columns if key.endswith("_ns")]
+    counts = [column.key for column in spec.columns if column.unit == "count"]
+    mean = rows.group_by("worker", maintain_order=True).agg(
+        pl.lit(ALL_STEPS).alias("step"),
+        pl.col(*times, *counts).sum(),
+        *(pl.col(key).count().alias(f"steps of {key}") for key in times),
+    )
+    both = pl.concat([mean, rows], how="diagonal")
+    steps = {key: both[f"steps of {key}"].fill_null(1) for key in times}
+    in_us = [
+        microseconds(both[key], steps[key]).alias(f"{key.removesuffix('_ns')}_us") for key in times
+    ]
+    return both.with_columns(in_us).select(list(spec.polars_schema()))
+
+
+def _overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
+    """Per step (column) in ns: computation, both, communication, and the whole step."""
+    busy, talking = computation(trace), records(trace).intervals()
+    start, end = windows.start_ns, windows.end_ns
+    of = (busy, intersect(busy, talking), talking)
+    return np.stack([*(total_within(part, start, end) for part in of), end - start])
+
+
+def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
+    place = pl.col("step").replace_strict(steps.order, default=None, return_dtype=pl.Int64)
+    return frame.sort(place, "worker", maintain_order=True)
+
+
+def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
+    """The ``wait`` table. Ranges are not cut at the edges of the step they were called in."""
+    place = pl.DataFrame(
+        [
+            (number, name)
+            for number, worker in enumerate(matching.workers)
+            if worker in steps.windows
+            for name in steps.windows[worker].names
+        ],
+        schema={"worker": pl.Int64, "step_name": pl.String},
+        orient="row",
+    ).with_row_index("place")
+    calls = matching.calls.join(place, on=["worker", "step_name"], how="inner")
+    ranges = matching.ranges.join(
+        calls.select("worker", "record", "place"), on=["worker", "record"], how="inner"
+    ).filter(pl.col("transfer_ns").is_not_null())
+    all_ns, transfer_ns = covered_with_transfer(ranges, ranges["place"], place.height)
+    unmatched = calls.group_by("place").agg(pl.col("match").is_null().sum().alias("unmatched"))
+    known = np.isin(np.arange(place.height), ranges["place"].to_numpy())
+    rows = (
+        place.join(unmatched, on="place", how="inner")
+        .sort("place")
+        .with_columns(
+            transfer_ns=_where(known, transfer_ns).gather(pl.col("place")),
+            wait_ns=_where(known, all_ns - transfer_ns).gather(pl.col("place")),
+            step=pl.col("step_name"),
+            worker=pl.col("worker").replace_strict(
+                dict(enumerate(matching.workers)), return_dtype=pl.String
+            ),
+            unmatched_calls=pl.col("unmatched").cast(pl.Int64),
+        )
+        .select("step", "worker", "transfer_ns", "wait_ns", "unmatched_calls")
+    )
+    frame = _in_step_order(_with_mean(rows, WAIT), steps)
+    reasons = dict.fromkeys(("transfer_us", "wait_us"), NO_TRANSFER)
+    return Table(WAIT, frame, needed(frame, reasons))
+
+
+def covered_with_transfer(
+    ranges: pl.DataFrame, group: pl.Series, groups: int
+) -> tuple[Int64, Int64]:
+    """Per group in ns the time its ranges cover, and the time the last ``transfer_ns`` of each
+    cover; ``group`` is the group of each row."""
+    of = group.cast(pl.Int64).to_numpy()
+    start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
+    transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
+    return (
+        covered_lengths(of, start, end, groups),
+        covered_lengths(of, end - transfer, end, groups),
+    )
+
+
+def _where(known: np.ndarray[tuple[int], np.dtype[np.bool_]], values: object) -> pl.Expr:
+    frame = pl.DataFrame({"known": known, "value": values})
+    return pl.lit(frame.select(pl.when("known").then("value")).to_series())

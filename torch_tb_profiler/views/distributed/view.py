@@ -1,0 +1,192 @@
+"""Distributed: computation against communication, transfer against waiting, over all workers.
+
+Definitions: peer-behaviour §8, with the departures of ``docs/metrics.md``: communication is what
+the knowledge rules and collective metadata say; calls match by group and sequence, so workers may
+differ in count; what has no match is listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.collectives.matching import Matching, match
+from torch_tb_profiler.analysis.collectives.metadata import world_size
+from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, in_selection
+from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.device_properties import compute_capability, property_reasons
+from torch_tb_profiler.views.distributed.collectives import collectives_table
+from torch_tb_profiler.views.distributed.columns import (
+    COLLECTIVES,
+    DEVICES,
+    OVERLAP,
+    STRAGGLERS,
+    UNMATCHED,
+    WAIT,
+)
+from torch_tb_profiler.views.distributed.notes import distributed_notes
+from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
+from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+_NODE_AND_PROCESS = re.compile(r"(?P<node>.*)_(?P<process>\d+)")
+
+
+def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
+    """The distributed view of the workers of one run and span; one worker is enough.
+
+    Raises:
+        SelectionError: steps are malformed, or no worker has them.
+    """
+    windows = _windows(traces, selection)
+    steps = worker_steps(windows)
+    chosen = {worker: traces[worker] for worker in windows}
+    matching = _selected(match(traces), traces, selection, set(windows))
+    sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
+    ranks = max(sizes, default=None)
+    tables = (
+        overlap_table(chosen, steps),
+        wait_table(matching, steps),
+        in_default_order(collectives_table(matching)),
+        _devices_table(traces),
+        stragglers_table(matching),
+        unmatched_table(matching, traces),
+    )
+    return View(
+        tables={table.spec.name: table for table in tables},
+        facts=_facts(traces, matching, ranks),
+        notes=distributed_notes(traces, windows, matching, ranks),
+    )
+
+
+def stragglers(traces: Mapping[str, Trace], selection: Selection) -> Table:
+    """The ``stragglers`` table of the view alone.
+
+    Raises:
+        SelectionError: as :func:`distributed`.
+    """
+    having = set(_windows(traces, selection))
+    return stragglers_table(_selected(match(traces), traces, selection, having))
+
+
+def _windows(traces: Mapping[str, Trace], selection: Selection) -> dict[str, StepWindows]:
+    """The selected steps of each worker that has any of them."""
+    windows: dict[str, StepWindows] = {}
+    error: SelectionError | None = None
+    for worker, trace in traces.items():
+        found = _windows_or_error(trace, selection)
+        if isinstance(found, SelectionError):
+            error = found
+        else:
+            windows[worker] = found
+    if not windows and error is not None:
+        raise error
+    return windows
+
+
+def _windows_or_error(trace: Trace, selection: Selection) -> StepWindows | SelectionError:
+    try:
+        return step_windows(trace, selection)
+    except SelectionError as error:
+        return error
+
+
+def _selected(
+    matching: Matching, traces: Mapping[str, Trace], selection: Selection, having: set[str]
+) -> Matching:
+    """The matching with the calls of the selection only; calls were matched over all."""
+    if selection.is_everything:
+        return matching
+    masks = [
+        in_selection(trace, selection, calls["step"], calls["start_ns"])
+        if worker in having
+        else np.zeros(calls.height, np.bool_)
+        for worker, trace in traces.items()
+        for calls in [records(trace).frame]
+    ]
+    calls = matching.calls.filter(pl.Series(np.concatenate(masks)))
+    ranges = matching.ranges.join(calls.select("worker", "record"), on=["worker", "record"])
+    return replace(matching, calls=calls, ranges=ranges)
+
+
+def _devices_table(traces: Mapping[str, Trace]) -> Table:
+    """One row per used device; node and process from the worker's name (peer-behaviour §8.7)."""
+    rows, used = [], []
+    for number, worker in enumerate(sorted(traces)):
+        found = _NODE_AND_PROCESS.search(worker)
+        node, process = (found["node"], found["process"]) if found else (worker, str(number))
+        for device in traces[worker].devices.filter("used").iter_rows(named=True):
+            used.append(device)
+            rows.append(
+                (
+                    node,
+                    process,
+                    device["device"],
+                    device["name"],
+                    device["memory_bytes"],
+                    compute_capability(device),
+                    worker,
+                )
+            )
+    frame = pl.DataFrame(rows, schema=DEVICES.polars_schema(), orient="row")
+    return Table(DEVICES, frame, property_reasons(used))
+
+
+def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:
+    calls = matching.calls
+    return (
+        Fact(
+            "worker_count", "Workers", len(traces), "count", None, "Recordings that were compared."
+        ),
+        Fact(
+            "world_size",
+            "World size",
+            ranks,
+            "count",
+            None,
+            "Ranks of the job, as the recordings say.",
+            None if ranks is not None else "The recordings do not say.",
+        ),
+        Fact(
+            "collective_calls",
+            "Collective calls",
+            calls.height,
+            "count",
+            None,
+            "Calls of collectives and point-to-point transfers, of all workers.",
+        ),
+        Fact(
+            "unmatched_calls",
+            "Unmatched calls",
+            calls["match"].null_count(),
+            "count",
+            None,
+            "Calls that no other worker of the run has.",
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    if records(trace).frame.height:
+        return None
+    return "The recording holds no communication (collectives or transfers between ranks)."
+
+
+SPEC = ViewSpec(
+    name="distributed",
+    title="Distributed",
+    help="Do the workers compute, communicate or wait for each other, and who holds them up?",
+    scope="run",
+    tables=(OVERLAP, WAIT, COLLECTIVES, DEVICES, STRAGGLERS, UNMATCHED),
+    function=distributed,
+    missing=_missing,
+    reads_summaries=True,
+)

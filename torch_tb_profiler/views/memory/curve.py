@@ -1,0 +1,165 @@
+"""The course of memory per device, thinned for drawing, and its peaks (peer-behaviour §7.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools
+from torch_tb_profiler.analysis.memory.records import MemoryDevice, MemoryRecords
+from torch_tb_profiler.knowledge.devices import CPU_TYPE
+from torch_tb_profiler.trace.columns import ABSENT, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec
+
+MAX_POINTS = 8_000
+"""Points of one line at most: about two for each pixel of a 4K screen."""
+_POINTS_PER_BUCKET = 5
+
+PEAKS = TableSpec(
+    name="memory_peaks",
+    title="Peak memory",
+    help="One row per device with memory records.",
+    columns=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column(
+            "peak_allocated_bytes",
+            "Peak Allocated",
+            "integer",
+            "bytes",
+            "Largest total of live allocations, as the allocator counted it.",
+        ),
+        Column(
+            "peak_reserved_bytes",
+            "Peak Reserved",
+            "integer",
+            "bytes",
+            "Largest total the allocator held from the device, used or not.",
+        ),
+        Column(
+            "peak_us",
+            "Peak Time",
+            "number",
+            "us",
+            "When the allocated peak was first reached, from the start of the recording.",
+        ),
+        Column(
+            "device_memory_bytes",
+            "Device Memory",
+            "integer",
+            "bytes",
+            "Memory of the device, as the trace declares it.",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Totals of one device over time; each value holds until the next.
+
+    Attributes:
+        record: The record behind each point.
+        time_ns: When; the first point may be the value carried into the selection.
+        allocated_bytes: Live allocations.
+        reserved_bytes: Held by the allocator; :data:`ABSENT` where not given.
+    """
+
+    record: Int64
+    time_ns: Int64
+    allocated_bytes: Int64
+    reserved_bytes: Int64
+
+    def peak(self) -> int | None:
+        """The point of the first largest ``allocated_bytes``; None without points."""
+        return int(np.argmax(self.allocated_bytes)) if len(self.record) else None
+
+
+def curve(records: MemoryRecords, device: int, chosen: Bools) -> Curve:
+    """The course of one device over the chosen records, and the value it had before them."""
+    all_rows = np.flatnonzero((records.device == device) & records.has_totals)
+    picked = np.flatnonzero(chosen[all_rows])
+    time = records.time_ns[all_rows[picked]]
+    if len(picked) and picked[0] > 0:
+        picked = np.append(picked[0] - 1, picked)
+        time = np.append(time[0], time)
+    rows = all_rows[picked]
+    return Curve(rows, time, records.allocated_bytes[rows], records.reserved_bytes[rows])
+
+
+def thinned(points: Curve, limit: int = MAX_POINTS) -> Int64:
+    """Which points to draw, ascending: all of at most ``limit``; else of each of equally long
+    stretches of time the first and last, the lowest and highest allocated, the highest reserved.
+    """
+    count = len(points.time_ns)
+    if count <= limit:
+        return np.arange(count)
+    buckets = max(1, limit // _POINTS_PER_BUCKET)
+    begin, end = int(points.time_ns[0]), int(points.time_ns[-1])
+    edges = begin + (np.arange(1, buckets) * ((end - begin + 1) / buckets)).astype(np.int64)
+    bucket = np.searchsorted(edges, points.time_ns, side="right")
+    first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
+    last = np.append(first[1:], count) - 1
+    kept = [first, last]
+    for values in (points.allocated_bytes, -points.allocated_bytes, points.reserved_bytes):
+        # Of equal values the first point is kept, as that is where the peak is said to be.
+        order = np.lexsort((-np.arange(count), values, bucket))
+        kept.append(order[last])
+    return np.unique(np.concatenate(kept))
+
+
+def curve_series(devices: list[MemoryDevice], curves: list[Curve], origin_ns: int) -> Series | None:
+    """The chart of all curves; None when no record tells a total."""
+    lines: list[Line] = []
+    for device, points in zip(devices, curves, strict=True):
+        drawn = thinned(points)
+        if not len(drawn):
+            continue
+        x = ((points.time_ns[drawn] - origin_ns) / NS_PER_US).tolist()
+        allocated = points.allocated_bytes[drawn].astype(np.float64).tolist()
+        reserved = [
+            None if value == ABSENT else float(value)
+            for value in points.reserved_bytes[drawn].tolist()
+        ]
+        lines.append(Line(f"{device.label} allocated", x, allocated))
+        if any(value is not None for value in reserved):
+            lines.append(Line(f"{device.label} reserved", x, reserved))
+    if not lines:
+        return None
+    return Series(
+        "Memory over time",
+        "stair",
+        "Time since the start of the recording",
+        "us",
+        "Memory",
+        "bytes",
+        tuple(lines),
+    )
+
+
+def peaks_frame(
+    trace: Trace, devices: list[MemoryDevice], curves: list[Curve], origin_ns: int
+) -> pl.DataFrame:
+    """The rows of :data:`PEAKS`."""
+    memory = dict(trace.devices.select("device", "memory_bytes").iter_rows())
+    rows: list[tuple[str, int | None, int | None, float | None, int | None]] = []
+    for device, points in zip(devices, curves, strict=True):
+        capacity = None if device.type == CPU_TYPE else memory.get(device.id)
+        peak = points.peak()
+        if peak is None:
+            rows.append((device.label, None, None, None, capacity))
+            continue
+        reserved = int(points.reserved_bytes.max())
+        rows.append(
+            (
+                device.label,
+                int(points.allocated_bytes[peak]),
+                None if reserved == ABSENT else reserved,
+                (int(points.time_ns[peak]) - origin_ns) / NS_PER_US,
+                capacity,
+            )
+        )
+    return pl.DataFrame(rows, schema=PEAKS.polars_schema(), orient="row")

@@ -1,0 +1,114 @@
+"""What is alive when memory is at its peak: by operator and by module, largest first."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools
+from torch_tb_profiler.analysis.memory.records import MemoryRecords
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.views.memory.curve import Curve
+from torch_tb_profiler.views.schema import Column, Note, TableSpec
+
+EARLIER = "<allocated before the recording>"
+
+COMPOSITION = TableSpec(
+    name="peak_composition",
+    title="Alive at the peak",
+    help="What held the memory of a device when the most was allocated; the rows of one device "
+    "and grouping add up to the peak.",
+    columns=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("grouping", "Grouping", "string", None, "'operator' or 'module'."),
+        Column(
+            "name",
+            "Name",
+            "string",
+            None,
+            "Operator or module path that allocated it; '(backward)' marks memory allocated "
+            "while the gradients of a module were computed.",
+        ),
+        Column("size_bytes", "Size", "integer", "bytes", "Bytes alive."),
+        Column("allocation_count", "Allocations", "integer", "count", "Allocations alive."),
+        Column("share_pct", "Share", "number", "pct", "Share of what is allocated at the peak."),
+    ),
+    sort="device,-grouping,-size_bytes",
+)
+
+_Row = tuple[str, str, str, int, int | None, float | None]
+
+
+def alive_after(records: MemoryRecords, device: int, record: int) -> Bools:
+    """Mask of the allocations of a device that are alive right after a record."""
+    number = np.arange(len(records.device))
+    mask: Bools = (
+        (records.device == device)
+        & (records.size_bytes > 0)
+        & (number <= record)
+        & (records.pairs.end > record)
+    )
+    return mask
+
+
+def composition_frame(records: MemoryRecords, curves: list[Curve]) -> pl.DataFrame:
+    """The rows of :data:`COMPOSITION` for the peak of each device's curve."""
+    rows: list[_Row] = []
+    for index, points in enumerate(curves):
+        peak = points.peak()
+        if peak is None or not records.has_addresses:
+            continue
+        alive = np.flatnonzero(alive_after(records, index, int(points.record[peak])))
+        total = int(points.allocated_bytes[peak])
+        for grouping, labels in (("operator", records.operators), ("module", records.modules)):
+            label = records.devices[index].label
+            grouped = _grouped(labels.code[alive], records.size_bytes[alive], total)
+            rows += [
+                (label, grouping, EARLIER if code is None else labels.texts[code], size, count, pct)
+                for code, size, count, pct in grouped
+            ]
+    return pl.DataFrame(rows, schema=COMPOSITION.polars_schema(), orient="row")
+
+
+def _grouped(
+    code: Int64, size_bytes: Int64, total: int
+) -> list[tuple[int | None, int, int | None, float | None]]:
+    """Label code, bytes, allocations and share of ``total`` of what is alive; what the total
+    holds beyond that was there before, under code None."""
+    codes, inverse = np.unique(code, return_inverse=True)
+    sizes = np.zeros(len(codes), np.int64)
+    np.add.at(sizes, inverse, size_bytes)
+    counts = np.bincount(inverse, minlength=len(codes))
+
+    def share(size: int) -> float | None:
+        return 100.0 * size / total if total > 0 else None
+
+    rows: list[tuple[int | None, int, int | None, float | None]] = [
+        (label, size, count, share(size))
+        for label, size, count in zip(codes.tolist(), sizes.tolist(), counts.tolist(), strict=True)
+    ]
+    rest = total - int(sizes.sum())
+    if rest > 0:
+        rows.append((None, rest, None, share(rest)))
+    return rows
+
+
+def composition_notes(
+    composition: pl.DataFrame, devices: list[str], totals: list[int]
+) -> list[Note]:
+    """One note per device whose pieces add up to more than ``totals``, its peak in bytes: blocks
+    whose release was not recorded count as alive.
+    """
+    sizes = composition.filter(pl.col("grouping") == "operator").group_by("device")
+    alive = dict(sizes.agg(pl.col("size_bytes").sum()).rows())
+    notes: list[Note] = []
+    for device, total in zip(devices, totals, strict=True):
+        excess = int(alive.get(device, 0)) - total
+        if excess > 0:
+            text = (
+                f"{device}: what is alive at the peak adds up to {excess} bytes more than the "
+                "allocator's total, because releases are missing in the recording."
+            )
+            evidence: dict[str, object] = {"device": device, "excess_bytes": excess}
+            notes.append(Note("quality", "peak_composition_excess", "info", text, evidence))
+    return notes

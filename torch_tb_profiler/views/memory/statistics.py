@@ -1,0 +1,155 @@
+"""Memory by operator: how much each allocates, keeps, and how often (peer-behaviour §7.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools, gather, indices, nearest_marked
+from torch_tb_profiler.analysis.memory.records import MemoryRecords
+from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.selection import Selection, slice_mask, time_range
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+
+def _bytes(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "integer", "bytes", text)
+
+
+def _count(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "integer", "count", text)
+
+
+STATISTICS = TableSpec(
+    name="memory_stats",
+    title="Memory by operator",
+    help="One row per device and operator that allocated or released memory on it.",
+    columns=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("name", "Operator", "string", None, "Name of the operator."),
+        _count("calls", "Calls", "Calls of the operator, also those that touched no memory."),
+        _bytes(
+            "size_increase_bytes",
+            "Size Increase",
+            "Allocated less released during the operator, operators it calls included.",
+        ),
+        _bytes(
+            "self_size_increase_bytes",
+            "Self Size Increase",
+            "Allocated less released by the operator itself.",
+        ),
+        _count("allocation_count", "Allocations", "Allocations, operators it calls included."),
+        _count("self_allocation_count", "Self Allocations", "Allocations of the operator itself."),
+        _bytes(
+            "allocation_bytes",
+            "Allocation Size",
+            "Allocated bytes, operators it calls included; releases are not taken off.",
+        ),
+        _bytes(
+            "self_allocation_bytes",
+            "Self Allocation Size",
+            "Bytes allocated by the operator itself; releases are not taken off.",
+        ),
+    ),
+    sort="-self_size_increase_bytes,name",
+)
+
+
+def statistics_frame(
+    trace: Trace, records: MemoryRecords, chosen: Bools, selection: Selection
+) -> pl.DataFrame:
+    """The rows of :data:`STATISTICS` for the chosen records, by device and name.
+
+    A recursive operator counts what its inner calls allocate once for each call around it.
+    """
+    known = trace.derived("memory_operators", lambda: _operators(trace))
+    rows = np.flatnonzero(chosen & (records.operator >= 0))
+    sums = _Sums(len(records.devices), len(known.distinct))
+    operator = records.operator[rows]
+    sums.add(sums.own, records, rows, known.row[operator])
+    while rows.size:
+        sums.add(sums.inclusive, records, rows, known.row[operator])
+        operator = known.above[operator]
+        rows, operator = rows[operator >= 0], operator[operator >= 0]
+    called = known.row[(known.row >= 0) & _overlapping(trace, selection)]
+    calls = np.bincount(called, minlength=len(known.distinct))
+    return sums.frame([device.label for device in records.devices], trace, known.distinct, calls)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Operators:
+    """The operators that count by themselves, as those absorbed by another do not.
+
+    Attributes:
+        distinct: Codes of their names.
+        row: Per slice the position of its name there, -1 for what is no such operator.
+        above: Per slice the innermost such operator around it, -1 for none.
+    """
+
+    distinct: Int64
+    row: Int64
+    above: Int64
+
+
+def _operators(trace: Trace) -> _Operators:
+    counts_itself = operator_mask(trace) & (indices(trace.slices["absorbed_into"]) < 0)
+    names = trace.slices["name_code"].to_numpy()
+    distinct, inverse = np.unique(names[counts_itself], return_inverse=True)
+    row = np.full(len(names), -1, np.int64)
+    row[counts_itself] = inverse
+    parent = indices(trace.slices["parent"])
+    return _Operators(distinct, row, gather(nearest_marked(parent, counts_itself), parent))
+
+
+def _overlapping(trace: Trace, selection: Selection) -> Bools:
+    """Slices of the selected steps that lie at least partly in the time range."""
+    mask = slice_mask(trace, Selection(steps=selection.steps))
+    start = trace.slices["start_ns"].to_numpy()
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= start + trace.slices["dur_ns"].to_numpy() > first_ns
+    if last_ns is not None:
+        mask &= start < last_ns
+    return mask
+
+
+class _Sums:
+    """Size increase, allocation count and allocated bytes by device and operator name."""
+
+    def __init__(self, devices: int, names: int) -> None:
+        self._names = names
+        self.own = np.zeros((3, devices * names), np.int64)
+        self.inclusive = np.zeros((3, devices * names), np.int64)
+
+    def add(self, into: Int64, records: MemoryRecords, rows: Int64, name: Int64) -> None:
+        """Add records ``rows``, each to operator name number ``name``."""
+        place = records.device[rows] * self._names + name
+        size = records.size_bytes[rows]
+        np.add.at(into[0], place, size)
+        np.add.at(into[1], place, (size > 0).astype(np.int64))
+        np.add.at(into[2], place, np.maximum(size, 0))
+
+    def frame(self, devices: list[str], trace: Trace, names: Int64, calls: Int64) -> pl.DataFrame:
+        """One row per device and name with a number other than 0."""
+        touched = np.flatnonzero(self.own.any(axis=0) | self.inclusive.any(axis=0))
+        device, name = np.divmod(touched, max(self._names, 1))
+        own, inclusive = self.own[:, touched], self.inclusive[:, touched]
+        texts = [trace.text(code) for code in names[name].tolist()]
+        return pl.DataFrame(
+            {
+                "device": [devices[index] for index in device],
+                "name": texts,
+                "calls": calls[name],
+                "size_increase_bytes": inclusive[0],
+                "self_size_increase_bytes": own[0],
+                "allocation_count": inclusive[1],
+                "self_allocation_count": own[1],
+                "allocation_bytes": inclusive[2],
+                "self_allocation_bytes": own[2],
+            },
+            schema=STATISTICS.polars_schema(),
+        )

@@ -1,0 +1,191 @@
+"""The memory view: who allocates, when, for how long, and what is alive at the peak.
+
+Definitions: peer-behaviour §7, with releases paired by device *and* address over the whole
+recording, every device type named, and real call counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import Bools
+from torch_tb_profiler.analysis.memory.records import (
+    MemoryRecords,
+    memory_records,
+    selected_records,
+)
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.memory.curve import PEAKS, Curve, curve, curve_series, peaks_frame
+from torch_tb_profiler.views.memory.events import EVENTS, events_frame
+from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
+from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
+NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
+NO_RELEASE = "The recording holds no release (or no allocation) of this block."
+NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
+NO_EVENTS = "No memory event of this device lies in the selection."
+NO_CAPACITY = "The trace does not declare the memory of this device."
+EARLIER_BLOCK = "The block was allocated before the recording."
+EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
+
+
+def memory(trace: Trace, selection: Selection) -> View:
+    """The memory view of what is selected; times count from the start of the recording.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    records = memory_records(trace)
+    chosen = selected_records(trace, selection)
+    origin_ns = trace.meta.start_ns
+    curves = [curve(records, index, chosen) for index in range(len(records.devices))]
+    series = curve_series(records.devices, curves, origin_ns)
+    composition = composition_frame(records, curves)
+    tables = (
+        Table(STATISTICS, statistics_frame(trace, records, chosen, selection)),
+        _with_reasons(
+            EVENTS,
+            events_frame(records, chosen, origin_ns),
+            dict.fromkeys(("allocation_us", "release_us", "duration_us"), NO_RELEASE)
+            | {"module": EARLIER_BLOCK},
+        ),
+        _with_reasons(
+            PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _peak_reasons(records)
+        ),
+        _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
+    )
+    return View(
+        tables={table.spec.name: in_default_order(table) for table in tables},
+        series={} if series is None else {"memory_curve": series},
+        facts=(_origin_fact(origin_ns), *_peak_facts(records, curves)),
+        notes=(
+            *quality_notes(trace, MEMORY_ISSUES),
+            *_address_notes(records, chosen),
+            *_total_notes(records, chosen),
+            *_composition_notes(records, curves, composition),
+            *_oom(trace),
+        ),
+    )
+
+
+def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    return Table(spec, frame, needed(frame, reasons))
+
+
+def _peak_reasons(records: MemoryRecords) -> dict[str, str]:
+    unknown = NO_EVENTS if records.has_totals.any() else NO_TOTALS
+    return {
+        "peak_allocated_bytes": unknown,
+        "peak_us": unknown,
+        "peak_reserved_bytes": NO_RESERVED if records.has_totals.any() else NO_TOTALS,
+        "device_memory_bytes": NO_CAPACITY,
+    }
+
+
+def _origin_fact(origin_ns: int) -> Fact:
+    return Fact(
+        "origin_us",
+        "Start of the recording",
+        origin_ns / NS_PER_US,
+        "us",
+        None,
+        "Trace time of 0 in this view: add it to a time here to get start_us and end_us.",
+    )
+
+
+def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
+    facts: list[Fact] = []
+    for device, points in zip(records.devices, curves, strict=True):
+        peak = points.peak()
+        value = None if peak is None else int(points.allocated_bytes[peak])
+        reason = None if value is not None else _peak_reasons(records)["peak_allocated_bytes"]
+        text = "Largest total of live allocations in the selection."
+        scope = device.label
+        facts.append(
+            Fact("peak_allocated_bytes", "Peak Allocated", value, "bytes", scope, text, reason)
+        )
+    return facts
+
+
+def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
+    if len(records.time_ns) and not records.has_addresses:
+        return [
+            Note(
+                "quality",
+                "no_addresses",
+                "info",
+                f"No events and no peak composition. {NO_ADDRESSES}",
+            )
+        ]
+    size, pairs = records.size_bytes, records.pairs
+    lone = int((chosen & (size < 0) & (pairs.allocation < 0)).sum())
+    reused = int((chosen & pairs.reused).sum())
+    notes: list[Note] = []
+    if lone:
+        text = f"{lone} releases free memory that was allocated before the recording."
+        notes.append(Note("quality", "release_without_allocation", "info", text, {"count": lone}))
+    if reused:
+        text = (
+            f"{reused} allocations were never seen released, yet their addresses were "
+            "allocated again; they count as alive until then."
+        )
+        notes.append(Note("quality", "address_reused", "info", text, {"count": reused}))
+    return notes
+
+
+def _total_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
+    without = int((chosen & ~records.has_totals).sum())
+    if not without:
+        return []
+    text = f"{without} memory events tell no totals; the curve leaves them out."
+    return [Note("quality", "no_totals", "info", text, {"count": without})]
+
+
+def _composition_notes(
+    records: MemoryRecords, curves: list[Curve], composition: pl.DataFrame
+) -> list[Note]:
+    peaks = [
+        (device.label, int(points.allocated_bytes[peak]))
+        for device, points in zip(records.devices, curves, strict=True)
+        if (peak := points.peak()) is not None
+    ]
+    return composition_notes(composition, [name for name, _ in peaks], [top for _, top in peaks])
+
+
+def _oom(trace: Trace) -> list[Note]:
+    events = trace.memory.filter(pl.col("is_oom") == 1)
+    if not events.height:
+        return []
+    largest = int(np.max(np.abs(events["bytes"].fill_null(0).to_numpy())))
+    text = (
+        f"The allocator ran out of memory {events.height} times in this recording; the largest "
+        f"request was {largest} bytes."
+    )
+    evidence: dict[str, object] = {"count": events.height, "largest_bytes": largest}
+    return [Note("quality", "out_of_memory", "warning", text, evidence)]
+
+
+def _missing(trace: Trace) -> str | None:
+    if trace.memory.height:
+        return None
+    return "The recording holds no memory events (profile_memory=True records them)."
+
+
+SPEC = ViewSpec(
+    name="memory",
+    title="Memory",
+    help="Which operators and modules allocate the memory, and what is alive at the peak?",
+    scope="trace",
+    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION),
+    function=memory,
+    missing=_missing,
+)

@@ -1,0 +1,257 @@
+"""Overview: where the time of the steps went, and how well the GPUs were used.
+
+Definitions: peer-behaviour §3, with the departures of ``docs/metrics.md``: the categories of a
+step add up to it exactly, always.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
+from torch_tb_profiler.views.overview.environment import environment_facts
+from torch_tb_profiler.views.overview.gpus import GPUS, gpu_facts, gpu_notes, gpu_table
+from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
+from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+ROLE_TITLES = {
+    Role.KERNEL: "Kernel",
+    Role.MEMCPY: "Memcpy",
+    Role.MEMSET: "Memset",
+    Role.COMMUNICATION: "Communication",
+    Role.RUNTIME: "Runtime",
+    Role.DATALOADER: "DataLoader",
+    Role.CPU_EXEC: "CPU Exec",
+    Role.OTHER: "Other",
+}
+ROLE_HELPS = {
+    Role.KERNEL: "Kernels other than communication ran on a device.",
+    Role.MEMCPY: "A device copied memory while no kernel ran.",
+    Role.MEMSET: "A device set memory, and nothing above happened.",
+    Role.COMMUNICATION: "Collectives ran, on a device or the host, and nothing above happened.",
+    Role.RUNTIME: "The host was in device API calls, and nothing above happened.",
+    Role.DATALOADER: "The host waited for or loaded the next batch, and nothing above happened.",
+    Role.CPU_EXEC: "Operators or ranges ran on the host, and nothing above happened.",
+    Role.OTHER: "None of the above.",
+}
+WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
+"""Roles that only device work tells about."""
+
+NO_DEVICE = "The recording holds no device work and no device API calls."
+NO_WORK = "The recording holds launches of device work, but nothing of that work."
+NO_STEP = "No step lies in the selection."
+NO_TIME = "The steps last 0."
+
+AVERAGE_STEP = TableSpec(
+    "average_step",
+    "Average step",
+    "What the average step was spent on. Every moment counts once, for the first category of "
+    "this list that was active, so the rows add up to the step.",
+    (
+        Column("category", "Category", "string", None, "What the time was spent on."),
+        Column("duration_us", "Duration", "number", "us", "Time per step, averaged over steps."),
+        Column("pct", "Share", "number", "pct", "Share of the average step."),
+    ),
+)
+
+
+def _role_key(role: Role) -> str:
+    return f"{role.name.lower()}_us"
+
+
+STEPS = TableSpec(
+    "steps",
+    "Steps",
+    "One row per step, in time order; the categories add up to the total.",
+    (
+        Column("step", "Step", "string", None, "Number of the step."),
+        Column(
+            "total_us",
+            "Total",
+            "number",
+            "us",
+            "Length of the step: its range on the host, stretched to the end of the device work "
+            "it launched and begun where the step before ended.",
+        ),
+        *(
+            Column(_role_key(role), ROLE_TITLES[role], "number", "us", ROLE_HELPS[role])
+            for role in Role
+        ),
+    ),
+)
+
+
+def overview(trace: Trace, selection: Selection) -> View:
+    """The overview of a selection.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    windows = step_windows(trace, selection)
+    costs = role_costs(trace, windows)
+    unknown = _unknown_roles(trace)
+    steps = _steps_table(windows, costs, unknown)
+    gpus = gpu_table(trace, selection, windows)
+    notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
+    if windows.left_out:
+        notes.append(_left_out_note(windows.left_out))
+    return View(
+        tables={
+            AVERAGE_STEP.name: _average_table(costs, unknown),
+            STEPS.name: steps,
+            GPUS.name: gpus,
+        },
+        series={"step_time": _step_series(windows, costs, unknown)},
+        facts=(
+            *_step_facts(windows),
+            *gpu_facts(gpus),
+            *_count_facts(trace),
+            *environment_facts(trace),
+        ),
+        notes=(*notes, *gpu_notes(trace, selection)),
+    )
+
+
+def steps_table(trace: Trace, selection: Selection) -> Table:
+    """The table of steps alone.
+
+    Raises:
+        SelectionError: as :func:`overview`.
+    """
+    windows = step_windows(trace, selection)
+    return _steps_table(windows, role_costs(trace, windows), _unknown_roles(trace))
+
+
+def role_costs(trace: Trace, windows: StepWindows) -> Int64:
+    """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
+    costs = np.empty((len(windows.names), len(Role)), np.int64)
+    for role, intervals in zip(TIMED_ROLES, exclusive_intervals(trace), strict=True):
+        costs[:, role] = total_within(intervals, windows.start_ns, windows.end_ns)
+    timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
+    costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
+    return costs
+
+
+def _unknown_roles(trace: Trace) -> dict[Role, str]:
+    """The roles this recording says nothing about, and why."""
+    if not trace.device_work.is_empty():
+        return {}
+    if trace.quality.counts.get("launch_without_kernel"):
+        return dict.fromkeys(WORK_ROLES, NO_WORK)
+    if bool((trace.slices["category"] == Category.RUNTIME).any()):
+        return {}
+    return dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
+
+
+def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:
+    total_us = mean_microseconds(costs.sum(axis=1))
+    rows: list[tuple[str, float | None, float | None]] = []
+    for role in Role:
+        duration_us = share = None
+        if total_us is not None and role not in unknown:
+            duration_us = mean_microseconds(costs[:, role])
+            share = float(costs[:, role].sum() / costs.sum()) * 100 if total_us else None
+        rows.append((ROLE_TITLES[role], duration_us, share))
+    frame = pl.DataFrame(rows, schema=AVERAGE_STEP.polars_schema(), orient="row")
+    if total_us is None:
+        reasons = dict.fromkeys(("duration_us", "pct"), NO_STEP)
+    elif unknown:
+        reasons = dict.fromkeys(("duration_us", "pct"), next(iter(unknown.values())))
+    else:
+        reasons = {} if total_us else {"pct": NO_TIME}
+    return Table(AVERAGE_STEP, frame, reasons)
+
+
+def _steps_table(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Table:
+    total_us = (windows.end_ns - windows.start_ns) / NS_PER_US
+    columns: dict[str, object] = {"step": windows.names, "total_us": total_us}
+    for role in Role:
+        known = role not in unknown
+        columns[_role_key(role)] = costs[:, role] / NS_PER_US if known else [None] * len(costs)
+    reasons = {_role_key(role): text for role, text in unknown.items() if len(costs)}
+    return Table(STEPS, pl.DataFrame(columns, schema=STEPS.polars_schema()), reasons)
+
+
+def _step_series(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Series:
+    numbered = all(name.isdecimal() for name in windows.names)
+    x = [float(name) if numbered else float(i) for i, name in enumerate(windows.names)]
+    lines = tuple(
+        Line(ROLE_TITLES[role], x, (costs[:, role] / NS_PER_US).tolist())
+        for role in Role
+        if role not in unknown
+    )
+    return Series("Step time", "stacked_bar", "Step", None, "Time", "us", lines)
+
+
+def _left_out_note(names: list[str]) -> Note:
+    listed = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
+    return Note(
+        kind="quality",
+        code="step_left_out",
+        severity="info",
+        text=f"Left out of tables and averages: step {listed}. The recording ended before the "
+        "device work of these last steps was complete. Select them to see what there is.",
+        evidence={"steps": names, "columns": list(ISSUE_COLUMNS["step_left_out"])},
+    )
+
+
+def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
+    count = len(windows.names)
+    return (
+        Fact(
+            "average_step_us",
+            "Average step time",
+            mean_microseconds(windows.end_ns - windows.start_ns),
+            "us",
+            None,
+            "Mean length of the steps.",
+            None if count else NO_STEP,
+        ),
+        Fact("step_count", "Steps", count, "count", None, "Steps the averages are over."),
+    )
+
+
+def _count_facts(trace: Trace) -> tuple[Fact, ...]:
+    kernels = trace.device_work["category"] == Category.KERNEL
+    return (
+        Fact(
+            "event_count",
+            "Events",
+            trace.slices.height,
+            "count",
+            None,
+            "Slices of the whole recording, on host and devices.",
+        ),
+        Fact(
+            "kernel_calls",
+            "Kernel calls",
+            int(kernels.sum()),
+            "count",
+            None,
+            "Kernels that ran in the whole recording.",
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    return "The recording holds no events." if trace.slices.is_empty() else None
+
+
+SPEC = ViewSpec(
+    name="overview",
+    title="Overview",
+    help="Where did the time of a step go, and how well were the GPUs used?",
+    scope="trace",
+    tables=(AVERAGE_STEP, STEPS, GPUS),
+    function=overview,
+    missing=_missing,
+)
