@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.processes.early import LARGE_BYTES
+from torch_tb_profiler.loading.opening.parsing import LARGE_BYTES
 
 COMMAND = Path(sys.executable).parent / "torch-tb-profiler"
 IMPORTED = (

@@ -16,9 +16,7 @@ from importlib import import_module
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
 from torch_tb_profiler.cli.interrupts import Interrupts
-from torch_tb_profiler.loading.processes.early import MOST_WORKERS, start_helpers, start_workers
 from torch_tb_profiler.loading.processes.freeing import keep_buffers
-from torch_tb_profiler.loading.processes.resources import usable_cores
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,10 +64,6 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     keep_buffers()
-    if command in ("report", "ingest"):
-        cores = arguments.workers or min(usable_cores(), MOST_WORKERS)
-        start_helpers(arguments.paths, cores)
-        start_workers(arguments.paths, cores if command == "ingest" else cores - 1)
     # What modules make stays until the end: looking through it for garbage is lost time.
     gc.disable()
     module = import_module(f"torch_tb_profiler.cli.{command}_command")

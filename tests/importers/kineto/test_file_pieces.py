@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tests.importers.kineto.reference import actual, assert_same_columns, chunks_of
 from torch_tb_profiler.importers import import_file, import_trace, kineto
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
-from torch_tb_profiler.importers.kineto.reader import read_early_piece
 
 ROOT = Path(__file__).resolve().parents[3]
 DAMAGED = sorted(
@@ -89,26 +88,11 @@ def test_a_long_event_is_one_piece(tmp_path: Path) -> None:
     assert [len(row[1]) for row in actual(found)["slices"]] == [1, 1 << 18, 1, 1]
 
 
-def test_early_pieces_are_those_of_the_file(tmp_path: Path, text: bytes) -> None:
-    path = tmp_path / "whole.json"
-    path.write_bytes(text)
-    (wanted, *_) = list(FilePieces(str(path)))
-    piece, batch = read_early_piece(str(path), 0, 3)
-    assert piece == wanted
-    assert batch.tables["slices"][0]["start_ns"].size > 1000
-    with pytest.raises(LookupError):
-        read_early_piece(str(path), 2, 3)
-    path.write_bytes(text[:-5])
-    assert next(iter(FilePieces(str(path)))).version != piece.version
-
-
 def test_what_is_not_plain_text_is_left_to_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     for data in (gzip.compress(b"[]"), "[]".encode("utf-16"), b"\xef\xbb\xbf[]", b""):
         path.write_bytes(data)
         assert import_file(str(path), name="x") is None
-        with pytest.raises(LookupError):
-            read_early_piece(str(path), 0, 1)
 
 
 def test_a_file_that_became_shorter_gives_what_is_there(tmp_path: Path, text: bytes) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
+from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger
@@ -46,25 +45,6 @@ def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
         return _batch(piece, cuts, exact=cuts.has_unpadded_times)
     except InexactTimeError:
         return _batch(piece, cuts, exact=True)
-
-
-def read_early_piece(path: str, number: int, count: int) -> tuple[FilePiece, Batch]:
-    """One of the first ``count`` pieces of a plain text file, and its batch.
-
-    Raises:
-        OSError: the file cannot be read.
-        LookupError: it has no such piece, or is no plain text.
-    """
-    pieces, cuts = _first_pieces(path, count)
-    return pieces[number], read_piece(pieces[number], cuts)
-
-
-@lru_cache(maxsize=1)
-def _first_pieces(path: str, count: int) -> tuple[list[FilePiece], Cuts]:
-    if not is_plain_text(path):
-        raise LookupError(path)
-    pieces = FilePieces(path)
-    return list(islice(pieces, count)), pieces.cuts
 
 
 def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPiece, Batch]]:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
-from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.ingest.rank import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,
@@ -35,18 +34,12 @@ from torch_tb_profiler.loading.opening.open_file import (
     first_state,
     open_in_state,
 )
-from torch_tb_profiler.loading.opening.pieces import read_with
-from torch_tb_profiler.loading.processes.early import (
-    LARGE_BYTES,
-    MOST_HELPERS,
-    MOST_WORKERS,
-    take_helpers,
-    take_workers,
-)
-from torch_tb_profiler.loading.processes.executors import WorkerDiedError
+from torch_tb_profiler.loading.opening.pieces import AHEAD, MOST_HELPERS, read_with
+from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.processes.resources import usable_cores
 from torch_tb_profiler.loading.processes.signals import Signals
 from torch_tb_profiler.once import once
+from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, read_entry
 from torch_tb_profiler.storage.errors import StorageError
@@ -57,6 +50,12 @@ from torch_tb_profiler.trace.model import Trace
 
 SMALL_BYTES = 32 << 20
 """Text that one core reads while a process starts and hands over its tables."""
+
+LARGE_BYTES = 64 << 20
+"""Text from which reading in pieces pays."""
+
+MOST_WORKERS = 16
+"""More processes would wait for the disk and for whoever hands their tables on."""
 
 POLL_S = 0.05
 
@@ -74,9 +73,9 @@ class Parser:
         """
         self.workers = workers or min(usable_cores(), MOST_WORKERS)
         self._own_turn = threading.Semaphore(1 if takes_part else 0)
-        self._processes = take_workers(max(1, self.workers - int(takes_part)))
+        self._processes = LocalExecutor(max(1, self.workers - int(takes_part)))
         self._helpers = max(0, min(self.workers - 1, MOST_HELPERS))
-        self._pieces = take_helpers(self._helpers)
+        self._pieces = LocalExecutor(max(1, self._helpers), ahead=AHEAD)
         self._budget = MemoryBudget()
         self._lock = threading.Lock()
         self._waiting_bytes = 0
@@ -150,7 +149,7 @@ class Parser:
             return ingest_file(job)
 
     def _reader(self) -> PieceReader:
-        return read_with(self._pieces.executor, self._helpers, self._pieces.early)
+        return read_with(self._pieces, self._helpers)
 
     def _has_fellows(self, text: int, size_bytes: int) -> bool:
         """Whether so much else waits to be parsed that a process for this file alone pays."""
@@ -160,7 +159,7 @@ class Parser:
     def close(self) -> None:
         """End the processes."""
         self._processes.shutdown(wait=False)
-        self._pieces.executor.shutdown(wait=False)
+        self._pieces.shutdown(wait=False)
 
     def _beside(self, job: Job, progress: Progress | None) -> OpenedFile:
         """Parse one of several files: here when it is our turn, else in a process of its own."""
