@@ -73,5 +73,5 @@ def test_what_the_timeline_derives_is_counted(samples: Path, tmp_path: Path) -> 
     assert answer("timeline/tracks").status_code == 200
     trace = catalog.store.trace(file)
     assert trace is not None
-    assert trace.derived_count > 0
+    assert trace.derived.count > 0
     assert catalog.store.used_bytes > before

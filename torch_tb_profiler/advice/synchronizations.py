@@ -10,6 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.intervals import Intervals, union
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 WAITING = re.compile(
@@ -20,12 +21,9 @@ WAITING = re.compile(
 """Runtime and driver calls that return when the device is done, by their whole name or its end."""
 
 
+@per_trace
 def waiting_calls(trace: Trace) -> pl.DataFrame:
     """Rows of ``trace.slices`` of calls that wait for the device, in order of id."""
-    return trace.derived("waiting_calls", lambda: _waiting_calls(trace))
-
-
-def _waiting_calls(trace: Trace) -> pl.DataFrame:
     calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
     names = calls["name_code"].to_numpy()
     waits = codes.of_names(trace, names, lambda n: WAITING.match(n) is not None, np.bool_)

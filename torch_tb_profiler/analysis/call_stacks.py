@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
 from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 SEPARATOR = ";"
@@ -113,26 +114,9 @@ class CallStacks:
         return result
 
 
+@per_trace
 def call_stacks(trace: Trace) -> CallStacks:
     """The stacks of all host nodes, launches and device slices of ``trace``; made once."""
-    return trace.derived("call_stacks", lambda: _make(trace))
-
-
-def has_call_stacks(trace: Trace) -> bool:
-    """True when at least one slice may have a stack; costs nothing."""
-    if trace.python.height > 0:
-        return True
-    codes = trace.operators["call_stack_code"]
-    return bool((codes.fill_null(-1) >= 0).any())
-
-
-def frames_of(trace: Trace, slice_id: int) -> tuple[Frame, ...]:
-    """The frames of the stack of one slice, innermost first."""
-    stacks = call_stacks(trace)
-    return parse_stack(stacks.text(int(stacks.code[slice_id])))
-
-
-def _make(trace: Trace) -> CallStacks:
     code = np.full(trace.slices.height, -1, np.int32)
     slices, stack, argument_texts = _argument_stacks(trace)
     frame = indices(trace.slices["frame"])
@@ -148,6 +132,20 @@ def _make(trace: Trace) -> CallStacks:
     launched = np.flatnonzero(caller >= 0)
     code[trace.device_work["slice"].to_numpy()[launched]] = code[caller[launched]]
     return CallStacks(code, argument_texts, chain_frame, chain_parent, frame_texts)
+
+
+def has_call_stacks(trace: Trace) -> bool:
+    """True when at least one slice may have a stack; costs nothing."""
+    if trace.python.height > 0:
+        return True
+    codes = trace.operators["call_stack_code"]
+    return bool((codes.fill_null(-1) >= 0).any())
+
+
+def frames_of(trace: Trace, slice_id: int) -> tuple[Frame, ...]:
+    """The frames of the stack of one slice, innermost first."""
+    stacks = call_stacks(trace)
+    return parse_stack(stacks.text(int(stacks.code[slice_id])))
 
 
 def _argument_stacks(trace: Trace) -> tuple[Int64, Int64, list[str]]:

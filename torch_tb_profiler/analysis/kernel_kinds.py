@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 Bools = npt.NDArray[np.bool_]
@@ -64,12 +65,9 @@ class KindsOfNames:
         return found
 
 
+@per_trace
 def kinds_of_names(trace: Trace) -> KindsOfNames:
     """The kinds of all names of kernels; made once, all names at a time."""
-    return trace.derived("kinds_of_names", lambda: _kinds_of_names(trace))
-
-
-def _kinds_of_names(trace: Trace) -> KindsOfNames:
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
     found = kernels.classify_all([str(text) for text in trace.strings[present]])
@@ -79,12 +77,9 @@ def _kinds_of_names(trace: Trace) -> KindsOfNames:
     return KindsOfNames(list(place), number)
 
 
+@per_trace
 def kernel_kinds(trace: Trace) -> KernelKinds:
     """The kinds of all device work; made once."""
-    return trace.derived("kernel_kinds", lambda: _kernel_kinds(trace))
-
-
-def _kernel_kinds(trace: Trace) -> KernelKinds:
     work = trace.device_work
     is_kernel = work["category"].to_numpy() == Category.KERNEL
     rows = np.flatnonzero(is_kernel)
@@ -103,12 +98,9 @@ def _kernel_kinds(trace: Trace) -> KernelKinds:
     return KernelKinds(is_kernel, is_communication, tensor_core)
 
 
+@per_trace
 def communication_slices(trace: Trace) -> Bools:
     """Per slice whether it is communication by its host name or its collective metadata."""
-    return trace.derived("communication_slices", lambda: _communication_slices(trace))
-
-
-def _communication_slices(trace: Trace) -> Bools:
     category = trace.slices["category"].to_numpy()
     mask = np.zeros(len(category), np.bool_)
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
@@ -118,16 +110,13 @@ def _communication_slices(trace: Trace) -> Bools:
     return mask
 
 
+@per_trace
 def eligible_slices(trace: Trace) -> Int8:
     """Per slice the verdict whether it could use Tensor Cores; only nodes are meaningful.
 
     Yes if its name says so, if a node inside it is eligible, or if it launched a kernel that did
     use them (peer-behaviour §2.6); else what its name says.
     """
-    return trace.derived("eligible_slices", lambda: _eligible_slices(trace))
-
-
-def _eligible_slices(trace: Trace) -> Int8:
     names = trace.slices["name_code"].to_numpy()
     category = trace.slices["category"].to_numpy()
     verdicts = np.full(len(names), codes.NO, np.int8)

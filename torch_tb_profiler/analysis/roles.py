@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, uni
 from torch_tb_profiler.analysis.kernel_kinds import communication_slices, kernel_kinds
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -47,12 +48,9 @@ _ROLE_OF_CATEGORY = {
 }
 
 
+@per_trace
 def slice_roles(trace: Trace) -> Int8:
     """Per slice its :class:`Role`; ``OTHER`` for what has none (steps, python frames, …)."""
-    return trace.derived("slice_roles", lambda: _slice_roles(trace))
-
-
-def _slice_roles(trace: Trace) -> Int8:
     of_category = np.full(len(Category), Role.OTHER, np.int8)
     for category, role in _ROLE_OF_CATEGORY.items():
         of_category[category] = role
@@ -63,12 +61,9 @@ def _slice_roles(trace: Trace) -> Int8:
     return roles
 
 
+@per_trace
 def role_intervals(trace: Trace) -> tuple[Intervals, ...]:
     """Per timed role, when it was active: the union of its slices."""
-    return trace.derived("role_intervals", lambda: _role_intervals(trace))
-
-
-def _role_intervals(trace: Trace) -> tuple[Intervals, ...]:
     roles = slice_roles(trace)
     start = trace.slices["start_ns"].to_numpy()
     dur = trace.slices["dur_ns"].to_numpy()
@@ -79,12 +74,9 @@ def _role_intervals(trace: Trace) -> tuple[Intervals, ...]:
     return tuple(found)
 
 
+@per_trace
 def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
     """Per timed role, when it was active and no stronger role was: these are disjoint."""
-    return trace.derived("exclusive_intervals", lambda: _exclusive_intervals(trace))
-
-
-def _exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
     taken = empty()
     found = []
     for intervals in role_intervals(trace):

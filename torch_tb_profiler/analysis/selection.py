@@ -16,6 +16,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.trace.columns import EPOCH_NS, Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 _NO_NUMBERS = np.empty(0, np.int32)
@@ -127,16 +128,17 @@ def _mask(
     return mask
 
 
+@per_trace
 def slice_steps(trace: Trace) -> Int32:
     """Per slice its row of ``trace.steps``, -1 for none; made once."""
-    return trace.derived("slice_steps", lambda: indices(trace.slices["step"]).astype(np.int32))
+    return indices(trace.slices["step"]).astype(np.int32)
 
 
+@per_trace
 def device_work_steps(trace: Trace) -> Int32:
     """The same per row of ``trace.device_work``; made once."""
-    return trace.derived(
-        "device_work_steps", lambda: slice_steps(trace)[trace.device_work["slice"].to_numpy()]
-    )
+    steps: Int32 = slice_steps(trace)[trace.device_work["slice"].to_numpy()]
+    return steps
 
 
 def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:

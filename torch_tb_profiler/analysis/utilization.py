@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, WeightProfile, total_within, union
 from torch_tb_profiler.analysis.kernel_kinds import Bools, kernel_kinds
 from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 FULL_BLOCKS = 1e6
@@ -42,12 +43,9 @@ class GpuProfile:
     occupied_count: WeightProfile
 
 
+@per_trace
 def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     """The profile of every device that ran work, by device id; made once."""
-    return trace.derived("gpu_profiles", lambda: _gpu_profiles(trace))
-
-
-def _gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     work = trace.device_work
     device = indices(work["device"])
     is_kernel = kernel_kinds(trace).is_kernel

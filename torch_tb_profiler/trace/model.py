@@ -7,18 +7,15 @@ and turn only the rows they show into text. Absent values are polars nulls.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.trace.quality import QualityReport
-
-T = TypeVar("T")
 
 SLICES = {
     "id": pl.Int64,  # = row number; rows are ordered by (track, start_ns, longer first)
@@ -161,9 +158,6 @@ class TraceMeta:
     header: dict[str, Any] = field(default_factory=dict)
 
 
-_NOT_MADE: Any = object()
-
-
 class _WeaklyReferable:
     """Room for weak references beside slots; dataclasses have it themselves from Python 3.11 on."""
 
@@ -189,52 +183,7 @@ class Trace(_WeaklyReferable):
     devices: pl.DataFrame
     tracks: pl.DataFrame
     quality: QualityReport
-    _derived: dict[str, Any] = field(default_factory=dict, repr=False)
-    _making: dict[str, threading.RLock] = field(default_factory=dict, repr=False)
-    _given: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def derived(self, key: str, make: Callable[[], T]) -> T:
-        """``make()``, computed once per trace and kept under ``key``; for what several views share.
-
-        A thread that needs what another one is making waits for it: two at a time could be more
-        than memory holds. What is made may need other keys, but never in a circle. It may be
-        dropped (:meth:`drop_derived`) when memory is short, and is made again then.
-        """
-        value: T = self._known(key)
-        if value is _NOT_MADE:
-            with self._making.setdefault(key, threading.RLock()):
-                value = self._known(key)
-                if value is _NOT_MADE:
-                    value = self._derived[key] = make()
-        return value
-
-    def give(self, key: str, value: object) -> None:
-        """Let ``value`` be what :meth:`derived` answers for ``key``: a part of this trace that
-        cannot be made from its tables, and is never dropped."""
-        self._given[key] = value
-
-    @property
-    def given(self) -> list[Any]:
-        """Everything that was given to this trace."""
-        return list(self._given.values())
-
-    @property
-    def derived_count(self) -> int:
-        """How many values are kept that could be made again."""
-        return len(self._derived)
-
-    @property
-    def derived_values(self) -> list[Any]:
-        """The values that could be made again."""
-        return list(self._derived.copy().values())
-
-    def drop_derived(self) -> None:
-        """Forget what could be made again. Whoever uses a value at the moment has it still."""
-        self._derived.clear()
-
-    def _known(self, key: str) -> Any:
-        value = self._given.get(key, _NOT_MADE)
-        return self._derived.get(key, _NOT_MADE) if value is _NOT_MADE else value
+    derived: DerivedValues = field(default_factory=DerivedValues, repr=False)
 
     def text(self, code: int | None) -> str | None:
         """The string behind a dictionary code; None for an absent one."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import ISSUE_TEXTS
 from torch_tb_profiler.views.schema import Note, Severity
@@ -167,14 +168,11 @@ def _issue(trace: Trace, code: str) -> _Issue:
     return _Issue(code, severity, ISSUE_TEXTS[code], ISSUE_COLUMNS.get(code, ()))
 
 
+@per_trace
 def _only_devices_overlap(trace: Trace) -> bool:
     """Whether no slice of the host lies on a lane of its own."""
-
-    def look() -> bool:
-        aside = trace.slices.filter(pl.col("lane") > 0)["category"]
-        return len(aside) > 0 and bool(aside.is_in(DEVICE_CATEGORIES).all())
-
-    return trace.derived("only_devices_overlap", look)
+    aside = trace.slices.filter(pl.col("lane") > 0)["category"]
+    return len(aside) > 0 and bool(aside.is_in(DEVICE_CATEGORIES).all())
 
 
 def _note(issue: _Issue, text: str, evidence: dict[str, object]) -> Note:

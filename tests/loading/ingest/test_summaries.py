@@ -88,7 +88,7 @@ def test_a_summary_has_nothing_that_could_be_dropped(
         return
     before = run_view(spec, small, Selection())
     for trace in small.values():
-        trace.drop_derived()
+        trace.derived.drop()
     assert_same(before, run_view(spec, small, Selection()))
 
 

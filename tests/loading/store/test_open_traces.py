@@ -29,6 +29,7 @@ from torch_tb_profiler.loading.store.trace_store import Gathered, TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
 from torch_tb_profiler.storage.locations import Location, open_location
+from torch_tb_profiler.trace.derived import PerTrace
 
 Writer = Callable[..., Path]
 WORKERS = 8
@@ -98,7 +99,7 @@ def is_open(store: TraceStore, file: SpanFile) -> bool:
 def derive(store: TraceStore, file: SpanFile, size_bytes: int) -> None:
     trace = store.trace(file)
     assert trace is not None
-    trace.derived("of a test", lambda: np.zeros(size_bytes // 8))
+    PerTrace(lambda _trace: np.zeros(size_bytes // 8))(trace)
     store.settle()
 
 
@@ -125,10 +126,10 @@ def test_derived_data_goes_before_traces(
     assert third is not None
     store.wait([files[3]], WAIT_S)
     assert all(is_open(store, file) for file in files[:4])
-    assert [trace.derived_count for trace in (first, second, third)] == [0, 0, 0]
+    assert [trace.derived.count for trace in (first, second, third)] == [0, 0, 0]
     derive(store, files[0], size_bytes // 2)  # now files[1] is the longest unused one
     assert [is_open(store, file) for file in files[:4]] == [True, False, True, True]
-    assert first.derived_count == 1
+    assert first.derived.count == 1
     assert store.used_bytes <= 4 * size_bytes
 
 
@@ -140,9 +141,9 @@ def test_a_trace_that_fills_the_memory_keeps_what_is_derived(
     derive(store, files[0], size_bytes)
     trace = store.trace(files[0])
     assert trace is not None
-    assert trace.derived_count == 1
+    assert trace.derived.count == 1
     store.wait(files[1:2], WAIT_S)
-    assert trace.derived_count == 0
+    assert trace.derived.count == 0
     assert not is_open(store, files[0])
 
 
@@ -254,6 +255,7 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
     guess: dict[Part, int] = {"trace": guess_bytes, "summary": guess_bytes}
     monkeypatch.setattr(open_traces, "FIRST_TRACE_BYTES", guess)
     limit, largest = 3.3 * size_bytes, 1.5 * size_bytes
+    half_a_trace = PerTrace(lambda _trace: np.zeros(int(size_bytes * 0.5) // 8))
     store = store_for(3.3)
     over: list[int] = []
     is_over = threading.Event()
@@ -279,7 +281,7 @@ def test_many_threads_stay_within_the_limit_and_are_all_answered(
             problems = [each.status.error for each in gathered if each.trace is None]
             assert len(opened) >= min(len(question), 2), problems
             for trace in opened:
-                trace.derived("of a test", lambda: np.zeros(int(size_bytes * 0.5) // 8))
+                half_a_trace(trace)
             store.settle()
             answers += 1
         return answers

@@ -21,6 +21,7 @@ from tests.helpers.traces import op, trace
 from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.storage.locations import open_location
+from torch_tb_profiler.trace.derived import PerTrace
 
 Writer = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,21 +52,22 @@ def test_what_is_derived_counts_once_however_many_hold_it() -> None:
     own = np.arange(100_000)
     shared = recorded.slices["start_ns"].to_numpy()
     held = Held([own, own[10:], shared, shared[5:]], pl.DataFrame({"a": own}))
-    recorded.derived("held", lambda: held)
-    recorded.derived("again", lambda: {"lists": [held.arrays, (own[::2],)], "frame": held.frame})
-    recorded.derived("slices", lambda: recorded.slices.select("start_ns", "dur_ns"))
+    PerTrace(lambda _trace: held)(recorded)
+    again = {"lists": [held.arrays, (own[::2],)], "frame": held.frame}
+    PerTrace(lambda _trace: again)(recorded)
+    PerTrace(lambda of: of.slices.select("start_ns", "dur_ns"))(recorded)
     memory = memory_of(recorded)
     assert memory.content_bytes == content_bytes
     copied = 1 if held.frame["a"].to_numpy().ctypes.data == own.ctypes.data else 2
     assert memory.derived_bytes == pytest.approx(copied * own.nbytes, rel=0.01)
-    recorded.drop_derived()
+    recorded.derived.drop()
     assert memory_of(recorded).derived_bytes == 0
 
 
 def test_of_a_large_collection_a_part_is_measured() -> None:
     recorded = trace([op("x", 0, 1)])
     texts = [f"{number:0100}" for number in range(50_000)]
-    recorded.derived("texts", lambda: [texts, {text: len(text) for text in texts}])
+    PerTrace(lambda _trace: [texts, {text: len(text) for text in texts}])(recorded)
     each_bytes = sys.getsizeof(texts[0])
     expected = sum(map(sys.getsizeof, ([texts], texts, dict.fromkeys(texts)))) + 50_000 * each_bytes
     assert memory_of(recorded).derived_bytes == pytest.approx(expected, rel=0.15)
@@ -74,7 +76,7 @@ def test_of_a_large_collection_a_part_is_measured() -> None:
 def test_what_cannot_be_made_again_is_content() -> None:
     recorded = trace([op("x", 0, 1)])
     before = memory_of(recorded).content_bytes
-    recorded.give("records", np.zeros(1000))
+    PerTrace(lambda _trace: np.empty(0)).give(recorded, np.zeros(1000))
     assert memory_of(recorded).content_bytes - before == pytest.approx(8000, rel=0.05)
     assert memory_of(recorded).derived_bytes == 0
 

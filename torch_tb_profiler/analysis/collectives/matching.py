@@ -20,6 +20,7 @@ import polars as pl
 from torch_tb_profiler.analysis.collectives.metadata import only_group, own_rank, world_size
 from torch_tb_profiler.analysis.collectives.records import Records, records
 from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
@@ -49,21 +50,30 @@ class Matching:
     ranges: pl.DataFrame
 
 
-def match(traces: Mapping[str, Trace]) -> Matching:
-    """Match the communication of the workers of one run and span.
+@dataclass(slots=True, eq=False)
+class _LastMatching:
+    """The last answer of :func:`match` with what it was made from; in one piece, as several
+    threads read and write it."""
 
-    The first trace keeps the last answer, for as long as the same traces are asked about.
-    """
+    answer: tuple[Mapping[str, Records], Matching] | None = None
+
+
+@per_trace
+def _last_matching(_trace: Trace) -> _LastMatching:
+    """What the first trace of a run keeps, for as long as the same traces are asked about."""
+    return _LastMatching()
+
+
+def match(traces: Mapping[str, Trace]) -> Matching:
+    """Match the communication of the workers of one run and span; the last answer is kept."""
     parts = {worker: records(trace) for worker, trace in traces.items()}
-    kept: dict[str, tuple[dict[str, Records], Matching]] = next(iter(traces.values())).derived(
-        "distributed_matching", dict
-    )
-    if "last" in kept:
-        asked, matching = kept["last"]
+    last = _last_matching(next(iter(traces.values())))
+    if last.answer is not None:
+        asked, matching = last.answer
         if list(asked) == list(parts) and all(asked[name] is parts[name] for name in parts):
             return matching
     matching = _match(traces, parts)
-    kept["last"] = (parts, matching)
+    last.answer = (parts, matching)
     return matching
 
 

@@ -28,6 +28,7 @@ from torch_tb_profiler.analysis.intervals import Intervals, union
 from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -73,12 +74,9 @@ class Records:
         return union(self.start_ns, self.end_ns)
 
 
+@per_trace
 def records(trace: Trace) -> Records:
     """The communication of a trace; made once."""
-    return trace.derived("distributed_records", lambda: _records(trace))
-
-
-def _records(trace: Trace) -> Records:
     ranges, wrappers = _host_calls(trace)
     calls = np.sort(np.concatenate((ranges, wrappers)))
     work = np.flatnonzero(kernel_kinds(trace).is_communication)

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.selection import Selection, selected_steps, time
 from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, MAX_BYTES, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -65,34 +66,9 @@ class MemoryRecords:
         return mask
 
 
+@per_trace
 def memory_records(trace: Trace) -> MemoryRecords:
     """The records of ``trace``; made once."""
-    return trace.derived("memory_records", lambda: _make(trace))
-
-
-def selected_records(trace: Trace, selection: Selection) -> Bools:
-    """Mask over the records of those in the selection, by their time: in the host part of a
-    selected step, and in the time range.
-
-    Raises:
-        SelectionError: the selection names steps the trace does not have.
-    """
-    time = memory_records(trace).time_ns
-    mask = np.ones(len(time), np.bool_)
-    if selection.steps is not None:
-        mask[:] = False
-        steps = trace.steps.filter(selected_steps(trace, selection))
-        for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
-            mask[slice(*np.searchsorted(time, [start, end]))] = True
-    first_ns, last_ns = time_range(trace, selection)
-    if first_ns is not None:
-        mask &= time >= first_ns
-    if last_ns is not None:
-        mask &= time < last_ns
-    return mask
-
-
-def _make(trace: Trace) -> MemoryRecords:
     memory = trace.memory.filter(trace.memory["is_oom"].fill_null(0) != 1)
     devices, device = _devices(
         memory["device_type"].fill_null(ABSENT).to_numpy(),
@@ -118,6 +94,28 @@ def _make(trace: Trace) -> MemoryRecords:
         modules=module_labels(trace, owner, frame),
         has_addresses=bool(usable.any()),
     )
+
+
+def selected_records(trace: Trace, selection: Selection) -> Bools:
+    """Mask over the records of those in the selection, by their time: in the host part of a
+    selected step, and in the time range.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    time = memory_records(trace).time_ns
+    mask = np.ones(len(time), np.bool_)
+    if selection.steps is not None:
+        mask[:] = False
+        steps = trace.steps.filter(selected_steps(trace, selection))
+        for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
+            mask[slice(*np.searchsorted(time, [start, end]))] = True
+    first_ns, last_ns = time_range(trace, selection)
+    if first_ns is not None:
+        mask &= time >= first_ns
+    if last_ns is not None:
+        mask &= time < last_ns
+    return mask
 
 
 def _credible(values: pl.Series, otherwise: int, least: int) -> Int64:

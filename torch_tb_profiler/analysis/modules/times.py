@@ -19,11 +19,14 @@ from torch_tb_profiler.analysis.modules.tree import (
     LIGHTNING_PROFILE,
     ModuleTree,
     is_lightning,
+    module_tree,
+    profile_tree,
     starts_with,
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -54,7 +57,19 @@ class ModuleTimes:
     backward_device_total_ns: Int64
 
 
-def module_times(trace: Trace, tree: ModuleTree) -> ModuleTimes:
+@per_trace
+def module_times(trace: Trace) -> ModuleTimes:
+    """The costs of every call of a module (:func:`module_tree`); made once."""
+    return tree_times(trace, module_tree(trace))
+
+
+@per_trace
+def profile_times(trace: Trace) -> ModuleTimes:
+    """The costs of Lightning's ``[pl][profile]`` ranges (:func:`profile_tree`); made once."""
+    return tree_times(trace, profile_tree(trace))
+
+
+def tree_times(trace: Trace, tree: ModuleTree) -> ModuleTimes:
     """The costs of every occurrence of ``tree``."""
     duration = trace.slices["dur_ns"].to_numpy()
     device_self, backward_device_self = _device_work(trace, tree)

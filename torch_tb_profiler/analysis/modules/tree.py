@@ -16,6 +16,7 @@ import polars as pl
 from torch_tb_profiler.analysis.forests import Bools, gather, indices, levels, nearest_marked
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 NAME_PREFIX = "nn.Module: "
@@ -81,25 +82,9 @@ def is_lightning(trace: Trace) -> bool:
     return trace.meta.header.get("Framework") == "pytorch-lightning"
 
 
+@per_trace
 def module_tree(trace: Trace) -> ModuleTree:
     """The modules of ``trace``; made once."""
-    return trace.derived("module_tree", lambda: _modules(trace))
-
-
-def profile_tree(trace: Trace) -> ModuleTree:
-    """Lightning's ``[pl][profile]`` ranges as a tree of their own; made once."""
-    return trace.derived("profile_tree", lambda: _lightning(trace, LIGHTNING_PROFILE))
-
-
-def starts_with(trace: Trace, prefix: str) -> Bools:
-    """Mask over slices of those whose name starts with ``prefix``."""
-    codes = trace.slices["name_code"].to_numpy()
-    names = trace.strings
-    hits = [code for code in np.unique(codes) if str(names[code]).startswith(prefix)]
-    return np.isin(codes, hits)
-
-
-def _modules(trace: Trace) -> ModuleTree:
     if is_lightning(trace):
         return _lightning(trace, LIGHTNING_MODULE)
     slices = trace.slices
@@ -122,6 +107,20 @@ def _modules(trace: Trace) -> ModuleTree:
         above=above,
         module=module,
     )
+
+
+@per_trace
+def profile_tree(trace: Trace) -> ModuleTree:
+    """Lightning's ``[pl][profile]`` ranges as a tree of their own; made once."""
+    return _lightning(trace, LIGHTNING_PROFILE)
+
+
+def starts_with(trace: Trace, prefix: str) -> Bools:
+    """Mask over slices of those whose name starts with ``prefix``."""
+    codes = trace.slices["name_code"].to_numpy()
+    names = trace.strings
+    hits = [code for code in np.unique(codes) if str(names[code]).startswith(prefix)]
+    return np.isin(codes, hits)
 
 
 def _lightning(trace: Trace, prefix: str) -> ModuleTree:
@@ -237,16 +236,13 @@ def _backward(trace: Trace, around: Int64) -> tuple[Int64, Int64]:
     return root, gather(target, root)
 
 
+@per_trace
 def backward_roots(trace: Trace) -> tuple[Int64, Int64]:
     """Outermost backward nodes, and the forward operator of each (-1 where unknown); made once.
 
     An ``AccumulateGrad`` has no forward operator; it belongs with the backward node that ran
     before it on its thread (peer-behaviour §2.11).
     """
-    return trace.derived("backward_roots", lambda: _backward_roots(trace))
-
-
-def _backward_roots(trace: Trace) -> tuple[Int64, Int64]:
     parent = indices(trace.slices["parent"])
     linked = trace.operators.filter(pl.col("forward").is_not_null())
     linked_slice = linked["slice"].to_numpy()

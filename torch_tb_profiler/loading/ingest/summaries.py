@@ -23,7 +23,7 @@ from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, rec
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, union
 from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
-from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, role_intervals
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -122,9 +122,9 @@ def _small_trace(
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or without any the host's work: a summary need not tell which.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
-    trace.give("kernel_kinds", kinds)
-    trace.give("distributed_records", found)
-    trace.give("role_intervals", tuple(intervals[role] for role in TIMED_ROLES))
+    kernel_kinds.give(trace, kinds)
+    records.give(trace, found)
+    role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
     return trace
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
-from torch_tb_profiler.loading.status import SpanStatus, State, reading_status
+from torch_tb_profiler.loading.status import reading_status
 from torch_tb_profiler.loading.store.trace_memory import TraceMemory
+from torch_tb_profiler.requests.errors import Problem
+from torch_tb_profiler.requests.runs import SpanState, SpanStatus
 from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -110,7 +111,7 @@ class Entry:
         """Forget what was derived from the trace; returns the bytes that are free for it."""
         if self.trace is None:
             return 0
-        self.trace.drop_derived()
+        self.trace.derived.drop()
         freed_bytes = self.memory.derived_bytes
         self.memory = TraceMemory(self.memory.content_bytes, 0)
         self.derived_count = 0

@@ -107,7 +107,7 @@ class OpenTraces:
         return [
             entry
             for entry in self.entries.values()
-            if entry.trace is not None and entry.trace.derived_count != entry.derived_count
+            if entry.trace is not None and entry.trace.derived.count != entry.derived_count
         ]
 
     def count(self, entry: Entry, derived_bytes: int, derived_count: int) -> None:

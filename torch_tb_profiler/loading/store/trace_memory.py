@@ -56,9 +56,10 @@ def derived_bytes_of(trace: Trace) -> int:
 def _measured(trace: Trace) -> tuple[int, int]:
     """Bytes of what ``trace`` consists of, strings left out, and of what was derived."""
     meter = _Meter(trace)
-    content = [getattr(trace, part.name) for part in fields(trace) if part.name[0] != "_"]
-    content_bytes = sum(map(meter.added_bytes, [*content, *trace.given]))
-    return content_bytes, sum(map(meter.added_bytes, trace.derived_values))
+    derived = trace.derived
+    content = [getattr(trace, part.name) for part in fields(trace) if part.name != "derived"]
+    content_bytes = sum(map(meter.added_bytes, [*content, *derived.given]))
+    return content_bytes, sum(map(meter.added_bytes, derived.computed))
 
 
 _SHARED = (Trace, type, ModuleType, FunctionType)

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
 from torch_tb_profiler.loading.opening.reading import Result, reading_result
 from torch_tb_profiler.loading.processes.resources import total_memory_bytes
-from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.loading.store.entries import Entry, Key, queued
 from torch_tb_profiler.loading.store.open_traces import OpenTraces
 from torch_tb_profiler.loading.store.questions import Question, Questions
 from torch_tb_profiler.loading.store.reader_pool import ReaderPool
 from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
+from torch_tb_profiler.requests.errors import Problem
+from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.backoff import Backoff
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -167,7 +167,7 @@ class TraceStore:
         with self._changed:
             grown = [(entry, entry.trace) for entry in self._open.grown()]
         counts = [
-            (entry, trace.derived_count, derived_bytes_of(trace))
+            (entry, trace.derived.count, derived_bytes_of(trace))
             for entry, trace in grown
             if trace is not None
         ]

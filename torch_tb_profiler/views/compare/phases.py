@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.selection import slice_mask, slice_steps
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis, step_samples
@@ -74,7 +75,7 @@ class _Ranges:
 def phase_side(basis: StepBasis) -> PhaseSide:
     """The phases of a trace: loader and optimizer ranges, outermost modules, backward nodes."""
     trace = basis.trace
-    ranges = trace.derived("phase_ranges", lambda: _ranges(trace))
+    ranges = _ranges(trace)
     count = len(ranges.phases)
     empty = [np.empty(0, np.int64)]
     phase, slices, device_ns = (
@@ -98,6 +99,7 @@ def phase_side(basis: StepBasis) -> PhaseSide:
     return PhaseSide(ranges.phases, names, Side(count, values, samples, reasons))
 
 
+@per_trace
 def _ranges(trace: Trace) -> _Ranges:
     ranges = _Ranges()
     slices = trace.slices
@@ -114,7 +116,7 @@ def _ranges(trace: Trace) -> _Ranges:
             phase = DATALOADER if kind == Category.DATALOADER else name.partition("#")[0]
             ranges.add(phase, name, mine, device_ns[mine])
     tree = module_tree(trace)
-    times = trace.derived("module_times", lambda: module_times(trace, tree))
+    times = module_times(trace)
     outermost = np.flatnonzero(tree.parent < 0)
     for node in np.unique(tree.node[outermost]).tolist():
         mine = outermost[tree.node[outermost] == node]

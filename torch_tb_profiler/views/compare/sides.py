@@ -135,7 +135,7 @@ def module_side(basis: StepBasis) -> ModuleSide:
     trace = basis.trace
     table = modules(trace, basis.selection).tables["modules"]
     tree = module_tree(trace)
-    times = trace.derived("module_times", lambda: module_times(trace, tree))
+    times = module_times(trace)
     mask = slice_mask(trace, basis.selection)[tree.slice]
     row = {path: place for place, path in enumerate(table.frame["path"])}
     row_of_node = np.array([row.get(path, -1) for path in tree.nodes.path], np.int64)

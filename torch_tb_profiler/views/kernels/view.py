@@ -13,6 +13,7 @@ from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kind
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, device_work_mask
 from torch_tb_profiler.analysis.utilization import NO_KNOWN_KERNEL, TensorCoreTime
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
@@ -147,6 +148,7 @@ def kernels(trace: Trace, selection: Selection) -> View:
     )
 
 
+@per_trace
 def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts; made once.
 
@@ -154,10 +156,6 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
     one), tensor_core, dur_ns, blocks_per_sm and occupancy (null when absent or incredible), and
     the launch configuration.
     """
-    return trace.derived("kernel_calls", lambda: _kernel_calls(trace))
-
-
-def _kernel_calls(trace: Trace) -> pl.DataFrame:
     kinds = kernel_kinds(trace)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
     owner = indices(work["owner"])

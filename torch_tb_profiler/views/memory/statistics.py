@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, slice_mask, time_range
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -66,7 +67,7 @@ def statistics_frame(
 
     A recursive operator counts what its inner calls allocate once for each call around it.
     """
-    known = trace.derived("memory_operators", lambda: _operators(trace))
+    known = _operators(trace)
     rows = np.flatnonzero(chosen & (records.operator >= 0))
     sums = _Sums(len(records.devices), len(known.distinct))
     operator = records.operator[rows]
@@ -95,6 +96,7 @@ class _Operators:
     above: Int64
 
 
+@per_trace
 def _operators(trace: Trace) -> _Operators:
     counts_itself = operator_mask(trace) & (indices(trace.slices["absorbed_into"]) < 0)
     names = trace.slices["name_code"].to_numpy()

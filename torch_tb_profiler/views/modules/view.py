@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, with_ancestors
-from torch_tb_profiler.analysis.modules.times import ModuleTimes, module_times
+from torch_tb_profiler.analysis.modules.times import ModuleTimes, module_times, profile_times
 from torch_tb_profiler.analysis.modules.tree import (
     ModuleNodes,
     ModuleTree,
@@ -120,8 +120,7 @@ def modules(trace: Trace, selection: Selection) -> View:
     tree = module_tree(trace)
     if not tree.count and has_hierarchy(trace):
         return _scripted(trace, selection)
-    times = trace.derived("module_times", lambda: module_times(trace, tree))
-    frame = module_frame(trace, selection, tree, times)
+    frame = module_frame(trace, selection, tree, module_times(trace))
     unknown = _unknown_columns(trace, bool((tree.backward_of >= 0).any()))
     tables = {
         "modules": Table(MODULES, _without(frame, unknown), unknown),
@@ -129,8 +128,7 @@ def modules(trace: Trace, selection: Selection) -> View:
     }
     if is_lightning(trace):
         ranges = profile_tree(trace)
-        range_times = trace.derived("profile_times", lambda: module_times(trace, ranges))
-        range_frame = module_frame(trace, selection, ranges, range_times)
+        range_frame = module_frame(trace, selection, ranges, profile_times(trace))
         tables["lightning_ranges"] = Table(RANGES, _without(range_frame, unknown), unknown)
     notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, tree))
     return View(tables=tables, notes=notes)

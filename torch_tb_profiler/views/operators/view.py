@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.kernel_kinds import (
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, in_selection
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, no_device_time, not_grouped
@@ -156,6 +157,7 @@ def operators(trace: Trace, selection: Selection) -> View:
     )
 
 
+@per_trace
 def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
@@ -164,10 +166,6 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     both device times whether kernels some rule knows (known_self, known_total) or no rule knows
     (unknown_self, unknown_total) are part of them.
     """
-    return trace.derived("operator_calls", lambda: _operator_calls(trace))
-
-
-def _operator_calls(trace: Trace) -> pl.DataFrame:
     slices = trace.slices
     ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
     kinds = kernel_kinds(trace)
@@ -202,15 +200,11 @@ def _operator_calls(trace: Trace) -> pl.DataFrame:
     return calls
 
 
+@per_trace
 def _call_stack_codes(trace: Trace) -> pl.Series:
     """The call stack of each row of :func:`operator_calls`, -1 for none."""
-    return trace.derived(
-        "operator_call_stacks",
-        lambda: pl.Series(
-            "call_stack_code",
-            call_stacks(trace).code[operator_calls(trace)["slice"].to_numpy()],
-        ),
-    )
+    slices = operator_calls(trace)["slice"].to_numpy()
+    return pl.Series("call_stack_code", call_stacks(trace).code[slices])
 
 
 def _table(trace: Trace, groups: pl.DataFrame) -> Table:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torch_tb_profiler.trace.columns import Int8, Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.counters import Counter, counters, device_group
@@ -93,12 +94,9 @@ class Timeline:
         return int(counts[self.lanes.row >= first[self.lanes.track]].sum())
 
 
+@per_trace
 def timeline(trace: Trace) -> Timeline:
     """The timeline of ``trace``; made once."""
-    return trace.derived("timeline", lambda: _timeline(trace))
-
-
-def _timeline(trace: Trace) -> Timeline:
     placement = place_tracks(trace)
     order = lane_order(trace, placement)
     event_tracks = [

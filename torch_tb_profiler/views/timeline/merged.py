@@ -14,6 +14,7 @@ import numpy as np
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, complement, intersect, union, union_all
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle")
@@ -34,12 +35,9 @@ class DeviceTime:
         return self.computation, self.communication, self.overlap, self.idle
 
 
+@per_trace
 def device_times(trace: Trace) -> dict[int, DeviceTime]:
     """What every device with work did, by device id; made once."""
-    return trace.derived("timeline_device_times", lambda: _device_times(trace))
-
-
-def _device_times(trace: Trace) -> dict[int, DeviceTime]:
     work = trace.device_work
     device = indices(work["device"])
     start = work["start_ns"].to_numpy()

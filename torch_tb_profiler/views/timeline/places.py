@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
+from torch_tb_profiler.trace.columns import Int8, Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,13 @@ class PlacedSlice:
     dur_ns: int
 
 
-def placed(timeline: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlice]:
+def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlice]:
     """Name, place and time of each of ``slice_ids``, which exist."""
     ids = np.asarray(slice_ids, np.int64)
     if not len(ids):
         return []
-    trace, lanes = timeline.trace, timeline.lanes
-    lane_of, category_of = _homes(timeline)
+    trace, lanes = shown.trace, shown.lanes
+    lane_of, category_of = _homes(trace)
     lane = lane_of[ids].astype(np.int64)
     rows = trace.slices[ids]
     return [
@@ -39,9 +40,9 @@ def placed(timeline: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedS
             id=slice_id,
             name=trace.text(name) or "",
             category=category,
-            track=timeline.tracks[track].key,
+            track=shown.tracks[track].key,
             lane=row,
-            start_ns=start - timeline.origin_ns,
+            start_ns=start - shown.origin_ns,
             dur_ns=dur,
         )
         for slice_id, name, category, track, row, start, dur in zip(
@@ -57,17 +58,14 @@ def placed(timeline: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedS
     ]
 
 
-def _homes(timeline: Timeline) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+@per_trace
+def _homes(trace: Trace) -> tuple[Int32, Int8]:
     """Lane and category code of every slice; made when the first place is asked for."""
-    return timeline.trace.derived("timeline_homes", lambda: _make_homes(timeline))
-
-
-def _make_homes(timeline: Timeline) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
-    lanes = timeline.lanes
+    lanes = timeline(trace).lanes
     real = lanes.slice != NO_SLICE
     lane = np.repeat(np.arange(len(lanes.track), dtype=np.int32), np.diff(lanes.first))
-    lane_of = np.empty(timeline.trace.slices.height, np.int32)
-    category_of = np.empty(timeline.trace.slices.height, np.int8)
+    lane_of = np.empty(trace.slices.height, np.int32)
+    category_of = np.empty(trace.slices.height, np.int8)
     lane_of[lanes.slice[real]] = lane[real]
     category_of[lanes.slice[real]] = lanes.category[real]
     return lane_of, category_of

@@ -13,6 +13,7 @@ import numpy as np
 from torch_tb_profiler.analysis.intervals import clip, subtract, total
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.categories import CATEGORIES, COMMUNICATION
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline
@@ -263,12 +264,9 @@ def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns
     return Gap(device, start_ns, end_ns, title, host)
 
 
+@per_trace
 def _feeders(trace: Trace) -> dict[int, int]:
     """Per device the row of the trace from which most of its work is launched."""
-    return trace.derived("timeline_feeders", lambda: _make_feeders(trace))
-
-
-def _make_feeders(trace: Trace) -> dict[int, int]:
     work = trace.device_work.select("device", "launch").drop_nulls()
     device = work["device"].to_numpy()
     row = trace.slices["track"].gather(work["launch"]).to_numpy()
