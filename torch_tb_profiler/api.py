@@ -26,16 +26,16 @@ from torch_tb_profiler.loading.answering import (
     open_traces,
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import (
+from torch_tb_profiler.loading.waiting import when_ready
+from torch_tb_profiler.reports import json, terminal
+from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests.errors import (
     LoadingError,
     OpenError,
     RequestError,
     UnknownError,
     unknown,
 )
-from torch_tb_profiler.loading.waiting import when_ready
-from torch_tb_profiler.reports import json, terminal
-from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.server.payloads import view_payload
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import Done
 from torch_tb_profiler.cli.output import Output
-from torch_tb_profiler.loading.errors import RequestError
+from torch_tb_profiler.requests.errors import RequestError
 
 Run = Callable[..., Done]
 Write = Callable[..., Path]

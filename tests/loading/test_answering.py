@@ -22,9 +22,9 @@ from torch_tb_profiler.loading.answering import (
     answer,
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.status import NotReadyError
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View

@@ -14,7 +14,7 @@ import pytest
 from torch_tb_profiler.loading import catalog as catalog_module
 from torch_tb_profiler.loading import places
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import OpenError, UnknownError
+from torch_tb_profiler.requests.errors import OpenError, UnknownError
 from torch_tb_profiler.storage.discovery import Discovery, discover
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import Location

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.loading.errors import Problem
-from torch_tb_profiler.loading.status import READING_SHARE, SpanStatus, joined, reading_status
+from torch_tb_profiler.loading.status import READING_SHARE, joined, reading_status
+from torch_tb_profiler.requests.errors import Problem
+from torch_tb_profiler.requests.runs import SpanStatus
 
 
 def test_half_of_a_file_read_in_two_seconds() -> None:

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.reports import progress
 from torch_tb_profiler.reports.progress import Progress, bar
+from torch_tb_profiler.requests.runs import SpanStatus
 
 STATUS = SpanStatus("1", "worker0.pt.trace.json.gz", None, 10**9, "parsing", 0.5, 123.4, 4.2)
 

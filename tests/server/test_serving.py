@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.sockets import PATIENCE_S, answered, connected, running
-from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS
 from torch_tb_profiler.server.serving import allowed_hosts, make_app_server, server_url
 

@@ -24,9 +24,9 @@ from torch_tb_profiler.cli.tasks import (
 )
 from torch_tb_profiler.loading.answering import view_spec, with_rows
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError

@@ -18,7 +18,6 @@ from torch_tb_profiler.cli.exits import (
 )
 from torch_tb_profiler.cli.tasks import exit_code_of
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import LoadingError, OpenError, Problem, unknown
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.rank import Ingested
 from torch_tb_profiler.loading.ingest.run import (
@@ -29,6 +28,7 @@ from torch_tb_profiler.loading.ingest.run import (
     on_this_machine,
 )
 from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, Problem, unknown
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError

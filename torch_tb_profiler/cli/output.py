@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
-from torch_tb_profiler.loading.errors import RequestError
+from torch_tb_profiler.requests.errors import RequestError
 
 
 class Output:

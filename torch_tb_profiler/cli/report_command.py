@@ -22,7 +22,7 @@ from torch_tb_profiler.cli.tasks import (
     perform,
     report_tasks,
 )
-from torch_tb_profiler.loading.errors import LoadingError, unknown
+from torch_tb_profiler.requests.errors import LoadingError, unknown
 from torch_tb_profiler.views.spec import ViewSpec
 
 

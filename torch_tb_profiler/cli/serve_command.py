@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
 from torch_tb_profiler.cli.tasks import cache_of, exit_code_of
-from torch_tb_profiler.loading.errors import LoadingError
+from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
 

@@ -13,9 +13,9 @@ from typing import Protocol
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.loading.answering import Answer, Subject
-from torch_tb_profiler.loading.errors import LoadingError, RequestError
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.server.payloads import error_payload, view_payload
 from torch_tb_profiler.views.schema import View
 

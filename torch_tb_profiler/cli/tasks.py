@@ -11,11 +11,11 @@ from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
 from torch_tb_profiler.loading.answering import Answer, ViewRequest, answer, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile

@@ -10,10 +10,10 @@ from typing import cast
 from torch_tb_profiler import advice
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.status import NotReadyError, joined
 from torch_tb_profiler.loading.store.trace_store import Wanted
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from torch_tb_profiler.loading.errors import OpenError, UnknownError, unknown
 from torch_tb_profiler.loading.places import RESCAN_S, Place, Silence, WatchedPlace
-from torch_tb_profiler.loading.status import NotReadyError, SpanStatus
+from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.requests.errors import OpenError, UnknownError, unknown
+from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError

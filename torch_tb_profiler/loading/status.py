@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from torch_tb_profiler.loading.errors import Problem
-
-State = Literal["queued", "parsing", "ready", "failed"]
+from torch_tb_profiler.requests.runs import SpanState, SpanStatus
 
 READING_SHARE = 0.9
 """Part of the work that is reading; the rest (linking and summing) reports no progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanStatus:
-    """One moment of one span, as ``/runs`` shows it.
-
-    Attributes:
-        name: The span.
-        file: Base name of its file.
-        format: Input format once it is known, else None.
-        size_bytes: Size of the file.
-        state: What happens to it.
-        progress: Done part of the work, 0 to 1.
-        mb_per_s: Speed of reading in 10⁶ file bytes per second; None before there is one.
-        eta_s: Seconds left; None when unknown.
-        error: Why it failed, else None.
-        retry_s: Seconds until it is tried again when somebody asks, where the file is not to blame;
-            None where only another file helps.
-    """
-
-    name: str
-    file: str
-    format: str | None
-    size_bytes: int
-    state: State
-    progress: float = 0.0
-    mb_per_s: float | None = None
-    eta_s: float | None = None
-    error: Problem | None = None
-    retry_s: float | None = None
 
 
 class NotReadyError(Exception):
@@ -84,7 +51,7 @@ def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
     """
     size_bytes = sum(part.size_bytes for part in parts)
     states = {part.state for part in parts}
-    state: State
+    state: SpanState
     if "parsing" in states:
         state = "parsing"
     elif "queued" in states:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from torch_tb_profiler.loading.status import NotReadyError, SpanStatus
+from torch_tb_profiler.loading.status import NotReadyError
+from torch_tb_profiler.requests.runs import SpanStatus
 
 POLL_S = 0.1
 """Time between two reports of progress; the answer itself comes without delay."""

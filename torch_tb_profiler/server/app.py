@@ -14,10 +14,10 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
-from torch_tb_profiler.loading.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import PendingAnswer
+from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.server.access import Access, denied
 from torch_tb_profiler.server.errors import HttpError, method_error, status_of
 from torch_tb_profiler.server.gate import Gate, WaitingRoom

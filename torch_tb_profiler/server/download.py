@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from werkzeug.wrappers import Request, Response
 
-from torch_tb_profiler.loading.errors import OpenError
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.responses import secured_headers
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, file_state, read_chunks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from torch_tb_profiler.loading.errors import (
+from torch_tb_profiler.requests.errors import (
     LoadingError,
     Problem,
     RequestError,

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.answering import Subject, TableQuery, ViewRequest
-from torch_tb_profiler.loading.errors import RequestError
+from torch_tb_profiler.requests.errors import RequestError
 
 MAX_TEXT = 4096
 """Characters of one parameter; a filter that long is no filter a person wrote."""

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from torch_tb_profiler.loading.answering import Answer
 from torch_tb_profiler.loading.places import Silence
-from torch_tb_profiler.loading.status import SpanStatus
 from torch_tb_profiler.reports.json import payload, selection_payload
 from torch_tb_profiler.reports.payloads import (
     BaselineRef,
@@ -20,6 +19,7 @@ from torch_tb_profiler.reports.payloads import (
     ViewAnswer,
     WorkerPayload,
 )
+from torch_tb_profiler.requests.runs import SpanStatus
 
 
 class Told(Protocol):

@@ -11,9 +11,9 @@ from isal import igzip, isal_zlib
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.reports.json import SCHEMA_VERSION, dumps
 from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.server.payloads import error_payload
 
 JSON_TYPE = "application/json"

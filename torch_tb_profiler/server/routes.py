@@ -7,7 +7,6 @@ from werkzeug.wrappers import Request, Response
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.answering import answer
-from torch_tb_profiler.loading.errors import RequestError, unknown
 from torch_tb_profiler.reports import csv
 from torch_tb_profiler.reports.chrome_trace import chrome_json
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
@@ -18,6 +17,7 @@ from torch_tb_profiler.reports.payloads import (
     ViewEntryPayload,
     ViewsAnswer,
 )
+from torch_tb_profiler.requests.errors import RequestError, unknown
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.download import download_response
 from torch_tb_profiler.server.errors import HttpError

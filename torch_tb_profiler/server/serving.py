@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection
 from urllib.parse import quote
 
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.server.access import Access
 from torch_tb_profiler.server.app import LOOPBACK_HOSTS, standalone_app
 from torch_tb_profiler.server.http_server import HttpServer

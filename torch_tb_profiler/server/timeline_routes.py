@@ -10,7 +10,6 @@ import numpy as np
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.analysis.selection import SelectionError
-from torch_tb_profiler.loading.errors import RequestError, UnknownError, unknown
 from torch_tb_profiler.reports.json import SCHEMA_VERSION
 from torch_tb_profiler.reports.payloads import TraceRef
 from torch_tb_profiler.reports.timeline_binary import timeline_bytes
@@ -23,6 +22,7 @@ from torch_tb_profiler.reports.timeline_payloads import (
     TimelineStepsAnswer,
     TimelineStretchPayload,
 )
+from torch_tb_profiler.requests.errors import RequestError, UnknownError, unknown
 from torch_tb_profiler.server import parameters
 from torch_tb_profiler.server.responses import data_response, json_response
 from torch_tb_profiler.server.site import Site, opened_trace, opened_workers

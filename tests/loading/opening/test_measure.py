@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget, text_bytes
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.locations import file_state, open_location
 
 MIB = 1 << 20

@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import pytest
 
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget
@@ -27,6 +26,7 @@ from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
 from torch_tb_profiler.loading.processes.resources import FIRST_TO_GO
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover
 from torch_tb_profiler.storage.locations import FileState, Location, open_location

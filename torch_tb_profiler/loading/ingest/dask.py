@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from torch_tb_profiler.loading.errors import RequestError
+from torch_tb_profiler.requests.errors import RequestError
 
 CONNECT_S = 20
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
-from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.ingest.summaries import SUMMARY_PART, load_summary, save_summary
 from torch_tb_profiler.loading.opening.measure import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
@@ -22,6 +21,7 @@ from torch_tb_profiler.loading.opening.open_file import (
     wait_until_cached,
 )
 from torch_tb_profiler.loading.processes.signals import Signals
+from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.entry_manifest import seal
 from torch_tb_profiler.storage.errors import StorageError

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 
-from torch_tb_profiler.loading.errors import Problem
 from torch_tb_profiler.loading.ingest.rank import Ingested, Job, cached_summary, ingest_file
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import WorkerDiedError
+from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 

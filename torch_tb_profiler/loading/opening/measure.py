@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.processes.resources import free_memory_bytes
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC
 from torch_tb_profiler.storage.locations import FileState, Location
 

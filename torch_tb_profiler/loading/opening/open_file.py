@@ -14,8 +14,8 @@ from pathlib import Path
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.importers import TraceFormatError, import_file, import_trace
 from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
-from torch_tb_profiler.loading.errors import OpenError
 from torch_tb_profiler.loading.processes.freeing import give_back, keep_little
+from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
 from torch_tb_profiler.storage.finished import SETTLED_S

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import time
 
-from torch_tb_profiler.loading.errors import OpenError, Problem
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.trace_memory import TraceMemory, memory_of
+from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 
 _LOGGER = logging.getLogger(__name__)

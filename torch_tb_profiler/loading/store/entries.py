@@ -40,7 +40,7 @@ class Entry:
     file: SpanFile
     part: Part
     estimate_bytes: int
-    state: State = "queued"
+    state: SpanState = "queued"
     is_wanted: bool = True
     was_taken: bool = False
     opened: OpenedFile | None = None
