@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
@@ -19,11 +18,9 @@ from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview.view import role_costs
-
-Bools = npt.NDArray[np.bool_]
 
 WORK_COLUMNS = (
     "slice",
@@ -94,8 +91,8 @@ class Context:
         row = np.searchsorted(self.windows.start_ns, time_ns, "right") - 1
         if not self.step_count:
             return np.zeros(len(time_ns), np.bool_)
-        found: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
-        return found
+        inside: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
+        return inside
 
     def slices_of(self, category: Category) -> pl.DataFrame:
         """The slices of a category that began in the steps."""

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import Int64
-
-Bools = npt.NDArray[np.bool_]
+from torch_tb_profiler.trace.columns import Bools, Int64
 
 
 def indices(column: pl.Series) -> Int64:

@@ -13,11 +13,9 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-Bools = npt.NDArray[np.bool_]
 
 HOST_COMMUNICATION_CATEGORIES = (
     Category.OPERATOR,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.codes import of_names
-from torch_tb_profiler.analysis.forests import Bools
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
 WRAPPERS = ("DataParallel.forward", "DistributedDataParallel.forward")

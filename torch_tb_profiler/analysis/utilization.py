@@ -14,8 +14,8 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, WeightProfile, total_within, union
-from torch_tb_profiler.analysis.kernel_kinds import Bools, kernel_kinds
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

@@ -28,6 +28,7 @@ MAX_DEVICES = 1024
 
 MAX_RANKS = 2**24
 """No job has as many processes; sizes times their number stay within int64."""
+Bools = npt.NDArray[np.bool_]
 
 MAX_BYTES = 2**53
 """Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""

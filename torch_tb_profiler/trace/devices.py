@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     DEVICE_LABEL,
-    MAX_DEVICES,
+    Bools,
     EventColumns,
     Int32,
     Int64,
@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.columns import (
     Track,
 )
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
-from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
+from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
 _LEAST_THREADS_PER_SM = 768
@@ -58,7 +58,7 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=TRACKS, orient="row")
 
 
-def _display_positions(tracks: list[Track], is_device: Mask) -> list[int]:
+def _display_positions(tracks: list[Track], is_device: Bools) -> list[int]:
     """Per track its place from top to bottom: by the sort indices of the file, hosts before devices
     where it gives none, then by process and thread number.
     """

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.nesting import Forest, nest
-from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
+from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
 _LAUNCHING = re.compile(r"launch|memcpy|memset|memcopy|copy|fill|enqueue|submit", re.IGNORECASE)
@@ -30,7 +30,7 @@ class HostCalls:
     """
 
     ids: Int64
-    launching: Mask
+    launching: Bools
     within: Forest
     place: Int64
     owner: Int64
@@ -91,12 +91,12 @@ def link(
     return links
 
 
-def _launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Mask:
+def _launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Bools:
     names = slices.name_code[calls]
     launching = np.zeros(len(strings), np.bool_)
     for code in np.flatnonzero(np.bincount(names, minlength=1)):
         launching[code] = _LAUNCHING.search(strings[code]) is not None
-    mask: Mask = launching[names]
+    mask: Bools = launching[names]
     return mask
 
 

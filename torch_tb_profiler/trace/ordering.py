@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import EventColumns, Int8, Int32, Int64
-
-Mask = npt.NDArray[np.bool_]
+from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +33,11 @@ class OrderedSlices:
         """Ids of the slices of these categories, ascending."""
         return np.flatnonzero(self.mask_of(categories))
 
-    def mask_of(self, categories: tuple[Category, ...]) -> Mask:
+    def mask_of(self, categories: tuple[Category, ...]) -> Bools:
         """Mask of the slices of these categories."""
         wanted = np.zeros(256, np.bool_)
         wanted[list(categories)] = True
-        mask: Mask = wanted[self.category.view(np.uint8)]
+        mask: Bools = wanted[self.category.view(np.uint8)]
         return mask
 
 

@@ -14,10 +14,10 @@ from torch_tb_profiler.trace.categories import (
     PYTHON_CATEGORIES,
     Category,
 )
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import STEPS
-from torch_tb_profiler.trace.ordering import Mask, OrderedSlices
+from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
 
 TAIL_SHARE = 0.8
@@ -150,7 +150,7 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
     return start, end, device_events
 
 
-def _kept(device_events: Int64) -> Mask:
+def _kept(device_events: Int64) -> Bools:
     """False for the tail of steps whose device work is missing or incomplete."""
     kept = np.ones(len(device_events), np.bool_)
     with_work = np.flatnonzero(device_events)

@@ -27,11 +27,9 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, union
 from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
 from torch_tb_profiler.knowledge import communication
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 RECORDS = {
     "record": pl.Int64,  # row number

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools, gather, indices, nearest_marked
+from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, operator_labels
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
 from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, MAX_BYTES, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

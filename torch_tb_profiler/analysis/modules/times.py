@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.forests import (
-    Bools,
     covered_lengths,
     gather,
     indices,
@@ -25,7 +24,7 @@ from torch_tb_profiler.analysis.modules.tree import (
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools, gather, indices, levels, nearest_marked
+from torch_tb_profiler.analysis.forests import gather, indices, levels, nearest_marked
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 

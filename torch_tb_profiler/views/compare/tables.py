@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.compare.student import Samples, confidence_pct, interval
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
 

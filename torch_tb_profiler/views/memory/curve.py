@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools
 from torch_tb_profiler.analysis.memory.records import MemoryDevice, MemoryRecords
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
-from torch_tb_profiler.trace.columns import ABSENT, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec

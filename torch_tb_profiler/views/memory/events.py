@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools, gather
+from torch_tb_profiler.analysis.forests import gather
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.views.memory.curve import Curve
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 

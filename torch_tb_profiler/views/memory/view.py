@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import Bools
 from torch_tb_profiler.analysis.memory.records import (
     MemoryRecords,
     memory_records,
     selected_records,
 )
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.memory.curve import PEAKS, Curve, curve, curve_series, peaks_frame

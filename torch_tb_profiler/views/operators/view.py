@@ -12,13 +12,13 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
 from torch_tb_profiler.analysis.kernel_kinds import (
-    Bools,
     device_times,
     eligible_slices,
     kernel_kinds,
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, in_selection
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import Bools
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 
 MAX_SHIFT = 62
 

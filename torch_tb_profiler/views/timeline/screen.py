@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.analysis.forests import Bools
-from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.views.timeline.buckets import LanesInView, bucket_shifts, cell_allowance
 from torch_tb_profiler.views.timeline.index import Lanes
 from torch_tb_profiler.views.timeline.segments import enumerated, first_at_or_after
