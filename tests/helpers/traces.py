@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from torch_tb_profiler.importers.kineto.header_types import typed_header
+from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
@@ -252,7 +254,7 @@ class _Columns:
             tracks=self.track_rows,
             base_ns=int(header.pop("baseTimeNanoseconds", 0)),
             time_unit_ns=self.time_unit_ns,
-            header=header,
+            info=trace_info(typed_header(header, QualityReport())),
             quality=QualityReport(),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -15,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.traces import Event, call, frame, kernel, memory, op, step, trace
+from tests.importers.kineto.test_header_types import WHOLE
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace, save_trace
@@ -57,11 +57,12 @@ def test_importers_may_put_columns_in_any_order(tmp_path: Path) -> None:
     assert_same(load_trace(tmp_path), built)
 
 
-def test_odd_numbers_in_the_header(tmp_path: Path) -> None:
-    save_trace(trace(EVENTS, big=2**70, odd=[math.nan, math.inf]), tmp_path)
-    header = load_trace(tmp_path).meta.header
-    assert header["big"] == 2**70
-    assert math.isnan(header["odd"][0])
+def test_what_a_file_says_of_itself_is_kept_as_it_was(tmp_path: Path) -> None:
+    built = trace(EVENTS, **WHOLE)
+    save_trace(built, tmp_path)
+    assert load_trace(tmp_path).meta.info == built.meta.info
+    assert built.meta.info.job is not None
+    assert built.meta.info.devices
 
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]
@@ -79,7 +80,12 @@ MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "a table that is none": lambda manifest: manifest["tables"].update(slices=None),
     "a time that is text": lambda manifest: manifest["meta"].update(start_ns="0"),
     "a time that is no number": lambda manifest: manifest["meta"].update(end_ns=True),
-    "a header that is none": lambda manifest: manifest["meta"].update(header=[]),
+    "no info": lambda manifest: manifest["meta"].pop("info"),
+    "an info that is none": lambda manifest: manifest["meta"].update(info=[]),
+    "an unknown word": lambda manifest: manifest["meta"]["info"].update(environment="TOKEN"),
+    "a rank that is text": lambda manifest: manifest["meta"]["info"].update(job={"rank": "0"}),
+    "a rank beyond sense": lambda manifest: manifest["meta"]["info"].update(job={"rank": -1}),
+    "a device of no number": lambda manifest: manifest["meta"]["info"].update(devices=[{}]),
     "an unknown fact": lambda manifest: manifest["meta"].update(unknown=1),
     "a count that is text": lambda manifest: manifest["quality"]["counts"].update(truncated="1"),
     "no quality": lambda manifest: manifest.update(quality=None),

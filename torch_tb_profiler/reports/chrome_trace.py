@@ -1,8 +1,7 @@
 """A trace, or a part of it, as Chrome JSON for Perfetto and other viewers, with GPU counters.
 
 Written from the model, so every input format becomes readable there, nothing but known arguments
-leaves (headers may hold secrets), and names and arguments are those of Kineto: our own importer
-reads the result back. Format: "Trace Event Format" (Google); arguments: Kineto's
+leaves, and names and arguments are those of Kineto: our own importer reads the result back. Format: "Trace Event Format" (Google); arguments: Kineto's
 ``output_json.cpp``.
 """
 
@@ -18,6 +17,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
 from torch_tb_profiler.reports.chrome_counters import counter_events
+from torch_tb_profiler.reports.chrome_header import chrome_header
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -25,16 +25,6 @@ from torch_tb_profiler.trace.model import Trace
 NS_PER_US = 1000
 SLICES_AT_ONCE = 20_000
 """Slices that are Python objects at one time."""
-
-SAFE_HEADER_KEYS = (
-    "schemaVersion",
-    "deviceProperties",
-    "distributedInfo",
-    "record_shapes",
-    "with_stack",
-    "profile_memory",
-)
-"""Top-level keys that are passed on. Others stay behind: ``metadata`` may hold an environment."""
 
 CATEGORY_NAMES = {
     Category.OPERATOR: "cpu_op",
@@ -141,9 +131,7 @@ def selected_windows(trace: Trace, selection: Selection) -> tuple[Int64, Int64]:
 
 
 def _pieces(trace: Trace, windows: tuple[Int64, Int64]) -> Iterator[bytes]:
-    header = {key: trace.meta.header[key] for key in SAFE_HEADER_KEYS if key in trace.meta.header}
-    header["baseTimeNanoseconds"] = trace.meta.base_ns
-    header["displayTimeUnit"] = "ms"
+    header = chrome_header(trace.meta)
     tracks = _Tracks(trace)
     yield msgspec.json.encode(header)[:-1] + b',"traceEvents":[\n'
     yield _encoded(tracks.declarations())

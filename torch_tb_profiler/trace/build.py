@@ -75,7 +75,7 @@ def build_trace(events: EventColumns) -> Trace:
         counters=table_to_frame(tables.pop("counters")),
         instants=table_to_frame(tables.pop("instants")),
         steps=steps,
-        devices=build_devices(events.header, used, quality),
+        devices=build_devices(events.info.devices, used, quality),
         tracks=tracks,
         quality=quality,
     )
@@ -159,5 +159,5 @@ def _meta(events: EventColumns, slices: OrderedSlices) -> TraceMeta:
         end_ns=int(slices.end_ns.max()) if any_slice else 0,
         span_start_ns=int(slices.start_ns[spans].min()) if any_span else None,
         span_end_ns=int(slices.end_ns[spans].max()) if any_span else None,
-        header=events.header,
+        info=events.info,
     )

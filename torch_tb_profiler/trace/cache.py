@@ -8,10 +8,11 @@ clean-up are the cache folder's business, not this module's.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -19,7 +20,7 @@ from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-TRACE_SCHEMA_VERSION = 5
+TRACE_SCHEMA_VERSION = 6
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"
@@ -46,7 +47,7 @@ def save_trace(trace: Trace, folder: Path) -> None:
         tables[name] = described(frame)
     manifest = {
         "schema_version": TRACE_SCHEMA_VERSION,
-        "meta": asdict(trace.meta),
+        "meta": msgspec.to_builtins(trace.meta),
         "quality": {"counts": trace.quality.counts, "examples": trace.quality.examples},
         "tables": tables,
     }
@@ -89,19 +90,12 @@ def meta_from(values: dict[str, Any]) -> TraceMeta:
     """What a file said about itself, as it was kept.
 
     Raises:
-        TypeError: a value is missing, unknown or of another type.
+        TypeError: a value is missing or unknown.
+        msgspec.ValidationError: one is of another type, or beyond sense.
     """
-    meta = TraceMeta(**values)
-    whole = (meta.base_ns, meta.time_unit_ns, meta.start_ns, meta.end_ns)
-    declared = (meta.span_start_ns, meta.span_end_ns)
-    if not (
-        isinstance(meta.format, str)
-        and isinstance(meta.header, dict)
-        and all(type(value) is int for value in whole)
-        and all(value is None or type(value) is int for value in declared)
-    ):
-        raise TypeError("what the file says about itself has values of other types")
-    return meta
+    if values.keys() != {field.name for field in fields(TraceMeta)}:
+        raise TypeError("what the file says about itself has other keys than were written")
+    return msgspec.convert(values, TraceMeta)
 
 
 def counts_from(values: dict[str, Any]) -> dict[str, int]:

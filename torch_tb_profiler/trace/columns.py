@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
 ABSENT = np.iinfo(np.int64).min
@@ -23,20 +24,11 @@ ABSENT = np.iinfo(np.int64).min
 EPOCH_NS = 10**17
 """Times beyond this (three years in ns) count from the epoch, not from a base."""
 
-MAX_DEVICES = 1024
-"""No process sees as many devices: larger numbers are damage, and views look at each device."""
-
-MAX_RANKS = 2**24
-"""No job has as many processes; sizes times their number stay within int64."""
-Bools = npt.NDArray[np.bool_]
-
-MAX_BYTES = 2**53
-"""Beyond this (8 PiB) a size is damage; below, sums of many do not overflow."""
-
 Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 SLICE_COLUMNS: dict[str, type[np.generic]] = {
     "category": np.int8,  # trace.categories.Category
@@ -188,8 +180,7 @@ class EventColumns:
         tracks: The tracks, indexed by the ``track`` columns; unused declared ones are left out.
         base_ns: Epoch nanoseconds of time 0, or 0 when the format gives no epoch.
         time_unit_ns: Resolution of the file's time stamps: 1000 for whole-µs files, else 1.
-        header: Top-level keys of the file other than the events, decoded (``deviceProperties``,
-            ``distributedInfo``, ``with_stack`` …).
+        info: What the file says of itself beside its events.
         quality: What was repaired or left out while reading.
     """
 
@@ -199,7 +190,7 @@ class EventColumns:
     tracks: list[Track]
     base_ns: int
     time_unit_ns: int
-    header: dict[str, Any] = field(default_factory=dict)
+    info: TraceInfo = field(default_factory=TraceInfo)
     quality: QualityReport = field(default_factory=QualityReport)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,11 @@ from torch_tb_profiler.trace.columns import (
     Table,
     Track,
 )
+from torch_tb_profiler.trace.info import DeviceInfo
+from torch_tb_profiler.trace.limits import MAX_DEVICES
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.quality import QualityReport
-
-_LEAST_THREADS_PER_SM = 768
-"""No GPU of the last fifteen years holds fewer; torch 2.13's python exporter writes the number of
-SMs under the key of the threads (formats.md §1.10)."""
 
 
 def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
@@ -121,35 +119,26 @@ def device_and_stream(
 
 
 def build_devices(
-    header: Mapping[str, Any], used: Collection[int], quality: QualityReport
+    declared: Iterable[DeviceInfo], used: Collection[int], quality: QualityReport
 ) -> pl.DataFrame:
-    """Devices that the file declares, looked up by their ``id``, and those that ran work."""
+    """Devices that the file declares, each by its first declaration, and those that ran work."""
     rows: dict[int, tuple[Any, ...]] = {}
-    declared = header.get("deviceProperties") or header.get("computeProperties")
-    for position, properties in enumerate(declared if isinstance(declared, list) else []):
-        if isinstance(properties, dict):
-            device = _integer(properties.get("id", position))
-            if device is not None and device not in rows:
-                rows[device] = _device_row(device, properties, device in used)
+    for info in declared:
+        rows.setdefault(info.device, _device_row(info, info.device in used))
     for device in sorted(set(used) - rows.keys()):
         quality.add("device_without_properties", 1, f"device {device}")
-        rows[device] = _device_row(device, {}, True)
+        rows[device] = _device_row(DeviceInfo(device=device), True)
     return pl.DataFrame([rows[device] for device in sorted(rows)], schema=DEVICES, orient="row")
 
 
-def _device_row(device: int, properties: dict[str, Any], used: bool) -> tuple[Any, ...]:
-    sm_count = _integer(properties.get("numSms", properties.get("smCount")))
-    threads = _integer(properties.get("maxThreadsPerMultiprocessor"))
-    if threads is not None and threads < _LEAST_THREADS_PER_SM:
-        sm_count, threads = sm_count or threads, None
-    name = properties.get("name")
+def _device_row(info: DeviceInfo, used: bool) -> tuple[Any, ...]:
     return (
-        device,
-        str(name) if name else None,
-        _integer(properties.get("totalGlobalMem")),
-        _integer(properties.get("computeMajor")),
-        _integer(properties.get("computeMinor")),
-        sm_count,
-        threads,
+        info.device,
+        info.name,
+        info.memory_bytes,
+        info.compute_major,
+        info.compute_minor,
+        info.sm_count,
+        info.max_threads_per_sm,
         used,
     )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.derived import DerivedValues
+from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
 SLICES = {
@@ -145,7 +146,7 @@ class TraceMeta:
         end_ns: Largest end of all slices.
         span_start_ns: Start of the recording as declared by the profiler, null if it does not say.
         span_end_ns: End of the recording likewise.
-        header: The decoded top-level keys. May hold secrets: never served whole.
+        info: What it says of itself beside its events.
     """
 
     format: str
@@ -155,7 +156,7 @@ class TraceMeta:
     end_ns: int
     span_start_ns: int | None
     span_end_ns: int | None
-    header: dict[str, Any] = field(default_factory=dict)
+    info: TraceInfo = field(default_factory=TraceInfo)
 
 
 class _WeaklyReferable:

@@ -179,7 +179,7 @@ def assert_same_columns(one: EventColumns, other: EventColumns) -> None:
     assert one.strings == other.strings
     assert one.tracks == other.tracks
     assert one.quality == other.quality
-    assert one.header == other.header
+    assert one.info == other.info
     for name, table in one.tables.items():
         for column, values in table.items():
             np.testing.assert_array_equal(values, other.tables[name][column], f"{name}.{column}")

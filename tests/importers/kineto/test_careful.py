@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.info import RecordingSettings, TraceInfo
 
 STRAYS = ["null", "true", "5", "-1.5e3", '"junk"', '"}, {\\"ph\\": \\"X\\""', "[]", "[1, [2]]"]
 
@@ -41,7 +42,9 @@ def test_a_stray_value_costs_no_event(stray: str, place: int) -> None:
     assert names_of(columns) == ["a", "b", "c"]
     assert columns.quality.counts == {"stray_text": 1}
     assert columns.quality.examples == {"stray_text": [stray]}
-    assert columns.header == {"schemaVersion": 1, "record_shapes": 1}
+    assert columns.info == TraceInfo(
+        recorder_version="1", recording=RecordingSettings(record_shapes=True)
+    )
 
 
 def test_many_stray_values_in_a_row_and_beside_metadata_without_time() -> None:
@@ -69,7 +72,7 @@ def test_of_a_list_of_events_only_the_brackets_are_skipped(
     last = [item["name"] for item in after if item]
     assert names_of(columns) == ["a", *(item["name"] for item in inner), *last]
     assert columns.quality.counts == {"stray_text": 2 + after.count(None)}
-    assert columns.header == {"record_shapes": 1}
+    assert columns.info == TraceInfo(recording=RecordingSettings(record_shapes=True))
 
 
 def test_exact_times_beside_stray_values() -> None:
@@ -143,4 +146,4 @@ def test_any_values_between_events_are_skipped_and_counted(
     assert names_of(columns) == [f"e{number}" for number in range(len(items)) if number % 3]
     strays = sum(not isinstance(item, dict) for item in items)
     assert columns.quality.counts.get("stray_text", 0) == strays
-    assert columns.header == {"record_shapes": 1}
+    assert columns.info == TraceInfo(recording=RecordingSettings(record_shapes=True))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.importers.kineto.reference import document, read_bytes
 from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
+from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
 DEEP: Any = 1
@@ -46,6 +47,8 @@ WHOLE = {
     "record_shapes": 1,
     "with_stack": True,
     "profile_memory": 0,
+    "with_flops": 1,
+    "with_modules": False,
     "displayTimeUnit": "ms",
 }  # fmt: skip
 """A header with every key that is kept."""
@@ -59,7 +62,7 @@ ODD: dict[str, Any] = {
 
 TEXTS = {"name", "backend", "pg_name", "pg_desc", "uid", "backend_config", "nccl_version",
          "ranks", "Framework", "host_name", "displayTimeUnit", "schemaVersion"}  # fmt: skip
-FLAGS = {"record_shapes", "with_stack", "profile_memory"}
+FLAGS = {"record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"}
 LISTS = {"ranks": ("[]", "huge list"), "nccl_version": ("[]", "huge list"),
          "pg_config": ("[]", "[{}]", "[null]"), "deviceProperties": ("[]", "[{}]", "[null]"),
          "computeProperties": ("[]", "[{}]", "[null]")}  # fmt: skip
@@ -156,7 +159,7 @@ def test_a_note_shows_the_key_and_an_escaped_value() -> None:
 
 def test_nan_in_a_header_is_absent_and_told_of() -> None:
     columns = read_bytes(b'{"distributedInfo": {"rank": NaN, "world_size": 2}, "traceEvents": []}')
-    assert columns.header == {"distributedInfo": {"world_size": 2}}
+    assert columns.info == TraceInfo(job=JobInfo(world_size=2))
     assert columns.quality.counts == {"not_a_number": 1}
 
 

@@ -26,6 +26,7 @@ from tests.importers.kineto.reference import (
     read_file,
 )
 from torch_tb_profiler.importers import TraceFormatError
+from torch_tb_profiler.trace.info import TraceInfo
 
 ROOT = Path(__file__).resolve().parents[3]
 DERIVED = ROOT / "tests" / "data" / "malformed_derived"
@@ -188,7 +189,7 @@ def test_a_bare_list_has_everything_but_the_header(original: Rows) -> None:
     columns = read_file(DERIVED / "list_top_level.json")
     base = document(ORIGINAL)["baseTimeNanoseconds"]
 
-    assert columns.header == {}
+    assert columns.info == TraceInfo()
     assert columns.base_ns == 0
     assert actual(columns)["slices"] == [
         (*row[:4], row[4] - base, *row[5:]) for row in original["slices"]
@@ -240,7 +241,7 @@ def test_an_empty_recording_is_an_empty_trace() -> None:
     columns = read_file(DERIVED / "empty_events.json")
 
     assert all(len(rows) == 0 for rows in actual(columns).values())
-    assert columns.header["deviceProperties"][0]["name"] == "AMD Instinct MI300X"
+    assert columns.info.devices[0].name == "AMD Instinct MI300X"
     assert columns.quality.counts == {}
 
 
@@ -274,9 +275,9 @@ def test_quotes_in_user_metadata() -> None:
     columns = read_file(TORCH213 / "add_metadata_quotes.json")
     text = (TORCH213 / "add_metadata_quotes.json").read_text()
 
-    assert columns.header["host_name"] == "vm"
-    assert columns.header["baseTimeNanoseconds"] == 1790857026000000000
-    assert "user_str" not in columns.header
+    assert columns.info.host_name == "vm"
+    assert columns.base_ns == 1790857026000000000
+    assert "user_str" not in str(columns.info)
     assert len(actual(columns)["slices"]) == len(re.findall(r'"ph": "X"', text))
     assert columns.quality.counts == {"quote_repaired": 1}
 

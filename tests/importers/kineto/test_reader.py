@@ -65,7 +65,7 @@ def test_sums_of_durations_of_the_golden_sample(samples: Path) -> None:
         event["dur"] for event in events if event.get("cat") == "Kernel"
     )
     assert columns.time_unit_ns == 1000
-    assert len(columns.header["deviceProperties"]) == 4
+    assert len(columns.info.devices) == 4
 
 
 def test_pieces_of_any_size_give_the_same(samples: Path) -> None:

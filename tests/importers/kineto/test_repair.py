@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, read_bytes
 from torch_tb_profiler.importers.kineto.repair import fix_escapes, names_restored
+from torch_tb_profiler.trace.info import TraceInfo
 
 LAYOUTS = (
     '  {{\n    "ph": "X",\n    "cat": "cpu_op",\n    "name": "{name}",\n    "pid": 5,\n'
@@ -99,7 +100,7 @@ def test_backslashes_in_the_header() -> None:
 
     columns = read_bytes(data)
 
-    assert columns.header == {"host_name": "C:\\q\\n"}
+    assert columns.info == TraceInfo(host_name="C:\\q\\n")
     assert columns.quality.counts == {"backslash_repaired": 1}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,7 +14,8 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.knowledge import communication, dtypes, kernels
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import MAX_BYTES, Int64
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.model import Trace
 
 _ARROW = re.compile(r"(?:send|recv)\s*(\d+)\s*(->|<-)\s*(\d+)$")
@@ -89,18 +89,14 @@ def group_identity() -> pl.Expr:
 
 
 def only_group(trace: Trace) -> tuple[str | None, str | None, int | None]:
-    """Label, identity and size of the process group, when the header lists exactly one."""
-    info = trace.meta.header.get("distributedInfo")
-    groups = info.get("pg_config") if isinstance(info, Mapping) else None
-    if not isinstance(groups, list) or len(groups) != 1 or not isinstance(groups[0], Mapping):
+    """Label, identity and size of the process group, when the trace lists exactly one."""
+    job = trace.meta.info.job
+    groups = job.groups or () if job is not None else ()
+    if len(groups) != 1 or groups[0].name is None:
         return None, None, None
-    group = groups[0]
-    name, text = group.get("pg_name"), group.get("pg_desc") or group.get("uid")
-    if name is None:
-        return None, None, None
-    size = group.get("pg_size")
-    label = f"{name} ({text})" if text else str(name)
-    return label, f"{name}|", size if isinstance(size, int) and size > 0 else None
+    name, text = groups[0].name, groups[0].description or groups[0].uid
+    label = f"{name} ({text})" if text else name
+    return label, f"{name}|", groups[0].size or None
 
 
 def input_bytes(trace: Trace, slice_id: Int64) -> pl.Series:
@@ -146,17 +142,15 @@ def _parsed(text: str | None) -> list[Any]:
 
 
 def own_rank(trace: Trace) -> int | None:
-    """The rank of this worker, None when the header does not say."""
-    info = trace.meta.header.get("distributedInfo")
-    rank = info.get("rank") if isinstance(info, Mapping) else None
-    return rank if isinstance(rank, int) and not isinstance(rank, bool) else None
+    """The rank of this worker, None when the trace does not say."""
+    job = trace.meta.info.job
+    return None if job is None else job.rank
 
 
 def world_size(trace: Trace) -> int | None:
-    """Ranks of the job, None when the header does not say."""
-    info = trace.meta.header.get("distributedInfo")
-    size = info.get("world_size") if isinstance(info, Mapping) else None
-    return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
+    """Ranks of the job, None when the trace does not say."""
+    job = trace.meta.info.job
+    return None if job is None else job.world_size or None
 
 
 def peer_pairs(trace: Trace, slice_id: Int64) -> pl.Series:

@@ -16,6 +16,7 @@ from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.model import Trace
 
 

@@ -79,7 +79,7 @@ class ModuleTree:
 
 def is_lightning(trace: Trace) -> bool:
     """True for traces of the PyTorch Lightning profiler (peer-behaviour §9.3)."""
-    return trace.meta.header.get("Framework") == "pytorch-lightning"
+    return trace.meta.info.framework == "pytorch-lightning"
 
 
 @per_trace

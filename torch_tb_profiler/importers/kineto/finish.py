@@ -9,6 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine_ranges
+from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
 from torch_tb_profiler.importers.kineto.paddle import is_paddle, strip_durations
 from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
@@ -19,12 +20,12 @@ from torch_tb_profiler.trace.columns import (
     ABSENT,
     DEVICE_LABEL,
     EPOCH_NS,
-    MAX_DEVICES,
     TABLE_COLUMNS,
     EventColumns,
     Table,
     Track,
 )
+from torch_tb_profiler.trace.limits import MAX_DEVICES
 from torch_tb_profiler.trace.quality import QualityReport
 
 LONG_NS = 24 * 3600 * 10**9
@@ -59,7 +60,7 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
         tracks=tracks,
         base_ns=base_ns,
         time_unit_ns=1 if merger.has_fraction else 1000,
-        header=header,
+        info=trace_info(header),
         quality=quality,
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, shown
-from torch_tb_profiler.trace.columns import MAX_BYTES, MAX_DEVICES, MAX_RANKS
+from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_COUNT = 2**31 - 1
@@ -257,6 +257,8 @@ HEADER = Object(
         "record_shapes": _FLAG,
         "with_stack": _FLAG,
         "profile_memory": _FLAG,
+        "with_flops": _FLAG,
+        "with_modules": _FLAG,
         "displayTimeUnit": Text(),
     }
 )

@@ -34,13 +34,12 @@ from torch_tb_profiler.importers.kineto.values import (
 )
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    MAX_BYTES,
-    MAX_RANKS,
     Float64,
     Int32,
     Int64,
     Table,
 )
+from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
 
 Args = Sequence[Any]

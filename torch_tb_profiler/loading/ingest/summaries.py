@@ -9,7 +9,7 @@ merged kernels moves the compute time that advice compares by at most one merged
 from __future__ import annotations
 
 import io
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,19 @@ from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
 from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, role_intervals
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 from torch_tb_profiler.views.distributed.times import computation
 
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
 """What tells its key in the cache from that of the trace."""
 
 _FILE = "summary.msgpack"
-_HEADER_KEYS = ("distributedInfo",)
 _FRAMES = {
     "steps": schema_of("steps"),
     "devices": schema_of("devices"),
@@ -68,10 +68,10 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "busy_end_ns": busy.end_ns,
         **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
     }
-    header = {key: trace.meta.header[key] for key in _HEADER_KEYS if key in trace.meta.header}
+    info = TraceInfo(job=trace.meta.info.job)
     summary = {
         "version": SUMMARY_VERSION,
-        "meta": asdict(replace(trace.meta, header=header)),
+        "meta": msgspec.to_builtins(replace(trace.meta, info=info)),
         "quality": trace.quality.counts,
         "frames": {name: _packed(frames[name]) for name in _FRAMES},
         "tables": {name: described(frames[name]) for name in _FRAMES},

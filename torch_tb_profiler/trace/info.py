@@ -1,0 +1,160 @@
+"""What a recording says of itself beside its events, whatever its format writes it like.
+
+Importers fill it; everybody else reads it. What it has no field for (dumps of the environment, job
+tokens, user names) is in no trace, no cache, no page and no log. A field is None where nobody
+recorded it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
+
+Count = Annotated[int, Meta(ge=0, lt=2**62)]
+Bytes = Annotated[int, Meta(ge=0, le=MAX_BYTES)]
+Rank = Annotated[int, Meta(ge=0, lt=MAX_RANKS)]
+Ranks = Annotated[int, Meta(ge=0, le=MAX_RANKS)]
+
+
+class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Values that do not change; read from a cache, unknown keys and wrong types are errors."""
+
+
+class DeviceInfo(_Facts, frozen=True):
+    """A device as the recording declares it.
+
+    Attributes:
+        device: Its number among the devices of the process.
+        name: As its driver calls it.
+        memory_bytes: Of all of it.
+        compute_major: First part of the compute capability.
+        compute_minor: Second part of it.
+        sm_count: Multiprocessors (compute units).
+        max_threads_per_sm: Threads that one of them holds at once.
+        max_threads_per_block: Threads of one block at most.
+        registers_per_sm: Of a multiprocessor.
+        registers_per_block: Of a block at most.
+        warp_size: Threads that run as one.
+        shared_memory_per_sm_bytes: Of a multiprocessor.
+        shared_memory_per_block_bytes: Of a block at most.
+        shared_memory_per_block_optin_bytes: The same where the program asks for more.
+    """
+
+    device: Annotated[int, Meta(ge=0, lt=MAX_DEVICES)]
+    name: str | None = None
+    memory_bytes: Bytes | None = None
+    compute_major: Count | None = None
+    compute_minor: Count | None = None
+    sm_count: Count | None = None
+    max_threads_per_sm: Count | None = None
+    max_threads_per_block: Count | None = None
+    registers_per_sm: Count | None = None
+    registers_per_block: Count | None = None
+    warp_size: Count | None = None
+    shared_memory_per_sm_bytes: Bytes | None = None
+    shared_memory_per_block_bytes: Bytes | None = None
+    shared_memory_per_block_optin_bytes: Bytes | None = None
+
+
+class ProcessGroup(_Facts, frozen=True):
+    """A group of processes that communicate.
+
+    Attributes:
+        name: Its name, which need not be unique to its members.
+        description: What it is for, ``"default_pg"``.
+        uid: What tells it from groups of the same name.
+        backend: What its collectives run on, ``"cuda:nccl"``.
+        size: How many members it has.
+        ranks: The members.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    uid: str | None = None
+    backend: str | None = None
+    size: Ranks | None = None
+    ranks: tuple[Rank, ...] | None = None
+
+
+class JobInfo(_Facts, frozen=True):
+    """The distributed job that the process was a part of.
+
+    Attributes:
+        backend: Its default backend, ``"nccl"``.
+        rank: The number of this process.
+        world_size: How many processes there are.
+        group_count: How many groups there are; ``groups`` may hold fewer.
+        groups: The groups that are described.
+        library_version: Of NCCL or RCCL.
+    """
+
+    backend: str | None = None
+    rank: Rank | None = None
+    world_size: Ranks | None = None
+    group_count: Count | None = None
+    groups: tuple[ProcessGroup, ...] | None = None
+    library_version: str | int | None = None
+
+
+class RecordingSettings(_Facts, frozen=True):
+    """What the recorder was told to record."""
+
+    record_shapes: bool | None = None
+    with_stack: bool | None = None
+    profile_memory: bool | None = None
+    with_flops: bool | None = None
+    with_modules: bool | None = None
+
+
+class ProgramSettings(_Facts, frozen=True):
+    """What the program had set while it was recorded.
+
+    Attributes:
+        cudnn_benchmark: Whether cuDNN tries its algorithms.
+        autocast: The dtype that operators are cast to, ``"bfloat16"``; empty where it is off.
+        matmul_precision: Of float32 matrix products, ``"highest"``, ``"high"`` or ``"medium"``.
+        anomaly_mode: Whether autograd looks for NaN.
+        loader_workers: Processes that load data.
+        batch_size: Samples of one step.
+    """
+
+    cudnn_benchmark: bool | None = None
+    autocast: str | None = None
+    matmul_precision: str | None = None
+    anomaly_mode: bool | None = None
+    loader_workers: Count | None = None
+    batch_size: Count | None = None
+
+
+class TraceInfo(_Facts, frozen=True):
+    """What a recording says of itself.
+
+    Attributes:
+        framework: What ran the model, ``"pytorch-lightning"``.
+        framework_version: Its version.
+        recorder_version: Of the recorder, or of the layout it writes.
+        host_name: The machine.
+        cuda_runtime_version: As CUDA writes it: 12040 is 12.4; -1 where the recorder met none.
+        cuda_driver_version: The newest CUDA that the driver can run, likewise.
+        hip_runtime_version: As HIP writes it: 60443483 is 6.4.43483.
+        devices: The declared devices.
+        job: The distributed job, None without one.
+        recording: What was recorded.
+        settings: What the program had set.
+    """
+
+    framework: str | None = None
+    framework_version: str | None = None
+    recorder_version: str | None = None
+    host_name: str | None = None
+    cuda_runtime_version: int | None = None
+    cuda_driver_version: int | None = None
+    hip_runtime_version: int | None = None
+    devices: tuple[DeviceInfo, ...] = ()
+    job: JobInfo | None = None
+    recording: RecordingSettings = RecordingSettings()
+    settings: ProgramSettings = ProgramSettings()
