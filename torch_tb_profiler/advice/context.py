@@ -133,7 +133,7 @@ class Context:
     def architecture(self) -> gpus.Architecture | None:
         """The generation of the devices in use; None when it is unknown or they differ."""
         # AMD devices fill the capability with numbers of their own, and some leave the name empty.
-        is_hip = self.trace.meta.header.get("hip_runtime_version") is not None
+        is_hip = self.trace.meta.info.hip_runtime_version is not None
         found = {
             gpus.architecture(
                 row["name"],
