@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.helpers.traces import Event, call, kernel, step, trace
 from torch_tb_profiler.advice import Context, all_advice
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.kineto import read
 from torch_tb_profiler.trace.build import build_trace
@@ -61,7 +61,7 @@ def load(path: Path) -> Trace:
     return build_trace(read([gzip.decompress(path.read_bytes())], name=path.name))
 
 
-def found(advice: Advice | None) -> Advice:
+def finding(advice: Finding | None) -> Finding:
     """The advice, which must be there and make a note."""
     assert advice is not None
     note = advice.note()

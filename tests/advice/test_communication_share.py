@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.advice.scenes import context, found, load, one_step
+from tests.advice.scenes import context, finding, load, one_step
 from tests.helpers.traces import annotation, kernel, op
 from torch_tb_profiler.advice import exposed_communication
 from torch_tb_profiler.advice.communication_share import detect
@@ -16,7 +16,7 @@ from torch_tb_profiler.views.distributed.view import distributed
 
 def test_communication_above_the_threshold_is_advised() -> None:
     events = [annotation("gloo:all_reduce", 0, 101, tid=2), annotation("gloo:barrier", 300, 20)]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(12.1)
     assert advice.gain_us == pytest.approx(121)
     assert [(row["name"], row["calls"], row["total_us"]) for row in advice.rows] == [
@@ -35,13 +35,13 @@ def test_on_the_host_the_gain_is_what_nothing_computes_beside() -> None:
     """Communication from 0 to 400, an operator of another thread from 150 to 900."""
     events = [annotation("gloo:all_reduce", 0, 400, tid=2), op("aten::mm", 150, 750)]
     of = context(one_step(events))
-    advice = found(detect(of))
+    advice = finding(detect(of))
     assert advice.measured == pytest.approx(40.0)
     assert advice.gain_us == pytest.approx(150)
     assert advice.note().text.startswith(
         "Communication runs during 40.0 % of the step, and for 150.0 µs of it nothing computes"
     )
-    beside = found(exposed_communication.detect(of))
+    beside = finding(exposed_communication.detect(of))
     assert beside.measured == pytest.approx(15.0)
     assert beside.gain_us == advice.gain_us
     assert beside.note().text.startswith(
@@ -52,7 +52,7 @@ def test_on_the_host_the_gain_is_what_nothing_computes_beside() -> None:
 
 def test_hidden_on_the_host_it_promises_nothing() -> None:
     events = [annotation("gloo:all_reduce", 0, 400, tid=2), op("aten::mm", 0, 900)]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(40.0)
     assert advice.gain_us is None
     assert "always beside computation" in advice.note().text
@@ -65,7 +65,7 @@ def test_beside_kernels_operators_of_the_host_do_not_hide_it() -> None:
         op("aten::mm", 0, 900),
         kernel("gemm", 0, 100),
     ]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(30.0)
     assert advice.gain_us == pytest.approx(300)
     assert advice.variant == "default"
@@ -76,7 +76,7 @@ def test_calls_that_run_at_the_same_time_count_once_in_the_evidence() -> None:
         annotation("gloo:all_reduce", 0, 200, tid=2),
         annotation("gloo:all_reduce", 150, 100, tid=3),
     ]
-    (row,) = found(detect(context(one_step(events)))).rows
+    (row,) = finding(detect(context(one_step(events)))).rows
     assert (row["calls"], row["total_us"]) == (2, 250.0)
 
 
@@ -84,7 +84,7 @@ def test_the_findings_of_a_cpu_run_agree_with_the_overlap_table(samples: Path) -
     """rank0 of the sample run: no more to gain than its communication beside no computation."""
     path = min((samples / "cpu_ddp4_gloo").glob("rank0.*"))
     of = context(load(path))
-    advice = found(detect(of))
+    advice = finding(detect(of))
     overlap = distributed({"rank0": of.trace}, Selection()).tables["overlap"].frame
     mean = overlap.filter(overlap["step"] == "all").row(0, named=True)
     assert advice.gain_us == pytest.approx(mean["communication_us"])

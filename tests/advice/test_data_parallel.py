@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.data_parallel import detect
 
@@ -14,7 +14,7 @@ def kernels(*devices: int) -> list[Event]:
 
 
 def test_data_parallel_on_two_gpus_is_advised() -> None:
-    advice = found(detect(context(one_step([FORWARD, *kernels(0, 1)]))))
+    advice = finding(detect(context(one_step([FORWARD, *kernels(0, 1)]))))
     assert advice.measured == 2
     assert advice.gain_us is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import kernel, op
 from torch_tb_profiler.advice.dataloader_bound import detect
 
@@ -17,7 +17,7 @@ MULTI = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
     [(SINGLE, "single"), (MULTI, "multi"), ("enumerate(DataPipe)#Mine", "default")],
 )
 def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None:
-    advice = found(detect(context(one_step([op(name, 0, 51)]))))
+    advice = finding(detect(context(one_step([op(name, 0, 51)]))))
     assert advice.measured == pytest.approx(5.1)
     assert advice.gain_us == pytest.approx(51)
     assert advice.variant == variant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import Event, annotation, kernel
 from torch_tb_profiler.advice.exposed_communication import detect
 
@@ -14,7 +14,7 @@ def scene(talk: tuple[float, float], compute: tuple[float, float]) -> list[Event
 
 
 def test_the_gain_is_what_computation_could_hide() -> None:
-    advice = found(detect(context(one_step(scene((0, 300), (200, 150))))))
+    advice = finding(detect(context(one_step(scene((0, 300), (200, 150))))))
     assert advice.measured == pytest.approx(20.0)
     assert advice.values["exposed_share"] == pytest.approx(200 / 300 * 100)
     assert advice.gain_us == pytest.approx(50)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import kernel
 from torch_tb_profiler.advice.gpu_imbalance import detect, detect_in_run
 
 
 def test_the_gain_is_the_lead_of_the_busiest_over_the_mean() -> None:
     events = [kernel("k", 0, dur, device=number) for number, dur in enumerate((100, 100, 400))]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(100.0)
     assert advice.gain_us == pytest.approx(200)
     assert advice.values["busiest"] == "GPU 2"
@@ -36,7 +36,7 @@ def test_workers_of_a_run_are_compared() -> None:
     contexts = {
         name: context(one_step([kernel("k", 0, dur)])) for name, dur in {"a": 100, "b": 300}.items()
     }
-    advice = found(detect_in_run(contexts))
+    advice = finding(detect_in_run(contexts))
     assert advice.measured == pytest.approx(50.0)
     assert advice.rows[0] == {"gpu": "b GPU 0", "compute_us_per_step": 300.0}
 
@@ -47,7 +47,7 @@ def test_recordings_that_were_cut_short_are_not_compared() -> None:
         name: context(one_step([kernel("k", 0, dur)]))
         for name, dur in {"a": 300, "b": 300, "c": 100}.items()
     }
-    assert found(detect_in_run(contexts)).measured == pytest.approx(100 * (900 / 700 - 1))
+    assert finding(detect_in_run(contexts)).measured == pytest.approx(100 * (900 / 700 - 1))
     contexts["c"].trace.quality.add("truncated")
     assert detect_in_run(contexts) is None
 

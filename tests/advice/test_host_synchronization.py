@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, launched, one_step
+from tests.advice.scenes import context, finding, launched, one_step
 from tests.helpers.traces import Event, call, op
 from torch_tb_profiler.advice.host_synchronization import detect
 from torch_tb_profiler.advice.synchronizations import WAITING
@@ -22,7 +22,7 @@ def scene(next_at: float) -> list[Event]:
 
 
 def test_the_gain_is_the_idle_time_after_the_wait() -> None:
-    advice = found(detect(context(one_step(scene(150)))))
+    advice = finding(detect(context(one_step(scene(150)))))
     assert advice.gain_us == pytest.approx(40)
     assert advice.measured == pytest.approx(4.0)
     (row,) = advice.rows
@@ -48,7 +48,7 @@ def test_waits_outside_the_steps_and_traces_without_waits_are_not() -> None:
 
 def test_the_end_of_the_step_ends_the_idle_time() -> None:
     events = [*launched("k", 10, 90, 1), call("cudaDeviceSynchronize", 30, 920)]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.gain_us == pytest.approx(50)
     assert advice.values["operator"] == "cudaDeviceSynchronize"
 

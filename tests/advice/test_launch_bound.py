@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, launched, one_step
+from tests.advice.scenes import context, finding, launched, one_step
 from tests.helpers.traces import Event, call, op
 from torch_tb_profiler.advice.launch_bound import detect
 
@@ -20,7 +20,7 @@ def scene(dur: float, gap: float, count: int) -> list[Event]:
 
 
 def test_idle_time_under_operators_is_the_gain() -> None:
-    advice = found(detect(context(one_step(scene(4, 20, 10)))))
+    advice = finding(detect(context(one_step(scene(4, 20, 10)))))
     assert advice.measured == pytest.approx(16.0)
     assert advice.gain_us == pytest.approx(10 * 16)
     assert advice.values["median_us"] == pytest.approx(4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import ELEMENTWISE, GEMM, context, found, one_step
+from tests.advice.scenes import ELEMENTWISE, GEMM, context, finding, one_step
 from tests.helpers.traces import kernel
 from torch_tb_profiler.advice.low_occupancy import block_threads, detect, limiting_reason
 from torch_tb_profiler.knowledge.advice import entry
@@ -17,7 +17,7 @@ def test_the_gain_is_the_time_of_empty_multiprocessors() -> None:
         kernel(ELEMENTWISE, 0, 200, occupancy=10, blocks=0.25),
         kernel("other_kernel", 300, 800, occupancy=80, blocks=4.0),
     ]
-    advice = found(detect(context(one_step(events, length=2000))))
+    advice = finding(detect(context(one_step(events, length=2000))))
     assert advice.values["share"] == pytest.approx(20.0)
     assert advice.values["reason"] == "fewer blocks than multiprocessors"
     assert advice.measured == pytest.approx(10.0)
@@ -26,7 +26,7 @@ def test_the_gain_is_the_time_of_empty_multiprocessors() -> None:
 
 def test_other_limits_cost_an_unknown_amount() -> None:
     events = [kernel(ELEMENTWISE, 0, 200, occupancy=10, blocks=8.0, block=[32, 1, 1])]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.gain_us is None
     assert advice.values["reason"] == "small blocks"
 

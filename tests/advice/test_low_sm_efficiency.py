@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import kernel
 from torch_tb_profiler.advice.low_sm_efficiency import detect
 
 
 def test_small_launches_are_advised() -> None:
     events = [kernel("a", 0, 300, blocks=0.1), kernel("b", 300, 100, blocks=0.5)]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx((300 * 10 + 100 * 50) / 400)
     assert advice.gain_us == pytest.approx(400 * (1 - 20 / 50))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import kernel, memcpy
 from torch_tb_profiler.advice.memcpy_share import detect
 
 
 def test_copies_above_the_threshold_are_advised() -> None:
     events = [memcpy(0, 40, bytes=10), memcpy(50, 20, name="Memcpy DtoH", bytes=5)]
-    advice = found(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(events))))
     assert advice.measured == pytest.approx(6.0)
     assert advice.gain_us == pytest.approx(60)
     assert list(advice.rows) == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, device, found, one_step
+from tests.advice.scenes import context, device, finding, one_step
 from tests.helpers.traces import kernel, memory
 from torch_tb_profiler.advice.memory_near_limit import detect
 
@@ -17,7 +17,7 @@ def test_every_device_near_its_own_limit_is_named() -> None:
         memory(1, 10, address=1, allocated=901, reserved=950),
         memory(2, 10, address=2, device=1, allocated=1900, reserved=1950),
     ]
-    advice = found(detect(context(one_step(events, deviceProperties=GPUS))))
+    advice = finding(detect(context(one_step(events, deviceProperties=GPUS))))
     assert advice.measured == pytest.approx(95.0)
     assert "GPU 0 and 1" in advice.note().text
     assert [row["device"] for row in advice.rows] == [1, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, device, found, one_step
+from tests.advice.scenes import context, device, finding, one_step
 from tests.helpers.traces import annotation, kernel, op
 from torch_tb_profiler.advice.nccl_backend import detect
 
@@ -13,7 +13,7 @@ GLOO = annotation("gloo:all_reduce", 10, 10)
 
 
 def test_gloo_on_gpus_that_have_nccl_is_advised() -> None:
-    advice = found(detect(context(one_step([DDP, GLOO], deviceProperties=[device()]))))
+    advice = finding(detect(context(one_step([DDP, GLOO], deviceProperties=[device()]))))
     assert advice.measured == pytest.approx(8.0)
     assert list(advice.rows) == [{"backend": "gloo"}]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import ELEMENTWISE, context, found, launched, one_step
+from tests.advice.scenes import ELEMENTWISE, context, finding, launched, one_step
 from tests.helpers.traces import Event, annotation
 from torch_tb_profiler.advice.optimizer_not_fused import detect
 
@@ -19,7 +19,7 @@ def scene(name: str, count: int, range_name: str = "Optimizer.step#SGD.step") ->
 
 
 def test_the_gain_is_the_gaps_between_the_kernels() -> None:
-    advice = found(detect(context(one_step(scene(ELEMENTWISE, 101), length=3000))))
+    advice = finding(detect(context(one_step(scene(ELEMENTWISE, 101), length=3000))))
     assert advice.measured == 101
     assert advice.gain_us == pytest.approx(100 * 6)
     assert list(advice.rows) == [

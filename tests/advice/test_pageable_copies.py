@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import Event, call, memcpy
 from torch_tb_profiler.advice.pageable_copies import detect
 
@@ -19,14 +19,14 @@ def copy(at: float, blocked: float, corr: int, name: str = PAGEABLE) -> list[Eve
 
 
 def test_the_gain_is_the_time_the_host_is_kept() -> None:
-    advice = found(detect(context(one_step([*copy(0, 20, 1), *copy(100, 15, 2)]))))
+    advice = finding(detect(context(one_step([*copy(0, 20, 1), *copy(100, 15, 2)]))))
     assert advice.measured == pytest.approx(3.5)
     assert advice.gain_us == pytest.approx(35)
     assert advice.values["calls"] == 2
 
 
 def test_a_single_copy_is_spoken_of_as_one() -> None:
-    note = found(detect(context(one_step(copy(0, 20, 1))))).note()
+    note = finding(detect(context(one_step(copy(0, 20, 1))))).note()
     assert note.text.startswith("A copy between the GPU and pageable host memory keeps the host")
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.advice.scenes import ELEMENTWISE, context, device, found, launched, load, one_step
+from tests.advice.scenes import ELEMENTWISE, context, device, finding, launched, load, one_step
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.advice import (
     DETECTORS,
-    Advice,
+    Finding,
     dataloader_bound,
     gpu_imbalance,
     host_synchronization,
@@ -37,7 +37,7 @@ from torch_tb_profiler.views.schema import View
 COPY = "Memcpy HtoD (Pageable -> Device)"
 
 
-def rows_of(advice: Advice, traces: Mapping[str, Trace]) -> pl.DataFrame:
+def rows_of(advice: Finding, traces: Mapping[str, Trace]) -> pl.DataFrame:
     """The rows that the source of some advice leads to."""
     source: dict[str, Any] = dict(advice.source)
     spec, table = view_named(source.pop("view")), source.pop("table")
@@ -48,8 +48,8 @@ def rows_of(advice: Advice, traces: Mapping[str, Trace]) -> pl.DataFrame:
     return query(view.tables[table], **source).frame
 
 
-def led_to(advice: Advice | None, of: Trace) -> pl.DataFrame:
-    return rows_of(found(advice), {"w": of})
+def led_to(advice: Finding | None, of: Trace) -> pl.DataFrame:
+    return rows_of(finding(advice), {"w": of})
 
 
 def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
@@ -66,7 +66,7 @@ def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
 
 def test_a_straggler_leads_to_the_stragglers(samples: Path) -> None:
     run = {path.name: load(path) for path in sorted((samples / "dlrm_8_ranks").iterdir())}
-    advice = found(straggler.detect_in_run({name: context(of) for name, of in run.items()}))
+    advice = finding(straggler.detect_in_run({name: context(of) for name, of in run.items()}))
     assert rows_of(advice, run)["worker"][0] == advice.values["worker"]
 
 
@@ -76,7 +76,7 @@ def test_unequal_workers_lead_to_the_mean_of_each_the_busiest_first() -> None:
         for name, dur in {"a": 100, "b": 300}.items()
     }
     advice = gpu_imbalance.detect_in_run({name: context(of) for name, of in run.items()})
-    rows = rows_of(found(advice), run)
+    rows = rows_of(finding(advice), run)
     assert rows.select("step", "worker", "computation_us").rows() == [
         ("all", "b", 150.0),
         ("all", "a", 50.0),
@@ -124,7 +124,7 @@ def copies(*of: tuple[str, float, float]) -> list[Event]:
 
 @pytest.mark.parametrize("detect", [memcpy_share.detect, pageable_copies.detect])
 def test_copies_lead_to_the_operator_that_copied_longest(
-    detect: Callable[[Context], Advice | None],
+    detect: Callable[[Context], Finding | None],
 ) -> None:
     """One long copy outweighs two short ones."""
     of = one_step(copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60)))
@@ -154,7 +154,7 @@ def test_waits_lead_to_the_operator_the_device_stood_idle_longest_after() -> Non
     of = one_step(
         waits(("aten::item", 30), ("aten::item", 30), ("_sync", 200), ("my_sync_all", 20)),
     )
-    advice = found(host_synchronization.detect(context(of)))
+    advice = finding(host_synchronization.detect(context(of)))
     assert advice.values["operator"] == "_sync"
     assert rows_of(advice, {"w": of})["name"].to_list() == ["_sync"]
 
@@ -162,7 +162,7 @@ def test_waits_lead_to_the_operator_the_device_stood_idle_longest_after() -> Non
 def test_waits_of_no_operator_lead_to_the_steps() -> None:
     events = [*launched("k", 10, 90, 1), call("cudaDeviceSynchronize", 30, 920)]
     of = one_step(events)
-    advice = found(host_synchronization.detect(context(of)))
+    advice = finding(host_synchronization.detect(context(of)))
     assert advice.source == {"view": "overview", "table": "steps", "sort": "-runtime_us"}
     assert rows_of(advice, {"w": of})["step"].to_list() == ["1"]
 
@@ -176,7 +176,7 @@ def test_an_optimizer_leads_to_what_its_main_operator_launched() -> None:
         events[-2]["ts"] = at + 2
     events += [op("aten::sum", 2100, 10), *launched("sum", 2110, 4, 999, launch_at=2101)]
     of = one_step(events, length=3000)
-    advice = found(optimizer_not_fused.detect(context(of)))
+    advice = finding(optimizer_not_fused.detect(context(of)))
     rows = rows_of(advice, {"w": of})
     assert rows.select("name", "operator", "calls").rows() == [(ELEMENTWISE, "aten::add_", 80)]
     assert [(row["operator"], row["calls"]) for row in advice.rows] == [
@@ -191,7 +191,7 @@ def test_a_slow_backend_leads_to_its_collectives_if_there_are_any() -> None:
     of = one_step([forward, gloo], deviceProperties=[device()])
     assert led_to(nccl_backend.detect(context(of)), of)["name"].to_list() == ["gloo:all_reduce"]
     silent = one_step([forward], deviceProperties=[device()])
-    assert found(nccl_backend.detect(context(silent))).source == {}
+    assert finding(nccl_backend.detect(context(silent))).source == {}
 
 
 def test_uneven_steps_lead_to_the_steps_the_longest_first() -> None:

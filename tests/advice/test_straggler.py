@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, found, one_step
+from tests.advice.scenes import context, finding, one_step
 from tests.helpers.traces import annotation
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.straggler import detect_in_run
@@ -19,7 +19,7 @@ def run(*durations: float) -> dict[str, Context]:
 
 
 def test_the_last_to_arrive_is_named_with_the_delay() -> None:
-    advice = found(detect_in_run(run(300, 100, 150)))
+    advice = finding(detect_in_run(run(300, 100, 150)))
     assert advice.values["worker"] == "w1"
     assert advice.measured == pytest.approx(5.0)
     assert advice.gain_us == pytest.approx(50)
@@ -30,7 +30,7 @@ def test_a_recording_that_was_cut_short_accuses_nobody(issue: str) -> None:
     """w1 would be named; a dropped event alone does not make half a recording."""
     contexts = run(300, 100, 150)
     contexts["w1"].trace.quality.add("event_dropped")
-    assert found(detect_in_run(contexts)).values["worker"] == "w1"
+    assert finding(detect_in_run(contexts)).values["worker"] == "w1"
     contexts["w1"].trace.quality.add(issue)
     assert detect_in_run(contexts) is None
 

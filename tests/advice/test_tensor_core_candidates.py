@@ -12,7 +12,7 @@ from tests.advice.scenes import (
     TENSOR_CORE_GEMM,
     context,
     device,
-    found,
+    finding,
     launched,
     one_step,
 )
@@ -36,7 +36,7 @@ def scene(second: str) -> list[Event]:
 
 
 def test_matrix_kernels_off_the_tensor_cores_are_advised() -> None:
-    advice = found(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
+    advice = finding(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
     assert advice.measured == pytest.approx(20.0)
     assert advice.gain_us == pytest.approx(10)
     assert advice.rows[0]["input_shape"] == "[[65, 64], [64, 64]]"

@@ -12,7 +12,7 @@ from tests.advice.scenes import (
     TENSOR_CORE_GEMM,
     context,
     device,
-    found,
+    finding,
     launched,
     one_step,
 )
@@ -33,7 +33,7 @@ def scene(matrix_kernel: str) -> list[Event]:
 
 
 def test_eligible_time_is_that_of_the_lowest_eligible_operators() -> None:
-    advice = found(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
+    advice = finding(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
     assert advice.measured == pytest.approx(60.0)
     assert advice.gain_us == pytest.approx(30)
     assert advice.architecture == "Ampere (A100)"

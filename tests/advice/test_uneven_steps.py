@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.advice.scenes import context, found, load
+from tests.advice.scenes import context, finding, load
 from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.uneven_steps import detect, step_list
@@ -25,7 +25,7 @@ def steps(*lengths: float, inside: tuple[Event, ...] = ()) -> Trace:
 
 
 def test_the_gain_is_the_mean_less_the_median() -> None:
-    advice = found(detect(context(steps(100, 120, 100, 480))))
+    advice = finding(detect(context(steps(100, 120, 100, 480))))
     # Sorted 100 100 120 480: the median is 110, the mean 200.
     assert advice.measured == pytest.approx(480 / 110)
     assert advice.gain_us == pytest.approx(90)
@@ -55,7 +55,7 @@ def test_the_part_that_grew_most_is_named() -> None:
         op(LOADER, 580, 150),
         *(op("aten::mm", at, 80) for at in (750, 850, 950)),
     )
-    advice = found(detect(context(steps(100, 100, 300, 250, 100, 100, 100, inside=inside))))
+    advice = finding(detect(context(steps(100, 100, 300, 250, 100, 100, 100, inside=inside))))
     assert advice.values == {
         "steps": "Steps 3 and 4",
         "longest": "up to 300.0 µs",
@@ -72,18 +72,18 @@ def test_the_part_that_grew_most_is_named() -> None:
 
 
 def test_the_first_steps_are_taken_for_warm_up() -> None:
-    slow = found(detect(context(steps(900, 500, 100, 100, 100))))
+    slow = finding(detect(context(steps(900, 500, 100, 100, 100))))
     assert slow.variant == "first"
     assert slow.values["steps"] == "Steps 1 and 2"
     assert "schedule(wait=1, warmup=2" in slow.note().text
-    assert found(detect(context(steps(900, 100, 100, 500, 100)))).variant == "default"
+    assert finding(detect(context(steps(900, 100, 100, 500, 100)))).variant == "default"
 
 
 def test_the_first_step_selected_is_no_warm_up() -> None:
     of = steps(100, 900, 100, 100, 100)
-    assert found(detect(Context(of, Selection(steps="2:5")))).variant == "default"
+    assert finding(detect(Context(of, Selection(steps="2:5")))).variant == "default"
     of = steps(900, 100, 100, 100)
-    assert found(detect(Context(of, Selection(steps="1:3")))).variant == "first"
+    assert finding(detect(Context(of, Selection(steps="1:3")))).variant == "first"
 
 
 @pytest.mark.parametrize("lengths", [(100, 100, 200), (100, 900), (500,), (100, 100, 100)])
@@ -109,7 +109,7 @@ def test_steps_that_a_time_range_cuts_are_not_compared() -> None:
 
 def test_a_mean_below_the_median_is_no_gain() -> None:
     """Sorted 10 10 100 100 210: the median is 100, the mean 86."""
-    advice = found(detect(context(steps(10, 10, 100, 100, 210))))
+    advice = finding(detect(context(steps(10, 10, 100, 100, 210))))
     assert advice.measured == pytest.approx(2.1)
     assert advice.gain_us is None
 
@@ -134,7 +134,7 @@ def test_how_steps_are_listed(names: list[str], text: str) -> None:
 def test_the_sample_with_one_slow_step(samples: Path) -> None:
     """Steps of 16 to 20 ms and one of 453 ms (the overview's table of steps)."""
     (path,) = (samples / "cpu_resnet_full").glob("*.gz")
-    advice = found(detect(context(load(path))))
+    advice = finding(detect(context(load(path))))
     assert advice.measured == pytest.approx(452.81 / 19.57, rel=1e-3)
     assert [(row["step"], row["grew_most"]) for row in advice.rows] == [("6", "CPU Exec")]
     mean_us = (20.22 + 15.63 + 19.57 + 16.85 + 452.81) * 1000 / 5

@@ -1,12 +1,13 @@
 """Advice: what to change, from measured values, ranked by what it could gain.
 
-One detector per module, ``detect(context) -> Advice | None``; thresholds, texts and links are data
-(``knowledge/advice.toml``). No detector speaks from a number that cannot be measured.
+One detector per module, with ``CODE``, ``EVIDENCE`` and ``detect``; thresholds, texts and links are
+data (``knowledge/advice.toml``). No detector speaks from a number that cannot be measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from torch_tb_profiler.advice import (
     communication_share,
@@ -30,38 +31,58 @@ from torch_tb_profiler.advice import (
     uneven_steps,
 )
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice, ranked
+from torch_tb_profiler.advice.finding import Finding, ranked
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import Note
+from torch_tb_profiler.views.schema import Note, TableSpec
 
-Detector = Callable[[Context], Advice | None]
-RunDetector = Callable[[Mapping[str, Context]], Advice | None]
+RunDetector = Callable[[Mapping[str, Context]], Finding | None]
 
-DETECTORS: tuple[Detector, ...] = (
-    uneven_steps.detect,
-    dataloader_bound.detect,
-    data_parallel.detect,
-    nccl_backend.detect,
-    communication_share.detect,
-    low_gpu_utilization.detect,
-    tensor_cores_unused.detect,
-    memory_near_limit.detect,
-    tensor_core_candidates.detect,
-    memcpy_share.detect,
-    pageable_copies.detect,
-    launch_bound.detect,
-    host_synchronization.detect,
-    exposed_communication.detect,
-    gpu_imbalance.detect,
-    low_occupancy.detect,
-    low_sm_efficiency.detect,
-    optimizer_not_fused.detect,
+
+class Detector(Protocol):
+    """A module that detects one thing in one trace."""
+
+    CODE: str
+    """Its entry in ``knowledge/advice.toml``."""
+    EVIDENCE: TableSpec
+    """What it hands over as evidence."""
+
+    def detect(self, context: Context, /) -> Finding | None:
+        """The finding, or None where there is nothing to say."""
+
+
+_DETECTORS: tuple[Detector, ...] = (
+    uneven_steps,
+    dataloader_bound,
+    data_parallel,
+    nccl_backend,
+    communication_share,
+    low_gpu_utilization,
+    tensor_cores_unused,
+    memory_near_limit,
+    tensor_core_candidates,
+    memcpy_share,
+    pageable_copies,
+    launch_bound,
+    host_synchronization,
+    exposed_communication,
+    gpu_imbalance,
+    low_occupancy,
+    low_sm_efficiency,
+    optimizer_not_fused,
 )
-"""Detectors that look at one trace."""
+
+DETECTORS = tuple(detector.detect for detector in _DETECTORS)
+"""What looks at one trace."""
 
 RUN_DETECTORS: tuple[RunDetector, ...] = (gpu_imbalance.detect_in_run, straggler.detect_in_run)
-"""Detectors that compare the workers of a run."""
+"""What compares the workers of a run."""
+
+EVIDENCE_TABLES: dict[str, TableSpec] = {
+    **{detector.CODE: detector.EVIDENCE for detector in _DETECTORS},
+    straggler.CODE: straggler.EVIDENCE,
+}
+"""Code → the declared evidence."""
 
 
 def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
@@ -74,8 +95,8 @@ def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     if context.step_ns <= 0:
         return ()
     # From the end: the first ones need what the overview, at work beside, is making just now.
-    found = [detect(context) for detect in reversed(DETECTORS)]
-    return ranked([advice for advice in reversed(found) if advice is not None])
+    findings = [detect(context) for detect in reversed(DETECTORS)]
+    return ranked([finding for finding in reversed(findings) if finding is not None])
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
@@ -90,7 +111,8 @@ def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note,
     }
     if len(contexts) < 2:
         return ()
-    return ranked([found for detect in RUN_DETECTORS if (found := detect(contexts)) is not None])
+    findings = [detect(contexts) for detect in RUN_DETECTORS]
+    return ranked([finding for finding in findings if finding is not None])
 
 
 def _has_steps(context: Context) -> bool:
@@ -100,4 +122,4 @@ def _has_steps(context: Context) -> bool:
         return False
 
 
-__all__ = ["Advice", "Context", "all_advice", "run_advice"]
+__all__ = ["EVIDENCE_TABLES", "Context", "Finding", "all_advice", "run_advice"]

@@ -1,19 +1,20 @@
-"""Much of the step is communication (rule 4 of peer-behaviour §3.3)."""
+"""Much of the step is communication (rule 4 in docs/advice.md)."""
 
 from __future__ import annotations
 
-from torch_tb_profiler.advice.communication_rows import collective_rows
+from torch_tb_profiler.advice.collective_evidence import collective_evidence, declared
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import subtract, total_within
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals, role_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "communication_share"
+EVIDENCE = declared(CODE)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Communication, where no kernel or copy runs, takes more than the threshold of the step.
 
     The gain is the part of that time in which nothing computes. Where no kernel computes at all,
@@ -29,11 +30,11 @@ def detect(context: Context) -> Advice | None:
     start, end = context.windows.start_ns, context.windows.end_ns
     exposed_ns = context.per_step(float(total_within(exposed, start, end).sum()))
     on_host = not len(role_intervals(context.trace)[Role.KERNEL].start_ns)
-    return Advice(
+    return Finding(
         CODE,
         share,
         exposed_ns / 1000 if exposed_ns > 0 else None,
-        rows=collective_rows(context),
+        evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,
         variant=("host" if exposed_ns > 0 else "hidden") if on_host else "default",

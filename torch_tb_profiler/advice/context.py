@@ -96,8 +96,8 @@ class Context:
 
     def slices_of(self, category: Category) -> pl.DataFrame:
         """The slices of a category that began in the steps."""
-        found = self.trace.slices.filter(pl.col("category") == category)
-        return found.filter(pl.Series(self.inside(found["start_ns"].to_numpy())))
+        slices = self.trace.slices.filter(pl.col("category") == category)
+        return slices.filter(pl.Series(self.inside(slices["start_ns"].to_numpy())))
 
     @cached_property
     def work(self) -> pl.DataFrame:
@@ -134,7 +134,7 @@ class Context:
         """The generation of the devices in use; None when it is unknown or they differ."""
         # AMD devices fill the capability with numbers of their own, and some leave the name empty.
         is_hip = self.trace.meta.info.hip_runtime_version is not None
-        found = {
+        generations = {
             gpus.architecture(
                 row["name"],
                 None if is_hip else row["compute_major"],
@@ -142,7 +142,7 @@ class Context:
             )
             for row in self.used_devices.iter_rows(named=True)
         }
-        return found.pop() if len(found) == 1 else None
+        return generations.pop() if len(generations) == 1 else None
 
     @property
     def architecture_name(self) -> str | None:
@@ -168,8 +168,9 @@ class Context:
         return pl.Series(known.verdicts(column.to_numpy(), rule) == codes.YES, dtype=pl.Boolean)
 
     def texts(self, column: pl.Series) -> pl.Series:
-        """Dictionary codes as text."""
-        return codes.texts(self.trace, column)
+        """Dictionary codes as text; null for null and for -1."""
+        known = column.to_frame("code").select(pl.when(pl.col("code") >= 0).then("code"))
+        return codes.texts(self.trace, known.to_series())
 
 
 def gpu_list(numbers: list[int]) -> str:

@@ -1,42 +1,47 @@
-"""The step waits for data (rule 1 of peer-behaviour §3.3)."""
+"""The step waits for data (rule 1 in docs/advice.md)."""
 
 from __future__ import annotations
 
-import polars as pl
-
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "dataloader_bound"
+EVIDENCE = TableSpec(
+    CODE,
+    "Data loading",
+    "One row per kind of iterator that was waited for.",
+    (
+        Column("name", "Iterator", "string", None, "The range the profiler recorded."),
+        CALLS,
+        TOTAL_US,
+    ),
+)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Data loading takes more than the threshold of the average step."""
     waited_ns = context.role_ns(Role.DATALOADER)
     share = context.share_pct(waited_ns)
     if share <= entry(CODE).threshold:
         return None
-    rows = (
-        context.slices_of(Category.DATALOADER)
-        .group_by("name_code", maintain_order=True)
-        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("total_us", descending=True, maintain_order=True)
-    )
-    rows = rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code")
-    names = " ".join(rows["name"])
+    iterators = calls_and_time(context.slices_of(Category.DATALOADER), "name_code")
+    iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
+    names = " ".join(iterators["name"])
     variant = "default"
     if "_SingleProcess" in names:
         variant = "single"
     elif "_MultiProcessing" in names:
         variant = "multi"
-    return Advice(
+    return Finding(
         CODE,
         share,
         waited_ns / 1000,
-        rows=tuple(rows.to_dicts()),
+        evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -10,15 +9,25 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.evidence import (
+    CALLS,
+    KERNEL,
+    OPERATOR,
+    TOTAL_US,
+    calls_and_time,
+    filled,
+)
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
 from torch_tb_profiler.knowledge import dtypes, gpus
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 ALIGNMENT_BYTES = 16
 """Matrix units need rows of this many bytes (NVIDIA's matrix multiplication guide: 8 elements of
 16 bits, 16 of 8 bits)."""
 
+NO_SHAPES = "The recording holds no shapes of inputs (record_shapes)."
 UNKNOWN_REASON = "the recording does not tell (record_shapes)"
 
 
@@ -29,7 +38,7 @@ def operator_kernel_ns(context: Context) -> int:
 
 def eligible_kernels(context: Context) -> pl.DataFrame:
     """Kernels (columns of ``context.kernels``) launched by the lowest eligible operators:
-    eligible, with no eligible node inside (peer-behaviour §3.3)."""
+    eligible, with no eligible node inside."""
     slices = context.trace.slices
     eligible = eligible_slices(context.trace) == codes.YES
     parent = indices(slices["parent"])
@@ -40,7 +49,26 @@ def eligible_kernels(context: Context) -> pl.DataFrame:
     return kernels.filter(pl.Series(lowest[indices(kernels["owner"])]))
 
 
-def unused_rows(context: Context, kernels: pl.DataFrame, limit: int) -> list[dict[str, Any]]:
+def declared(code: str) -> TableSpec:
+    """The evidence of a finding about such kernels."""
+    return TableSpec(
+        code,
+        "Kernels off the Tensor Cores",
+        "One row per operator, kernel and shapes of the inputs, those that took longest first.",
+        (
+            OPERATOR,
+            KERNEL,
+            Column(
+                "input_shape", "Input shapes", "string", None, "Shapes of the operator's inputs."
+            ),
+            CALLS,
+            TOTAL_US,
+            Column("reason", "Reason", "string", None, "Why it did not use Tensor Cores."),
+        ),
+    )
+
+
+def unused_evidence(context: Context, kernels: pl.DataFrame, spec: TableSpec, limit: int) -> Table:
     """Kernels by operator, input shape and reason, those that took longest first."""
     operators = context.trace.operators.select("slice", "input_shape_code", "input_type_code")
     slices = context.trace.slices
@@ -49,35 +77,20 @@ def unused_rows(context: Context, kernels: pl.DataFrame, limit: int) -> list[dic
         operator_code=pl.Series(slices["name_code"].to_numpy()[owner])
     ).join(operators, left_on="owner", right_on="slice", how="left")
     keys = ["operator_code", "name_code", "input_shape_code", "input_type_code"]
-    groups = (
-        joined.group_by(keys, maintain_order=True)
-        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("total_us", descending=True, maintain_order=True)
-        .head(limit)
-    )
-    return [
-        {
-            "operator": context.trace.text(row["operator_code"]),
-            "kernel": context.trace.text(row["name_code"]),
-            "input_shape": context.trace.text(row["input_shape_code"]),
-            "calls": row["calls"],
-            "total_us": row["total_us"],
-            "reason": reason_unused(
-                context.trace.text(row["input_shape_code"]),
-                context.trace.text(row["input_type_code"]),
-                context.architecture,
-            ),
-        }
-        for row in groups.iter_rows(named=True)
+    groups = calls_and_time(joined, *keys).head(limit)
+    shapes = context.texts(groups["input_shape_code"])
+    types = context.texts(groups["input_type_code"])
+    reasons = [
+        reason_unused(shape, type_, context.architecture)
+        for shape, type_ in zip(shapes, types, strict=True)
     ]
-
-
-def main_reason(rows: list[dict[str, Any]]) -> str:
-    """The reason behind most of the time."""
-    times: Counter[str] = Counter()
-    for row in rows:
-        times[row["reason"]] += row["total_us"]
-    return times.most_common(1)[0][0] if times else UNKNOWN_REASON
+    groups = groups.with_columns(
+        operator=context.texts(groups["operator_code"]),
+        kernel=context.texts(groups["name_code"]),
+        input_shape=shapes,
+        reason=pl.Series(reasons, dtype=pl.String),
+    )
+    return filled(spec, groups, {"input_shape": NO_SHAPES})
 
 
 def reason_unused(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.advice.communication_rows import collective_rows
+from torch_tb_profiler.advice.collective_evidence import collective_evidence, declared
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import intersect, total_within
 from torch_tb_profiler.knowledge.advice import entry
@@ -12,9 +12,10 @@ from torch_tb_profiler.views.distributed.columns import ALL_STEPS
 from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "exposed_communication"
+EVIDENCE = declared(CODE)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Exposed communication exceeds the threshold, and computation without communication is
     there to hide it: the gain is the smaller of both."""
     talking, busy = records(context.trace).intervals(), computation(context.trace)
@@ -32,12 +33,12 @@ def detect(context: Context) -> Advice | None:
         return None
     if alone_ns <= 0:
         return None
-    return Advice(
+    return Finding(
         CODE,
         share,
         context.per_step(min(exposed_ns, alone_ns)) / 1000,
         values={"exposed_share": exposed_share},
-        rows=collective_rows(context),
+        evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"},
         architecture=context.architecture_name,
     )

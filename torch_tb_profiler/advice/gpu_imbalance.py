@@ -6,27 +6,45 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import total, union
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "gpu_imbalance"
+EVIDENCE = TableSpec(
+    CODE,
+    "Compute time",
+    "One row per GPU, the busiest first.",
+    (
+        Column("gpu", "GPU", "string", None, "The GPU, in a run with its worker."),
+        Column(
+            "compute_us_per_step",
+            "Compute per step",
+            "number",
+            "us",
+            "Time per step in which kernels other than communication ran.",
+        ),
+    ),
+)
 GPUS = {"view": "overview", "table": "gpus", "sort": "-utilization_pct"}
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """The busiest GPU of the process computes longer than the mean by more than the threshold."""
     busy = {f"GPU {gpu}": ns for gpu, ns in compute_ns(context).items()}
     return imbalance(busy, GPUS, context.architecture_name)
 
 
-def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
+def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     """The busiest GPU of all workers computes longer than the mean by more than the threshold;
     recordings that were cut short are not compared."""
     busy = {
@@ -41,11 +59,11 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
         "filter": f"step={ALL_STEPS}",
         "sort": "-computation_us",
     }
-    found = imbalance(busy, source, None)
-    if found is None:
+    finding = imbalance(busy, source, None)
+    if finding is None:
         return None
     architectures = {context.architecture_name for context in contexts.values()}
-    return replace(found, architecture=architectures.pop() if len(architectures) == 1 else None)
+    return replace(finding, architecture=architectures.pop() if len(architectures) == 1 else None)
 
 
 def compute_ns(context: Context) -> dict[int, float]:
@@ -63,7 +81,7 @@ def compute_ns(context: Context) -> dict[int, float]:
 
 def imbalance(
     busy_ns: Mapping[str, float], source: Mapping[str, str], architecture: str | None
-) -> Advice | None:
+) -> Finding | None:
     """Advice from the compute time per step of each GPU; the gain is the busiest's lead over the
     mean: an even division would end the step that much earlier."""
     if len(busy_ns) < 2:
@@ -75,13 +93,17 @@ def imbalance(
     lead = (busy_ns[busiest] / mean - 1) * 100
     if lead <= entry(CODE).threshold:
         return None
-    ordered = sorted(busy_ns.items(), key=lambda item: -item[1])
-    return Advice(
+    gpus = pl.DataFrame(
+        [(name, ns / 1000) for name, ns in sorted(busy_ns.items(), key=lambda item: -item[1])],
+        schema=EVIDENCE.polars_schema(),
+        orient="row",
+    )
+    return Finding(
         CODE,
         lead,
         (busy_ns[busiest] - mean) / 1000,
         values={"busiest": busiest},
-        rows=tuple({"gpu": name, "compute_us_per_step": ns / 1000} for name, ns in ordered),
+        evidence=filled(EVIDENCE, gpus),
         source=source,
         architecture=architecture,
     )

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import CALLS, filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import operator_rows
 from torch_tb_profiler.advice.synchronizations import waiting_calls
 from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.analysis.intervals import union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "host_synchronization"
 OUTSIDE = "(no operator)"
+EVIDENCE = TableSpec(
+    CODE,
+    "Waiting calls",
+    "One row per caller and call, those with most idle time after them first.",
+    (
+        Column(
+            "operator",
+            "Caller",
+            "string",
+            None,
+            "The operator that made the call, else the Python function, else the call itself.",
+        ),
+        Column("call", "Call", "string", None, "The call that waits for the device."),
+        Column("frame", "Python function", "string", None, "The innermost one around the call."),
+        CALLS,
+        Column("waited_us", "Waited", "number", "us", "How long the host waited, summed."),
+        Column(
+            "idle_us",
+            "Idle after",
+            "number",
+            "us",
+            "How long no device had work after the calls returned, summed.",
+        ),
+    ),
+)
+REASONS = {"frame": "No Python function was recorded around these calls (with_stack)."}
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """After synchronising calls the devices stand idle for more than the threshold of the step.
 
     The gain is that idle time: from the end of a wait that left no work on any device, until the
@@ -40,22 +66,21 @@ def detect(context: Context) -> Advice | None:
     if share <= known.threshold:
         return None
     groups = _groups(context, calls, idle_end - idle_start)
-    rows = [_row(context, group) for group in groups.iter_rows(named=True)]
     # Calls outside operators are in no table; what they cost is in the runtime of the steps.
     source = operator_rows(context, groups["owner"][0]) or {
         "view": "overview",
         "table": "steps",
         "sort": "-runtime_us",
     }
-    return Advice(
+    return Finding(
         CODE,
         share,
         idle / 1000,
         values={
             "calls": calls.height,
-            "operator": rows[0]["operator"],
+            "operator": groups["operator"][0],
         },
-        rows=tuple(rows[: int(known.parameters["max_rows"])]),
+        evidence=filled(EVIDENCE, groups.head(int(known.parameters["max_rows"])), REASONS),
         source=source,
         architecture=context.architecture_name,
     )
@@ -83,33 +108,30 @@ def _groups(context: Context, calls: pl.DataFrame, idle_ns: Int64) -> pl.DataFra
     names = context.trace.slices["name_code"]
     owner = gather(indices(names), indices(calls["parent"]))
     frame = gather(indices(names), indices(calls["frame"]))
-    return (
+    groups = (
         calls.select("name_code", "dur_ns")
-        .with_columns(owner=pl.Series(owner), frame=pl.Series(frame), idle_ns=pl.Series(idle_ns))
-        .group_by("owner", "name_code", "frame")
-        .agg(
-            pl.len().alias("calls"),
-            (pl.col("dur_ns").sum() / 1000).alias("waited_us"),
-            (pl.col("idle_ns").sum() / 1000).alias("idle_us"),
+        .with_columns(
+            owner=pl.Series(owner), frame_code=pl.Series(frame), idle_ns=pl.Series(idle_ns)
         )
-        .sort("idle_us", "calls", "owner", descending=[True, True, False])
+        .group_by("owner", "name_code", "frame_code")
+        .agg(pl.len().alias("calls"), pl.col("dur_ns", "idle_ns").sum())
+        .sort("idle_ns", "calls", "owner", descending=[True, True, False])
+    )
+    callers = [
+        _caller(*(context.trace.text(code) for code in codes))
+        for codes in groups.select("owner", "frame_code", "name_code").iter_rows()
+    ]
+    return groups.with_columns(
+        operator=pl.Series(callers, dtype=pl.String),
+        call=context.texts(groups["name_code"]),
+        frame=context.texts(groups["frame_code"]),
+        waited_us=microseconds(groups["dur_ns"]),
+        idle_us=microseconds(groups["idle_ns"]),
     )
 
 
-def _row(context: Context, group: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "operator": _operator(context, group),
-        "call": context.trace.text(group["name_code"]),
-        "frame": context.trace.text(group["frame"]),
-        "calls": group["calls"],
-        "waited_us": group["waited_us"],
-        "idle_us": group["idle_us"],
-    }
-
-
-def _operator(context: Context, row: Mapping[str, Any]) -> str:
+def _caller(owner: str | None, frame: str | None, call: str | None) -> str:
     """Who made the call: the operator, else the python frame, else the call itself."""
-    owner = context.trace.text(row["owner"])
     if owner is not None and not owner.startswith("ProfilerStep#"):
         return owner
-    return context.trace.text(row["frame"]) or context.trace.text(row["name_code"]) or OUTSIDE
+    return frame or call or OUTSIDE

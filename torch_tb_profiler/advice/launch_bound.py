@@ -6,16 +6,29 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import CALLS, filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.synchronizations import blocked
 from torch_tb_profiler.analysis.intervals import intersect, total_within, union_all
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "launch_bound"
+EVIDENCE = TableSpec(
+    CODE,
+    "Small kernels",
+    "The small kernels that ran most often.",
+    (
+        Column("name", "Kernel", "string", None, "Name of the kernel."),
+        CALLS,
+        Column("mean_us", "Mean time", "number", "us", "Their mean duration."),
+    ),
+)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Nothing runs on the device while the host runs operators and API calls, for more than the
     threshold of the step, and half of the kernels are small.
 
@@ -40,17 +53,19 @@ def detect(context: Context) -> Advice | None:
     small = kernels.filter(pl.col("dur_ns") <= known.parameters["small_kernel_us"] * 1000)
     rows = (
         small.group_by("name_code", maintain_order=True)
-        .agg(pl.len().alias("calls"), (pl.col("dur_ns").mean() / 1000).alias("mean_us"))
+        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
         .sort("calls", descending=True, maintain_order=True)
         .head(int(known.parameters["max_rows"]))
     )
-    rows = rows.with_columns(name=context.texts(rows["name_code"])).drop("name_code")
-    return Advice(
+    rows = rows.with_columns(
+        name=context.texts(rows["name_code"]), mean_us=microseconds(rows["dur_ns"], rows["calls"])
+    )
+    return Finding(
         CODE,
         share,
         idle / 1000,
         values={"median_us": median_us},
-        rows=tuple(rows.to_dicts()),
+        evidence=filled(EVIDENCE, rows),
         source={"view": "kernels", "table": "kernels", "sort": "-calls"},
         architecture=context.architecture_name,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +10,40 @@ import msgspec
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import CALLS, KERNEL, TOTAL_US, filled, main_reason
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_occupancy"
+EVIDENCE = TableSpec(
+    CODE,
+    "Kernels with a low occupancy",
+    "One row per kernel and launch configuration, those that took longest first.",
+    (
+        KERNEL,
+        CALLS,
+        TOTAL_US,
+        Column(
+            "est_achieved_occupancy_pct",
+            "Achieved occupancy",
+            "number",
+            "pct",
+            "Warps of the multiprocessors that were filled; mean weighted by duration.",
+            estimated=True,
+        ),
+        Column(
+            "blocks_per_sm",
+            "Blocks per SM",
+            "number",
+            "ratio",
+            "Blocks of the launch over multiprocessors of the GPU.",
+        ),
+        Column("reason", "Limited by", "string", None, "What keeps the occupancy low."),
+    ),
+)
+REASONS = {"blocks_per_sm": "The recording does not give the blocks per SM of these kernels."}
 LOW_BY_DESIGN = frozenset({"gemm", "convolution", "attention", "communication", "rnn"})
 """Kinds whose good kernels have few warps with many registers each."""
 
@@ -26,12 +55,12 @@ LIMIT_NAMES = {
     "SMEM": "shared memory",
     "BARRIERS": "barriers",
 }
-"""Limiting factors as Kineto writes them (formats.md §1.7)."""
+"""Limiting factors as Kineto writes them."""
 
 _SIZES = msgspec.json.Decoder(list[int])
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Kernels below the threshold take more than their share of the kernel time.
 
     The gain is the part of their time in which multiprocessors had no block at all; what other
@@ -44,29 +73,32 @@ def detect(context: Context) -> Advice | None:
         return None
     groups = _groups(kernels)
     groups = groups.with_columns(
-        name=context.texts(groups["name_code"]),
+        kernel=context.texts(groups["name_code"]),
         wanted=context.kernels_that(
             groups["name_code"], lambda kind: kind.kind not in LOW_BY_DESIGN
         ),
     )
-    low = groups.filter(pl.col("wanted") & (pl.col("occupancy_pct") < known.threshold))
+    low = groups.filter(pl.col("wanted") & (pl.col("est_achieved_occupancy_pct") < known.threshold))
     low_ns = int(low["dur_ns"].sum())
     share = low_ns / total_ns * 100
     if share <= known.parameters["min_share_pct"]:
         return None
-    rows = [_row(context, row, known.parameters) for row in low.iter_rows(named=True)]
-    times: Counter[str] = Counter()
-    for row in rows:
-        times[str(row["reason"])] += row["total_us"]
+    rows = low.with_columns(
+        total_us=microseconds(low["dur_ns"]),
+        reason=pl.Series(
+            [_reason(context, row, known.parameters) for row in low.iter_rows(named=True)],
+            dtype=pl.String,
+        ),
+    )
     empty = low["dur_ns"] * (1 - low["blocks_per_sm"].fill_null(1.0)).clip(0, 1)
-    measured = float((low["occupancy_pct"] * low["dur_ns"]).sum()) / low_ns
+    measured = float((low["est_achieved_occupancy_pct"] * low["dur_ns"]).sum()) / low_ns
     gain_us = context.per_step(float(empty.sum())) / 1000
-    return Advice(
+    return Finding(
         CODE,
         measured,
         gain_us if gain_us > 0 else None,
-        values={"share": share, "reason": times.most_common(1)[0][0]},
-        rows=tuple(rows[: int(known.parameters["max_rows"])]),
+        values={"share": share, "reason": main_reason(rows)},
+        evidence=filled(EVIDENCE, rows.head(int(known.parameters["max_rows"])), REASONS),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -93,7 +125,7 @@ def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().alias("calls"),
             ((pl.col("est_achieved_occupancy_pct") * pl.col("dur_ns")).sum() / weight).alias(
-                "occupancy_pct"
+                "est_achieved_occupancy_pct"
             ),
             pl.col("blocks_per_sm").mean(),
             weight.alias("dur"),
@@ -103,10 +135,8 @@ def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _row(
-    context: Context, row: Mapping[str, Any], parameters: Mapping[str, float]
-) -> dict[str, Any]:
-    reason = limiting_reason(
+def _reason(context: Context, row: Mapping[str, Any], parameters: Mapping[str, float]) -> str:
+    return limiting_reason(
         context.trace.text(row["occupancy_limit_code"]),
         row["blocks_per_sm"],
         row["registers_per_thread"],
@@ -114,14 +144,6 @@ def _row(
         threads=block_threads(context.trace.text(row["block_code"])),
         parameters=parameters,
     )
-    return {
-        "kernel": row["name"],
-        "calls": row["calls"],
-        "total_us": row["dur_ns"] / 1000,
-        "est_achieved_occupancy_pct": row["occupancy_pct"],
-        "blocks_per_sm": row["blocks_per_sm"],
-        "reason": reason,
-    }
 
 
 def limiting_reason(

@@ -6,14 +6,39 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context, gpu_list
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import GPU, filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_sm_efficiency"
+EVIDENCE = TableSpec(
+    CODE,
+    "GPUs with few blocks",
+    "One row per GPU below the threshold.",
+    (
+        GPU,
+        Column(
+            "filled_pct",
+            "SM efficiency",
+            "number",
+            "pct",
+            "Mean share of the multiprocessors that had a block while kernels computed.",
+            estimated=True,
+        ),
+        Column(
+            "compute_us_per_step",
+            "Compute per step",
+            "number",
+            "us",
+            "Time per step in which kernels other than communication ran.",
+        ),
+    ),
+)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Est. SM efficiency of a GPU, over the time in which kernels compute on it, lies below the
     threshold. Communication kernels use few multiprocessors by design and do not count.
 
@@ -29,12 +54,12 @@ def detect(context: Context) -> Advice | None:
     if not rows:
         return None
     worst = min(rows, key=lambda row: float(row["filled_pct"]))
-    return Advice(
+    return Finding(
         CODE,
         float(worst["filled_pct"]),
         float(worst["compute_us_per_step"]) * (1 - float(worst["filled_pct"]) / threshold),
         values={"gpus": gpu_list([int(row["gpu"]) for row in rows])},
-        rows=tuple(rows),
+        evidence=filled(EVIDENCE, pl.DataFrame(rows)),
         source={
             "view": "kernels",
             "table": "kernels",

@@ -1,18 +1,49 @@
-"""A device nearly ran out of memory (rule 7 of peer-behaviour §3.3)."""
+"""A device nearly ran out of memory (rule 7 in docs/advice.md)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context, gpu_list
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "memory_near_limit"
+EVIDENCE = TableSpec(
+    CODE,
+    "Peaks near the capacity",
+    "One row per GPU above the threshold, the fullest first.",
+    (
+        Column("device", "GPU", "integer", None, "Number of the GPU in its process."),
+        Column("name", "Name", "string", None, "Model."),
+        Column(
+            "total_allocated_bytes",
+            "Peak allocated",
+            "integer",
+            "bytes",
+            "The most that was allocated at once.",
+        ),
+        Column(
+            "total_reserved_bytes",
+            "Peak reserved",
+            "integer",
+            "bytes",
+            "The most that the allocator held at once.",
+        ),
+        Column("memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU."),
+        Column("used_pct", "Used", "number", "pct", "Peak allocated over capacity."),
+    ),
+)
+REASONS = {
+    "name": "The recording does not name the device.",
+    "total_reserved_bytes": "The recording does not say what was reserved.",
+}
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Peak allocated memory of a GPU exceeds the threshold of its capacity; all such are named.
 
     Host memory has no limit in a trace and is not looked at.
@@ -30,7 +61,7 @@ def detect(context: Context) -> Advice | None:
     if peaks.is_empty():
         return None
     worst = peaks.row(0, named=True)
-    return Advice(
+    return Finding(
         CODE,
         worst["used_pct"],
         None,
@@ -38,7 +69,7 @@ def detect(context: Context) -> Advice | None:
             "gpus": gpu_list(sorted(peaks["device"].to_list())),
             "capacity_gb": worst["memory_bytes"] / 1024**3,
         },
-        rows=tuple(peaks.to_dicts()),
+        evidence=filled(EVIDENCE, peaks, REASONS),
         source={"view": "memory", "table": "memory_peaks"},
         architecture=context.architecture_name,
     )

@@ -1,19 +1,27 @@
-"""DistributedDataParallel without NCCL on GPUs that have it (rule 3 of peer-behaviour §3.3)."""
+"""DistributedDataParallel without NCCL on GPUs that have it (rule 3 in docs/advice.md)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "nccl_backend"
+EVIDENCE = TableSpec(
+    CODE,
+    "Backends",
+    "The backends whose collectives were recorded.",
+    (Column("backend", "Backend", "string", None, "As the names of the collectives begin."),),
+)
 GPU_BACKENDS = frozenset({"nccl", "rccl", "xccl", "ccl", "oneccl", "hccl"})
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """The trace has DDP, a declared GPU new enough for NCCL, and no sign of such a backend."""
     devices = context.trace.devices.filter(pl.col("compute_major").is_not_null())
     capability = pl.col("compute_major") + pl.col("compute_minor").fill_null(0) / 10
@@ -28,11 +36,11 @@ def detect(context: Context) -> Advice | None:
         return None
     newest = max(capable["capability"].to_list())
     used = sorted(backend for backend in backends if backend)
-    return Advice(
+    return Finding(
         CODE,
         newest,
         None,
-        rows=tuple({"backend": backend} for backend in used),
+        evidence=filled(EVIDENCE, pl.DataFrame({"backend": used}, EVIDENCE.polars_schema())),
         source={"view": "distributed", "table": "collectives"} if used else {},
         architecture=context.architecture_name,
     )

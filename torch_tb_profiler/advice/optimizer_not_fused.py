@@ -5,19 +5,34 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import (
+    CALLS,
+    NO_OPERATOR,
+    OPERATOR,
+    TOTAL_US,
+    calls_and_time,
+    filled,
+)
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "optimizer_not_fused"
+EVIDENCE = TableSpec(
+    CODE,
+    "Kernels of the optimizer",
+    "One row per kernel and operator, those called most often first.",
+    (Column("name", "Kernel", "string", None, "Name of the kernel."), OPERATOR, CALLS, TOTAL_US),
+)
 ALREADY_FUSED = frozenset({"optimizer", "foreach"})
 MAX_ROWS = 10
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Inside ``Optimizer.step`` more single-tensor kernels per step run than the threshold.
 
     The gain is the time between them, from the first to the last of each optimizer step, in
@@ -39,20 +54,12 @@ def detect(context: Context) -> Advice | None:
         return None
     groups = _groups(context, single)
     step_names = context.texts(steps["name_code"])
-    return Advice(
+    return Finding(
         CODE,
         per_step,
         context.per_step(_gaps_ns(single)) / 1000,
         values={"optimizer": step_names[0]},
-        rows=tuple(
-            {
-                "name": context.trace.text(group["name_code"]),
-                "operator": context.trace.text(group["owner_code"]),
-                "calls": group["calls"],
-                "total_us": group["total_us"],
-            }
-            for group in groups.head(MAX_ROWS).iter_rows(named=True)
-        ),
+        evidence=filled(EVIDENCE, groups.head(MAX_ROWS), {"operator": NO_OPERATOR}),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -67,11 +74,13 @@ def detect(context: Context) -> Advice | None:
 def _groups(context: Context, kernels: pl.DataFrame) -> pl.DataFrame:
     """Kernels by name and operator (or range, ``owner_code``), those called most first."""
     name_codes = indices(context.trace.slices["name_code"])
-    return (
-        kernels.with_columns(owner_code=pl.Series(gather(name_codes, indices(kernels["owner"]))))
-        .group_by("name_code", "owner_code")
-        .agg(pl.len().alias("calls"), (pl.col("dur_ns").sum() / 1000).alias("total_us"))
-        .sort("calls", "name_code", "owner_code", descending=[True, False, False])
+    groups = calls_and_time(
+        kernels.with_columns(owner_code=pl.Series(gather(name_codes, indices(kernels["owner"])))),
+        "name_code",
+        "owner_code",
+    ).sort("calls", "name_code", "owner_code", descending=[True, False, False])
+    return groups.with_columns(
+        name=context.texts(groups["name_code"]), operator=context.texts(groups["owner_code"])
     )
 
 
@@ -85,9 +94,9 @@ def _by_main_operator(context: Context, groups: pl.DataFrame) -> str:
 
 
 def _optimizer_steps(context: Context) -> pl.DataFrame:
-    found = context.slices_of(Category.OPTIMIZER)
-    names = context.texts(found["name_code"])
-    return found.filter(names.str.starts_with("Optimizer.step"))
+    ranges = context.slices_of(Category.OPTIMIZER)
+    names = context.texts(ranges["name_code"])
+    return ranges.filter(names.str.starts_with("Optimizer.step"))
 
 
 def _gaps_ns(kernels: pl.DataFrame) -> float:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
-from torch_tb_profiler.advice.memcpy_share import copy_rows
+from torch_tb_profiler.advice.copy_evidence import copy_evidence, declared
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import heaviest_operator_rows
 from torch_tb_profiler.analysis.forests import covered_lengths, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 
 CODE = "pageable_copies"
+EVIDENCE = declared(CODE)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """The calls that launched such copies keep the host longer than the threshold of the step.
 
     The gain is that time: a copy from pinned memory returns at once.
@@ -36,12 +37,12 @@ def detect(context: Context) -> Advice | None:
     by_operator = heaviest_operator_rows(
         context, indices(calls["parent"]), calls["dur_ns"].to_numpy()
     )
-    return Advice(
+    return Finding(
         CODE,
         share,
         blocked / 1000,
         values={"calls": copies.height},
-        rows=copy_rows(context, copies),
+        evidence=copy_evidence(context, copies, EVIDENCE),
         source=by_operator or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
         architecture=context.architecture_name,
         variant="one" if copies.height == 1 else "default",

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.distributed.columns import STRAGGLERS
 from torch_tb_profiler.views.distributed.view import stragglers
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "straggler"
+EVIDENCE = STRAGGLERS
 
 
-def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
+def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     """The worst straggler delays the others by more than the threshold of the mean step.
 
     A recording that was cut short says too little of its worker: what it lacks of a call makes that
@@ -21,7 +23,8 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
     """
     traces = {worker: context.trace for worker, context in contexts.items()}
     first = next(iter(contexts.values()))
-    frame = stragglers(traces, first.selection).frame
+    table = stragglers(traces, first.selection)
+    frame = table.frame
     whole = [worker for worker, trace in traces.items() if not is_cut_short(trace)]
     worst = frame.filter(frame["worker"].is_in(whole) & (frame["delay_us"] > 0)).head(1)
     if worst.is_empty():
@@ -32,12 +35,12 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Advice | None:
     share = context.share_pct(delay_ns)
     if share <= entry(CODE).threshold:
         return None
-    return Advice(
+    return Finding(
         CODE,
         share,
         delay_ns / 1000,
         values={"worker": row["worker"], "arrived_last_pct": row["arrived_last_pct"]},
-        rows=tuple(frame.to_dicts()),
+        evidence=table,
         source={"view": "distributed", "table": "stragglers"},
         architecture=context.architecture_name,
     )

@@ -6,22 +6,24 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.eligible_kernels import (
+    declared,
     eligible_kernels,
     has_matrix_units,
-    main_reason,
-    unused_rows,
+    unused_evidence,
     used_and_unknown_ns,
 )
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.evidence import main_reason
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "tensor_core_candidates"
+EVIDENCE = declared(CODE)
 MATRIX_KINDS = frozenset({"gemm", "gemv", "convolution", "attention", "rnn"})
 """Kinds of kernels that matrix units could do; eligible operators also launch copies and sums."""
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """Matrix kernels off the Tensor Cores take more than the threshold of the kernel time.
 
     Where no kernel uses them at all, ``tensor_cores_unused`` speaks instead.
@@ -38,14 +40,14 @@ def detect(context: Context) -> Advice | None:
     known = entry(CODE)
     if share <= known.threshold:
         return None
-    rows = unused_rows(context, idle, int(known.parameters["max_rows"]))
+    evidence = unused_evidence(context, idle, EVIDENCE, int(known.parameters["max_rows"]))
     saved = idle_ns * (1 - 1 / known.parameters["assumed_speedup"])
-    return Advice(
+    return Finding(
         CODE,
         share,
         context.per_step(saved) / 1000,
-        values={"reason": main_reason(rows)},
-        rows=tuple(rows),
+        values={"reason": main_reason(evidence.frame)},
+        evidence=evidence,
         source={"view": "kernels", "table": "kernels", "filter": "tensor_core_used=no"},
         architecture=context.architecture_name,
     )

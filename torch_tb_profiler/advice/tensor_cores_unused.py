@@ -1,23 +1,25 @@
-"""The GPU has Tensor Cores and no kernel used them (rule 6 of peer-behaviour §3.3)."""
+"""The GPU has Tensor Cores and no kernel used them (rule 6 in docs/advice.md)."""
 
 from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.eligible_kernels import (
+    declared,
     eligible_kernels,
     has_matrix_units,
     operator_kernel_ns,
-    unused_rows,
+    unused_evidence,
     used_and_unknown_ns,
 )
-from torch_tb_profiler.advice.found import Advice
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
 
 CODE = "tensor_cores_unused"
+EVIDENCE = declared(CODE)
 MAX_ROWS = 10
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """No kernel is known to use Tensor Cores, and operators that could launched kernels.
 
     Kernels no rule knows may use them: where they take more than a little of the time nothing is
@@ -38,12 +40,12 @@ def detect(context: Context) -> Advice | None:
     saved = eligible_ns * (1 - 1 / parameters["assumed_speedup"])
     architecture = context.architecture
     bfloat16 = architecture is not None and "bfloat16" in architecture.matrix_dtypes
-    return Advice(
+    return Finding(
         CODE,
         share,
         context.per_step(saved) / 1000,
         values={"precision": "bfloat16" if bfloat16 else "float16"},
-        rows=tuple(unused_rows(context, kernels, MAX_ROWS)),
+        evidence=unused_evidence(context, kernels, EVIDENCE, MAX_ROWS),
         source={"view": "operators", "table": "operators", "filter": "tensor_core_eligible=yes"},
         architecture=context.architecture_name,
     )

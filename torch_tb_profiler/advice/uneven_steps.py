@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.found import Advice, duration_text
+from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.finding import Finding, duration_text
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.overview.view import ROLE_TITLES
+from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "uneven_steps"
+EVIDENCE = TableSpec(
+    CODE,
+    "Long steps",
+    "One row per step above the threshold, the longest first.",
+    (
+        Column("step", "Step", "string", None, "Number of the step."),
+        Column("total_us", "Total time", "number", "us", "From its start to its end."),
+        Column("excess_us", "Excess", "number", "us", "Total time less that of the median step."),
+        Column(
+            "grew_most",
+            "Grew most",
+            "string",
+            None,
+            "The part of the step that is furthest above its own median.",
+        ),
+        Column("growth_us", "Growth", "number", "us", "By how much that part is."),
+    ),
+)
 
 
-def detect(context: Context) -> Advice | None:
+def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
     Only steps count that were recorded, and are selected, from end to end. The gain is how far
@@ -37,8 +59,8 @@ def detect(context: Context) -> Advice | None:
     gain_us = (float(total_ns.mean()) - median_ns) / 1000
     names = [context.windows.names[row] for row in whole[slow]]
     up_to = "up to " if len(slow) > 1 else ""
-    rows = _rows(names, total_ns[slow], median_ns, growth_ns)
-    return Advice(
+    steps = _steps(names, total_ns[slow], median_ns, growth_ns)
+    return Finding(
         CODE,
         longest_us * 1000 / median_ns,
         gain_us if gain_us > 0 else None,
@@ -49,26 +71,27 @@ def detect(context: Context) -> Advice | None:
             "part": ROLE_TITLES[Role(part)],
             "excess": up_to + duration_text(float(growth_ns[:, part].max()) / 1000),
         },
-        rows=tuple(rows[: int(known.parameters["max_rows"])]),
+        evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant="first" if _began_recording(context, whole[slow]) else "default",
     )
 
 
-def _rows(
+def _steps(
     names: list[str], total_ns: Int64, median_ns: float, growth_ns: npt.NDArray[np.float64]
-) -> list[dict[str, object]]:
+) -> pl.DataFrame:
     """The steps, longest first, each with the part that grew most over its median."""
-    return [
+    order = np.argsort(-total_ns, kind="stable")
+    parts = [ROLE_TITLES[Role(part)] for part in growth_ns.argmax(axis=1).tolist()]
+    return pl.DataFrame(
         {
-            "step": names[row],
-            "total_us": float(total_ns[row]) / 1000,
-            "excess_us": (float(total_ns[row]) - median_ns) / 1000,
-            "grew_most": ROLE_TITLES[Role(int(growth_ns[row].argmax()))],
-            "growth_us": float(growth_ns[row].max()) / 1000,
+            "step": [names[row] for row in order.tolist()],
+            "total_us": microseconds(pl.Series(total_ns[order])),
+            "excess_us": microseconds(pl.Series(total_ns[order] - median_ns)),
+            "grew_most": [parts[row] for row in order.tolist()],
+            "growth_us": microseconds(pl.Series(growth_ns.max(axis=1)[order])),
         }
-        for row in np.argsort(-total_ns, kind="stable").tolist()
-    ]
+    )
 
 
 def _whole(context: Context) -> npt.NDArray[np.intp]:

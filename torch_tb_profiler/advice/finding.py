@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from torch_tb_profiler.advice.evidence import declaration
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.schema import Note
+from torch_tb_profiler.views.schema import Note, Scalar, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """One finding.
+class Finding:
+    """One piece of advice.
 
     Attributes:
         code: Its entry in ``knowledge/advice.toml``.
         measured: The value that crossed the threshold, in the entry's unit.
         gain_us: Estimated time a step could be shorter; None where nothing can be estimated.
+        evidence: The rows it speaks of, largest first.
         values: What the text quotes besides ``measured``, ``gain`` (as text with its unit),
             ``threshold`` and ``architecture``.
-        rows: The evidence: JSON-ready rows, largest first.
         source: Which rows to look at further: view and table, with the group_by, filter
             and sort that show them.
         architecture: The GPU generation it is about, None when it is about none.
@@ -29,11 +30,16 @@ class Advice:
     code: str
     measured: float
     gain_us: float | None
+    evidence: Table
     values: Mapping[str, object] = field(default_factory=dict)
-    rows: tuple[Mapping[str, object], ...] = ()
     source: Mapping[str, str] = field(default_factory=dict)
     architecture: str | None = None
     variant: str = "default"
+
+    @property
+    def rows(self) -> list[dict[str, Scalar]]:
+        """The rows of the evidence by column key."""
+        return self.evidence.frame.to_dicts()
 
     def note(self) -> Note:
         """The finding as a note; what it quotes of the trace stays plain text."""
@@ -52,7 +58,8 @@ class Advice:
             "threshold": known.threshold,
             "estimated_gain_us_per_step": self.gain_us,
             "architecture": self.architecture,
-            "rows": [dict(row) for row in self.rows],
+            "table": declaration(self.evidence),
+            "rows": self.rows,
             "source": dict(self.source),
             "links": list(known.links),
         }
@@ -68,7 +75,7 @@ def duration_text(duration_us: float) -> str:
     return f"{duration_us / 1e6:.2f} s"
 
 
-def ranked(found: list[Advice]) -> tuple[Note, ...]:
+def ranked(findings: list[Finding]) -> tuple[Note, ...]:
     """Notes by estimated gain, largest first; those without an estimate after them."""
-    by_gain = sorted(found, key=lambda item: (item.gain_us is None, -(item.gain_us or 0.0)))
+    by_gain = sorted(findings, key=lambda item: (item.gain_us is None, -(item.gain_us or 0.0)))
     return tuple(item.note() for item in by_gain)

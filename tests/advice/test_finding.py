@@ -2,7 +2,7 @@
 
 import pytest
 
-from torch_tb_profiler.advice.found import duration_text
+from torch_tb_profiler.advice.finding import duration_text
 
 
 @pytest.mark.parametrize(

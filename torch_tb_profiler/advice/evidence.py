@@ -1,0 +1,73 @@
+"""The evidence of a finding: a declared table, as the tables of views are.
+
+What a column of several findings means is declared here, once; each detector declares its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import polars as pl
+
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+CALLS = Column("calls", "Calls", "integer", "count", "How often it ran in the steps.")
+TOTAL_US = Column("total_us", "Total time", "number", "us", "Its durations in the steps, summed.")
+TOTAL_BYTES = Column("total_bytes", "Total bytes", "integer", "bytes", "What it moved, summed.")
+GPU = Column("gpu", "GPU", "integer", None, "Number of the GPU in its process.")
+KERNEL = Column("kernel", "Kernel", "string", None, "Name of the kernel.")
+OPERATOR = Column("operator", "Operator", "string", None, "The operator that launched it.")
+
+NO_OPERATOR = "no operator launched it, or the recording does not tell"
+
+
+def filled(spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str] | None = None) -> Table:
+    """The table of a declaration, from a frame that has its columns among others.
+
+    Args:
+        spec: The declaration.
+        frame: Its rows, largest first.
+        reasons: Column key → why its nulls are null; columns without nulls need none.
+    """
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    return Table(spec, shown, needed(shown, reasons or {}))
+
+
+def sum_if_known(key: str) -> pl.Expr:
+    """The sum of a column in a group; null where no row of it has a value."""
+    return pl.when(pl.col(key).is_not_null().any()).then(pl.col(key).sum())
+
+
+def calls_and_time(slices: pl.DataFrame, *keys: str, **sums: pl.Expr) -> pl.DataFrame:
+    """Slices by ``keys`` with ``calls`` and ``total_us``, those that took longest first.
+
+    Args:
+        slices: With a column ``dur_ns``.
+        keys: Columns whose values make a group.
+        sums: Further columns of the groups, as aggregations.
+    """
+    groups = (
+        slices.group_by(keys, maintain_order=True)
+        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum(), **sums)
+        .sort("dur_ns", descending=True, maintain_order=True)
+    )
+    return groups.with_columns(total_us=microseconds(groups["dur_ns"]))
+
+
+def main_reason(rows: pl.DataFrame) -> str:
+    """The ``reason`` behind most of the time of rows, the first of those with equal times."""
+    times = rows.group_by("reason", maintain_order=True).agg(pl.col("total_us").sum())
+    return str(times.sort("total_us", descending=True, maintain_order=True)["reason"][0])
+
+
+def declaration(table: Table) -> dict[str, object]:
+    """The table without its rows, JSON-ready, in the words of a view's table."""
+    return {
+        "title": table.spec.title,
+        "help": table.spec.help,
+        "columns": [asdict(column) for column in table.spec.columns],
+        "null_reasons": dict(table.null_reasons),
+    }
