@@ -1,7 +1,6 @@
 """All advice together: ranking, evidence, selections, the samples, the docs.
 
-Golden: the predecessor's rules 1 (33.4, 22.9) and 6 (68) on the V100 sample (peer-behaviour
-Appendix B).
+Golden: rules 1 (33.4, 22.9) and 6 (68) as the removed plugin says them of the V100 sample.
 """
 
 from __future__ import annotations

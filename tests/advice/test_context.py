@@ -22,7 +22,7 @@ from torch_tb_profiler.analysis.selection import Selection
 def test_a_compute_capability_speaks_only_of_nvidia(
     name: str, header: dict[str, Any], expected: str | None
 ) -> None:
-    """Some ROCm containers leave the name empty (formats.md §1.2); 9.0 is their gfx90a."""
+    """Some ROCm containers leave the name empty; 9.0 is their gfx90a."""
     device = {"id": 0, "name": name, "computeMajor": 9, "computeMinor": 0}
     events = [call("launch", 0, 1, corr=1), kernel("gemm", 5, 5, corr=1)]
     context = Context(trace(events, deviceProperties=[device], **header), Selection())

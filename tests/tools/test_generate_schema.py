@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from torch_tb_profiler.advice import EVIDENCE_TABLES
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec, all_views
@@ -110,7 +111,7 @@ def test_payload_types_keep_their_nulls_and_names(tool: ModuleType, line: str) -
 
 
 def test_the_reference_tells_unit_estimate_and_order_and_escapes_bars(tool: ModuleType) -> None:
-    lines = tool.reference([DEMO]).splitlines()
+    lines = tool.reference([DEMO], {"slow": DEMO.tables[0]}).splitlines()
     assert "| `step` | Step | string |  | Its \\| name. |" in lines
     assert "| `total_us` | Total (est.) | number | us | How long. |" in lines
     assert "A row is a step. Ordered by `-total_us`." in lines
@@ -124,3 +125,8 @@ def test_every_view_table_and_column_is_in_the_reference() -> None:
             rows = section.partition(f"### `{table.name}`")[2].partition("\n### ")[0]
             for column in table.columns:
                 assert f"\n| `{column.key}` |" in rows
+    evidence = text.partition("## Evidence of the advice")[2]
+    for code, table in EVIDENCE_TABLES.items():
+        rows = evidence.partition(f"### `{code}`: {table.title}")[2].partition("\n### ")[0]
+        for column in table.columns:
+            assert f"\n| `{column.key}` |" in rows

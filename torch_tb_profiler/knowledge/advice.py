@@ -18,7 +18,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unit: Unit of the measured value and of the threshold.
         texts: Format strings by variant; ``default`` is always there.
         links: Where to read on.
-        rule: Number of the predecessor's rule it continues (peer-behaviour §3.3).
+        rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
         parameters: Further numbers the detector uses.
     """
 

@@ -14,6 +14,17 @@ it("reads all of it", () => {
       threshold: 5,
       estimated_gain_us_per_step: 59261.8,
       architecture: null,
+      table: {
+        title: "Iterators",
+        help: "What was waited for.",
+        columns: [
+          { key: "name", title: "Iterator", type: "string", unit: null, help: "Its name.", estimated: false },
+          { key: "shape", title: "Shape", type: "string", unit: null, help: "", estimated: false },
+          { key: "calls", title: "Calls", type: "integer", unit: "count", help: "How often.", estimated: false },
+          { key: "total_us", title: "Total time", type: "number", unit: "us", help: "Summed.", estimated: true },
+        ],
+        null_reasons: { calls: "Not recorded." },
+      },
       rows: [{ calls: 6, total_us: 415791, name: "next" }, { calls: null, name: "other", shape: [1, 2] }],
       source: { view: "operators", table: "operators", filter: "name~copy_", sort: "-calls", group_by: "name" },
       links: ["https://pytorch.org/docs", "javascript:alert(1)"],
@@ -25,11 +36,12 @@ it("reads all of it", () => {
     view: "operators",
     params: { table: "operators", group_by: "name", "operators.filter": "name~copy_", "operators.sort": "-calls" },
   });
-  expect(evidence.rows?.columns.map(({ key, title, unit }) => [key, title, unit])).toEqual([
-    ["name", "Name", null],
-    ["shape", "Shape", null],
-    ["calls", "Calls", null],
-    ["total_us", "Total", "us"],
+  expect(evidence.rows).toMatchObject({ title: "Iterators", help: "What was waited for.", row_count: 2, null_reasons: { calls: "Not recorded." } });
+  expect(evidence.rows?.columns.map(({ key, title, type, unit, estimated }) => [key, title, type, unit, estimated])).toEqual([
+    ["name", "Iterator", "string", null, false],
+    ["shape", "Shape", "string", null, false],
+    ["calls", "Calls", "integer", "count", false],
+    ["total_us", "Total time", "number", "us", true],
   ]);
   expect(evidence.rows?.rows).toEqual([
     ["next", null, 6, 415791],
@@ -37,9 +49,19 @@ it("reads all of it", () => {
   ]);
 });
 
-it("heads every column with words of its own", () => {
-  const { rows } = readEvidence(note({ rows: [{ gpu: 0, mean_blocks_per_sm: 0.5, total_us: 1, total_bytes: 2, compute_us_per_step: 3, share_pct: 4 }] }));
-  expect(rows?.columns.map(({ title }) => title)).toEqual(["GPU", "Mean blocks per SM", "Total time", "Total bytes", "Compute per step", "Share"]);
+it("shows the columns that are declared, whatever else the rows and the declaration hold", () => {
+  const columns = ["x", null, { title: "No key", type: "string" }, { key: "odd", type: "date" }, { key: "gpu", type: "integer", unit: "", help: 7 }];
+  const { rows } = readEvidence(note({ table: { columns, null_reasons: { gpu: 1, other: "Why." } }, rows: [{ gpu: 0, odd: 1, more: 2 }, 5] }));
+  expect(rows).toEqual({
+    title: "Evidence",
+    help: "",
+    columns: [{ key: "gpu", title: "gpu", type: "integer", unit: null, help: "", estimated: false }],
+    rows: [[0]],
+    row_count: 1,
+    null_reasons: { other: "Why." },
+    sort: "",
+    tree: null,
+  });
 });
 
 it("names no table where the finding names none", () => {
@@ -48,5 +70,6 @@ it("names no table where the finding names none", () => {
 
 it("is content with nothing", () => {
   expect(readEvidence(note({}))).toMatchObject({ title: null, measured: null, rows: null, source: null, links: [] });
+  expect(readEvidence(note({ rows: [{ calls: 1 }], table: {} })).rows).toBeNull();
   expect(readEvidence(note({ rows: [], source: "x", measured: "7" }))).toMatchObject({ measured: null, rows: null, source: null });
 });

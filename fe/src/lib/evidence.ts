@@ -1,5 +1,5 @@
-/** What a piece of advice carries besides its text (`torch_tb_profiler/advice/found.py`), read with care. */
-import type { Column, Note, Row, Scalar, Table, Unit } from "../api/types";
+/** What a piece of advice carries besides its text (`torch_tb_profiler/advice/finding.py`), read with care. */
+import type { Column, Note, Scalar, Table, Unit } from "../api/types";
 
 export interface Evidence {
   readonly title: string | null;
@@ -25,7 +25,7 @@ export function readEvidence(note: Note): Evidence {
     architecture: textOf(evidence["architecture"]),
     source: sourceOf(evidence["source"]),
     links: Array.isArray(evidence["links"]) ? evidence["links"].map(String).filter((link) => link.startsWith("https://")) : [],
-    rows: evidenceTable(evidence["rows"]),
+    rows: evidenceTable(evidence["table"], evidence["rows"]),
   };
 }
 
@@ -55,56 +55,50 @@ function sourceOf(value: unknown): Evidence["source"] {
   return { view, params };
 }
 
-const UNIT_SUFFIX = /_(us|ns|bytes|pct)(?:_per_step)?$/;
-/** What is counted in a unit, for titles that would be the same without it. */
-const UNIT_WORDS: Readonly<Record<string, string>> = { us: "time", ns: "time", bytes: "bytes", pct: "share" };
-/** Words that are not written like others. */
-const SPELLED: Readonly<Record<string, string>> = { gpu: "GPU", gpus: "GPUs", cpu: "CPU", sm: "SM", id: "ID", nccl: "NCCL", est: "est." };
-
-/** Rows of objects as a table; the units stand in the keys, as everywhere. */
-function evidenceTable(value: unknown): Table | null {
-  if (!Array.isArray(value) || value.length === 0) return null;
+/** The rows as the table they are declared to be; null when there are none or nobody declared them. */
+function evidenceTable(declared: unknown, value: unknown): Table | null {
+  if (typeof declared !== "object" || declared === null || !Array.isArray(value) || value.length === 0) return null;
+  const table = declared as Record<string, unknown>;
+  const columns = Array.isArray(table["columns"]) ? table["columns"].flatMap(columnOf) : [];
+  if (columns.length === 0) return null;
   const objects = value.filter((row): row is Record<string, unknown> => typeof row === "object" && row !== null);
-  const keys = [...new Set(objects.flatMap((row) => Object.keys(row)))];
-  const cells = objects.map((row): Row => keys.map((key) => scalarOf(row[key])));
-  // Names first: they say what the numbers are about.
-  const order = keys
-    .map((key, index) => ({ key, index, isText: cells.some((row) => typeof row[index] === "string") }))
-    .sort((a, b) => Number(b.isText) - Number(a.isText));
   return {
-    title: "Evidence",
-    help: "The rows this finding is about.",
-    columns: toldApart(order.map(({ key, index, isText }) => evidenceColumn(key, isText ? "string" : numberType(cells, index)))),
-    rows: cells.map((row) => order.map(({ index }) => row[index] ?? null)),
-    row_count: cells.length,
-    null_reasons: {},
+    title: textOf(table["title"]) ?? "Evidence",
+    help: textOf(table["help"]) ?? "",
+    columns,
+    rows: objects.map((row): Scalar[] => columns.map(({ key }) => scalarOf(row[key]))),
+    row_count: objects.length,
+    null_reasons: textsOf(table["null_reasons"]),
     sort: "",
     tree: null,
   };
 }
 
+const TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"] satisfies readonly Column["type"][];
+
+/** None where it has no key or a type nobody knows; a unit nobody knows is shown as it is. */
+function columnOf(value: unknown): Column[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { key, title, type, unit, help, estimated } = value as Record<string, unknown>;
+  if (typeof key !== "string" || !TYPES.includes(type)) return [];
+  return [
+    {
+      key,
+      title: textOf(title) ?? key,
+      type: type as Column["type"],
+      unit: textOf(unit) as Unit | null,
+      help: textOf(help) ?? "",
+      estimated: estimated === true,
+    },
+  ];
+}
+
+function textsOf(value: unknown): Record<string, string> {
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
 function scalarOf(value: unknown): Scalar {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
   return value === null || value === undefined ? null : JSON.stringify(value);
-}
-
-function numberType(rows: readonly Row[], index: number): Column["type"] {
-  return rows.every((row) => row[index] === null || Number.isInteger(row[index])) ? "integer" : "number";
-}
-
-function evidenceColumn(key: string, type: Column["type"]): Column {
-  const unit = (UNIT_SUFFIX.exec(key)?.[1] ?? null) as Unit | null;
-  const words = key.replace(/_(us|ns|bytes|pct)(?=_per_step$|$)/, "").split("_");
-  const text = words.map((word) => SPELLED[word] ?? word).join(" ");
-  const title = text.charAt(0).toUpperCase() + text.slice(1);
-  return { key, title, type, unit: type === "string" ? null : unit, help: "", estimated: key.startsWith("est_") };
-}
-
-/** `total_us` beside `total_bytes`: "Total time" beside "Total bytes". */
-function toldApart(columns: readonly Column[]): Column[] {
-  return columns.map((column) => {
-    const words = column.unit === null ? undefined : UNIT_WORDS[column.unit];
-    const isAlone = columns.every((other) => other === column || other.title !== column.title);
-    return isAlone || words === undefined ? column : { ...column, title: `${column.title} ${words}` };
-  });
 }
