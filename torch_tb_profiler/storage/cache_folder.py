@@ -118,6 +118,15 @@ class CacheFolder:
     def _entry(self, key: str) -> Path:
         return self.root / "entries" / key[:2] / key
 
+    def is_here(self, key: str) -> bool:
+        """Whether something lies under ``key`` in the folder of this machine; cheap, and no look
+        at what it is."""
+        return os.path.isdir(self._entry(key))  # of a folder that may not be read as well
+
+    def holds(self, key: str) -> bool:
+        """Whether an entry is kept under ``key``; nothing is fetched to know it."""
+        return self._find_here(key) is not None
+
     def find(self, key: str) -> Path | None:
         """The folder kept under ``key``, marked as just used; None when there is none.
 
@@ -127,10 +136,14 @@ class CacheFolder:
         return None if entry is None else entry[0]
 
     def _find(self, key: str) -> tuple[Path, Sizes] | None:
-        """The folder kept under ``key`` and what its seal says."""
-        entry = self._entry(key)
-        if not os.path.isdir(entry):  # of a folder that may not be read as well
+        """The folder kept under ``key`` and what its seal says, fetched if need be."""
+        return self._find_here(key)
+
+    def _find_here(self, key: str) -> tuple[Path, Sizes] | None:
+        """The same of what lies in the folder of this machine."""
+        if not self.is_here(key):
             return None
+        entry = self._entry(key)
         try:
             sizes = check_sizes(entry, key)
         except (BrokenEntryError, OSError) as error:

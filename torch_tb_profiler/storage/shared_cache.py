@@ -28,6 +28,7 @@ from torch_tb_profiler.storage.cache_folder import (
 from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, Sizes, check
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.locations import (
+    FileState,
     Location,
     can_read_ranges,
     file_state,
@@ -49,6 +50,9 @@ _LOGGER = logging.getLogger(__name__)
 NOT_FOUND = "not_found"
 AWAY = "away"
 """Code of the error for a bucket that did not answer a moment ago; the first time it is told."""
+
+KNOWN_S = 60.0
+"""What a bucket said of an entry holds so long: opening one file asks for it at several places."""
 
 
 def open_cache(chosen: str | os.PathLike[str] | None = None) -> CacheFolder:
@@ -79,24 +83,68 @@ class SharedCacheFolder(CacheFolder):
         super().__init__(root, max_bytes=max_bytes)
         self._bucket = bucket
         self._sent: set[str] = set()
+        self._known: dict[str, tuple[bool, float]] = {}
         self._backoff = Backoff()
 
     def _find(self, key: str) -> tuple[Path, Sizes] | None:
         """The folder kept under ``key`` here, or fetched from the bucket; None without one."""
-        entry = super()._find(key)
+        entry = self._find_here(key)
         if entry is not None:
             return entry
+        if self._is_known(key) is False:
+            return None
         try:
             self._with_file(key, lambda file: self._fetch(key, file))
         except StorageError as error:
             if error.code not in (NOT_FOUND, AWAY):
-                _LOGGER.warning("the shared cache is not read: %s", error.message)
+                self._tell_unread(error)
         except OSError as error:
             _LOGGER.warning("an entry of the shared cache is not kept here: %s", error)
         except BrokenEntryError as error:
             _LOGGER.warning("%s is broken and will be made again: %s", self._object(key).url, error)
             self._remove(key)
-        return super()._find(key)
+        return self._find_here(key)
+
+    def holds(self, key: str) -> bool:
+        """Whether an entry is kept under ``key`` here or in the bucket, which is asked once."""
+        if self._find_here(key) is not None:
+            return True
+        known = self._is_known(key)
+        if known is not None:
+            return known
+        try:
+            return self._ask(key) is not None
+        except StorageError as error:
+            if error.code != AWAY:
+                self._tell_unread(error)
+            return False
+
+    def _is_known(self, key: str) -> bool | None:
+        """Whether the bucket had the entry a moment ago; None when it was not asked."""
+        known = self._known.get(key)
+        if known is None or time.monotonic() - known[1] > KNOWN_S:
+            return None
+        return known[0]
+
+    def _learn(self, key: str, *, is_there: bool) -> None:
+        self._known[key] = is_there, time.monotonic()
+
+    def _ask(self, key: str) -> FileState | None:
+        """The state of the object of an entry; None when there is none.
+
+        Raises:
+            StorageError: the bucket cannot be read.
+        """
+        try:
+            with self._asking():
+                state = file_state(self._object(key))
+        except StorageError as error:
+            if error.code != NOT_FOUND:
+                raise
+            self._learn(key, is_there=False)
+            return None
+        self._learn(key, is_there=True)
+        return state
 
     def store(self, key: str, write: Callable[[Path], object]) -> bool:
         """Keep the entry here and in the bucket.
@@ -114,17 +162,14 @@ class SharedCacheFolder(CacheFolder):
         Returns:
             True when the bucket has it now. What goes wrong with the bucket is logged.
         """
-        if key in self._sent:
+        if self._is_known(key):
             return True
         try:
-            with self._asking():
-                file_state(self._object(key))
+            is_there = self._ask(key) is not None
         except StorageError as error:
-            if error.code == NOT_FOUND:
-                return self._send_entry(key)
             self._tell_unshared(error)
             return False
-        return True
+        return is_there or self._send_entry(key)
 
     def was_sent(self, key: str) -> bool:
         """Whether this object has put the entry into the bucket."""
@@ -173,8 +218,9 @@ class SharedCacheFolder(CacheFolder):
             OSError: there is no room here.
         """
         source = self._object(key)
-        with self._asking():
-            state = file_state(source)
+        state = self._ask(key)
+        if state is None:
+            return
         if state.size_bytes > self.max_bytes:
             raise self._too_large(source, state.size_bytes)
         size_bytes = 0
@@ -204,7 +250,7 @@ class SharedCacheFolder(CacheFolder):
 
     def _send_entry(self, key: str) -> bool:
         """Put the entry that is here into the bucket; False when that fails or there is none."""
-        entry = super()._find(key)
+        entry = self._find_here(key)
         if entry is None:
             return False
         folder, sizes = entry
@@ -219,7 +265,11 @@ class SharedCacheFolder(CacheFolder):
             self._tell_unshared(error)
             return False
         self._sent.add(key)
+        self._learn(key, is_there=True)
         return True
+
+    def _tell_unread(self, error: StorageError) -> None:
+        _LOGGER.warning("the shared cache is not read: %s", error.message)
 
     def _tell_unshared(self, error: StorageError | OSError) -> None:
         if not (isinstance(error, StorageError) and error.code == AWAY):
@@ -257,6 +307,7 @@ class SharedCacheFolder(CacheFolder):
             )
 
     def _remove(self, key: str) -> None:
+        self._known.pop(key, None)
         try:
             target = self._object(key)
             with self._asking(), remote_errors(target.url):

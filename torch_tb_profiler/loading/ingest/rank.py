@@ -114,8 +114,8 @@ def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> Ingested:
 
 
 def _is_kept(job: Job, state: FileState) -> bool:
-    is_summary_kept = cached_summary(job.location, state, job.cache) is not None
-    return is_summary_kept and cached_trace(job.location, state, job.cache) is not None
+    """Whether the cache has both; nothing is fetched from a bucket to know it."""
+    return job.cache is not None and all(map(job.cache.holds, _keys(job.location, state)))
 
 
 def _share(job: Job, state: FileState) -> tuple[bool, bool]:
@@ -125,9 +125,14 @@ def _share(job: Job, state: FileState) -> tuple[bool, bool]:
     """
     if job.cache is None or job.scratch is not None:
         return False, False
-    keys = [trace_key(job.location, state, part) for part in ("", SUMMARY_PART)]
+    keys = _keys(job.location, state)
     shared = [job.cache.share(key) for key in keys]
     return all(shared), any(map(job.cache.was_sent, keys))
+
+
+def _keys(location: Location, state: FileState) -> list[str]:
+    """The keys of what the cache keeps of a file."""
+    return [summary_key(location, state), trace_key(location, state)]
 
 
 def _parse(job: Job, state: FileState, read_pieces: PieceReader) -> FileState:
@@ -165,21 +170,26 @@ def _put(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def summary_key(location: Location, state: FileState) -> str:
+    """The key of a file's summary in the cache."""
+    return trace_key(location, state, SUMMARY_PART)
+
+
 def cached_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Path | None:
     """The folder of a file's summary in the cache; None when it is not there."""
-    return None if cache is None else cache.find(trace_key(location, state, SUMMARY_PART))
+    return None if cache is None else cache.find(summary_key(location, state))
 
 
 def read_summary(location: Location, state: FileState, cache: CacheFolder | None) -> Trace | None:
     """The summary of a file from the cache; None when it has to be made."""
     if cache is None:
         return None
-    return cache.load(trace_key(location, state, SUMMARY_PART), load_summary)
+    return cache.load(summary_key(location, state), load_summary)
 
 
 def keep_summary(opened: OpenedFile, location: Location, cache: CacheFolder | None) -> None:
     """Put the summary of a trace into the cache, under the state that the trace belongs to."""
     if cache is None or cached_summary(location, opened.state, cache) is not None:
         return
-    key = trace_key(location, opened.state, SUMMARY_PART)
+    key = summary_key(location, opened.state)
     cache.store(key, lambda folder: save_summary(opened.trace, folder))

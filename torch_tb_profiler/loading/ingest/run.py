@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 
-from torch_tb_profiler.loading.ingest.rank import Ingested, Job, cached_summary, ingest_file
+from torch_tb_profiler.loading.ingest.rank import Ingested, Job, ingest_file, summary_key
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import WorkerDiedError
 from torch_tb_profiler.requests.errors import Problem
@@ -66,7 +66,7 @@ def on_executor(executor: Executor, cache: CacheFolder) -> Submit:
 
 def is_visible(file: SpanFile, cache: CacheFolder) -> bool:
     """Whether what was made of ``file`` is in the cache as this machine sees it."""
-    return cached_summary(file.location, file.state, cache) is not None
+    return cache.holds(summary_key(file.location, file.state))
 
 
 def _result(file: SpanFile, future: Future[Ingested]) -> Ingested:

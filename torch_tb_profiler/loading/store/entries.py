@@ -29,6 +29,8 @@ class Entry:
         state: What happens to it.
         is_wanted: False when nobody wants it any more: reading stops.
         was_taken: Whether somebody has got the trace.
+        is_ahead: Whether it was begun before a question needed it.
+        may_be_kept: Whether it is a summary that may lie in the cache folder of this machine.
         estimate_bytes: What the trace is expected to take.
         opened: The trace and the state it belongs to, when it is open.
         memory: What the trace takes.
@@ -43,6 +45,8 @@ class Entry:
     state: SpanState = "queued"
     is_wanted: bool = True
     was_taken: bool = False
+    is_ahead: bool = False
+    may_be_kept: bool = False
     opened: OpenedFile | None = None
     memory: TraceMemory = field(default_factory=lambda: TraceMemory(0, 0))
     derived_count: int = 0

@@ -97,6 +97,8 @@ class _Meter:
         if isinstance(value, pl.Series):
             return OBJECT_BYTES + self._column_bytes(value)
         if isinstance(value, pl.DataFrame):
+            if not value.height:  # ten of the tables of a summary
+                return OBJECT_BYTES
             return OBJECT_BYTES + sum(map(self._column_bytes, value.get_columns()))
         return sys.getsizeof(value, OBJECT_BYTES)
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
 from torch_tb_profiler.loading.opening.reading import Result, reading_result
 from torch_tb_profiler.loading.processes.resources import total_memory_bytes
 from torch_tb_profiler.loading.store.entries import Entry, Key, queued
+from torch_tb_profiler.loading.store.kept_summaries import Absent, kept_summary
 from torch_tb_profiler.loading.store.open_traces import OpenTraces
+from torch_tb_profiler.loading.store.opening_queue import OpeningQueue
 from torch_tb_profiler.loading.store.questions import Question, Questions
 from torch_tb_profiler.loading.store.reader_pool import ReaderPool
 from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
@@ -32,6 +33,9 @@ from torch_tb_profiler.trace.model import Trace
 
 LEAST_THREADS = 2
 """Files opened at once, even without worker processes: the second fills the waits for I/O."""
+
+SETTLED_AT_ONCE = 64
+"""Summaries that are handed over together: each time, whoever waits for the others looks."""
 
 RENEW_S = 1.0
 """Who waits longer repeats its question, so that it does not count as abandoned."""
@@ -84,10 +88,11 @@ class TraceStore:
         self._changed = threading.Condition()
         self._questions = Questions()
         self._open = OpenTraces(self._limit_bytes, self._questions)
-        self._queued: dict[Key, Entry] = {}
+        self._queue = OpeningQueue(self._open, self._questions)
+        self._readings = 0
         self._readers = ReaderPool("trace-reader")
         end = weakref.finalize(
-            self, _end, self._open.entries, self._queued, self._parser, self._readers
+            self, _end, self._open.entries, self._queue.entries, self._parser, self._readers
         )
         end.atexit = False
 
@@ -111,6 +116,7 @@ class TraceStore:
         """
         with self._changed:
             entry = self._wanted_entry(file, part)
+            entry.is_ahead = True
             self._open.use(entry)
             self._begin()
             return entry.status(file)
@@ -212,7 +218,9 @@ class TraceStore:
         if outdated is not None:
             self._drop(outdated)
         entry = Entry(file, part, self._open.estimate_bytes(file, part), backoff=backoff)
-        self._open.entries[entry.key] = self._queued[entry.key] = entry
+        entry.may_be_kept = part == "summary" and self._cache is not None
+        self._open.entries[entry.key] = entry
+        self._queue.add(entry)
         self._parser.announce(file.state.size_bytes)
         return entry
 
@@ -255,82 +263,71 @@ class TraceStore:
 
     def _drop(self, entry: Entry) -> None:
         self._open.drop(entry)
-        if self._queued.pop(entry.key, None) is not None:
+        if self._queue.remove(entry):
             self._parser.announce(-entry.file.state.size_bytes)
         self._changed.notify_all()
 
     def _begin(self) -> None:
         """Open what is queued, as long as threads and memory allow."""
-        while self._open.opening < self._threads and self._begin_one():
-            pass
+        while self._readings < self._threads and (entries := self._queue.take(self._drop)):
+            self._readings += 1
+            for entry in entries:
+                entry.state, entry.started_s = "parsing", time.monotonic()
+            task = partial(_read, weakref.ref(self), self._parser, self._cache, entries)
+            self._readers.submit(task)
 
-    def _begin_one(self) -> bool:
-        """Open the next for which there is room; False when there is none.
-
-        Nothing passes what the oldest question needs, but others pass each other: a large trace
-        that waits for another large one does not hold up small ones.
-        """
-        for entry, question in self._next():
-            admission = self._open.admit(entry)
-            if admission == "admitted":
-                self._start(entry)
-                return True
-            oldest = self._questions.oldest
-            if admission == "never" and oldest is not None:
-                oldest.left_out.add(entry.key)
-                self._drop(entry)
-                return True
-            if question is not None and question is oldest:
-                return False
-        return False
-
-    def _next(self) -> Iterator[tuple[Entry, Question | None]]:
-        """What may be opened next: of each question the first it needs, the oldest question first;
-        then what was begun ahead."""
-        for question in self._questions:
-            for key in question.keys[question.unopened :]:
-                entry = self._queued.get(key)
-                if entry is not None and key not in question.left_out:
-                    yield entry, question
-                    break
-                question.unopened += 1
-        needed = self._questions.ranks() if self._queued else {}
-        ahead = (entry for entry in self._queued.values() if entry.key not in needed)
-        yield from ((entry, None) for entry in islice(ahead, 1))
-
-    def _start(self, entry: Entry) -> None:
-        del self._queued[entry.key]
-        entry.state, entry.started_s = "parsing", time.monotonic()
-        self._readers.submit(partial(_read, weakref.ref(self), self._parser, self._cache, entry))
-
-    def _finish(self, entry: Entry, result: Result) -> None:
-        """``entry`` was read; with what result, or None when nobody wants it any more."""
+    def _settle(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
+        """Entries were read: with what result, or None for one that nobody wants any more."""
         with self._changed:
-            self._open.end_opening(entry)
-            if entry.is_wanted and isinstance(result, Problem):
-                entry.state, entry.problem = "failed", result
-                entry.backoff = _backoff(entry, result)
-            elif entry.is_wanted and isinstance(result, tuple):
-                if self._open.keep(entry, *result):
-                    entry.state, entry.backoff = "ready", None
-                else:
-                    entry.state = "queued"
-                    self._queued[entry.key] = entry
-                    self._questions.look_again()
-                    self._parser.announce(entry.file.state.size_bytes)
+            for entry, result in results:
+                self._open.end_opening(entry)
+                if entry.is_wanted:
+                    self._settle_one(entry, result)
+            self._begin()
+            self._changed.notify_all()
+
+    def _settle_one(self, entry: Entry, result: Result | Absent) -> None:
+        if isinstance(result, Problem):
+            entry.state, entry.problem = "failed", result
+            entry.backoff = _backoff(entry, result)
+        elif isinstance(result, tuple) and self._open.keep(entry, *result):
+            entry.state, entry.backoff = "ready", None
+        elif result is not None:  # it takes more room than was thought, or has to be made
+            entry.may_be_kept = False
+            self._queue.add(entry)
+            self._questions.look_again()
+            self._parser.announce(entry.file.state.size_bytes)
+
+    def _end_reading(self) -> None:
+        """A thread has read all that it was given."""
+        with self._changed:
+            self._readings -= 1
             self._begin()
             self._changed.notify_all()
 
 
 def _read(
-    store: weakref.ref[TraceStore], parser: Parser, cache: CacheFolder | None, entry: Entry
+    store: weakref.ref[TraceStore],
+    parser: Parser,
+    cache: CacheFolder | None,
+    entries: Sequence[Entry],
 ) -> None:
-    """Open one file, in a thread that does not hold the store meanwhile."""
-    result = reading_result(parser, cache, entry)
-    parser.announce(-entry.file.state.size_bytes)
+    """Open one file, or load several summaries, in a thread that does not hold the store."""
+    for start in range(0, len(entries), SETTLED_AT_ONCE):
+        results: list[tuple[Entry, Result | Absent]] = []
+        for entry in entries[start : start + SETTLED_AT_ONCE]:
+            if cache is not None and entry.may_be_kept:
+                results.append((entry, kept_summary(cache, entry)))
+            else:
+                results.append((entry, reading_result(parser, cache, entry)))
+        parser.announce(-sum(entry.file.state.size_bytes for entry, _ in results))
+        alive = store()
+        if alive is not None:
+            alive._settle(results)
+        del results, alive
     alive = store()
     if alive is not None:
-        alive._finish(entry, result)
+        alive._end_reading()
 
 
 def _end(
