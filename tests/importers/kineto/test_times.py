@@ -5,17 +5,20 @@ The truth is the number of nanoseconds that was written.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
 from torch_tb_profiler.importers import kineto
-from torch_tb_profiler.importers.kineto.times import has_unpadded_decimals
+from torch_tb_profiler.importers.kineto.times import BEYOND_NS, has_unpadded_decimals, to_ns
+from torch_tb_profiler.trace.columns import ABSENT
 
 EPOCH_NS = 1_712_195_495_519_000_000
 
@@ -164,3 +167,48 @@ def test_the_form_is_told_from_a_start_that_is_cut_anywhere() -> None:
 
     for end in range(20_000, 20_400):
         assert has_unpadded_decimals(b"", events[:end]), end
+
+
+WHOLE = st.one_of(
+    st.integers(0, 10**20),
+    st.sampled_from([2**42, 2**43, 2**53, (2**63 - 1) // 1000, 10**15, 10**16, 99999999, 10**8]),
+).map(str)
+DECIMALS = st.one_of(
+    st.text("0123456789", min_size=1, max_size=3),
+    st.text("0459", min_size=4, max_size=20),
+    st.sampled_from(["9995", "0005", "0015", "00050000", "000500001", "99949999999"]),
+)
+NUMBERS = st.builds("{}{}".format, WHOLE, st.one_of(st.just(""), DECIMALS.map(".{}".format)))
+ODD_VALUES = st.one_of(
+    st.builds("{}{}{}".format, st.sampled_from(["-", ""]), NUMBERS, st.sampled_from(["", "e2"])),
+    NUMBERS.map('"{}"'.format),
+    st.sampled_from(
+        ["", "null", "true", '"1,5"', '"1.2.3"', "[1, 2]", '{"a": 1.5}', '"\\q"', "1e999"]
+    ),
+)
+
+
+def nanoseconds(text: str) -> int:
+    """By the decimal module, digit for digit."""
+    try:
+        value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+        number = Decimal(value) if isinstance(value, (str, Decimal)) else None
+    except (ValueError, ArithmeticError):
+        number = None
+    if number is None:
+        return ABSENT
+    ns = (number.scaleb(3, Context(2000))).to_integral_value(ROUND_HALF_EVEN, Context(2000))
+    return int(min(max(ns, -BEYOND_NS), BEYOND_NS))
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=12), st.lists(ODD_VALUES, max_size=3), st.integers(0))
+def test_every_time_is_what_its_digits_say(numbers: list[str], odd: list[str], at: int) -> None:
+    """Whether it is read alone, among numbers of other lengths, or beside what is none."""
+    place = at % (len(numbers) + 1)
+    for texts in (numbers, [*numbers[:place], *odd, *numbers[place:]]):
+        times = to_ns([msgspec.Raw(text.encode()) for text in texts])
+        wanted = [nanoseconds(text) for text in texts]
+
+        assert times.ns.tolist() == wanted
+        assert times.has_fraction == any(ns != ABSENT and ns % 1000 for ns in wanted)
+        assert times.strings == sum(text.startswith('"') for text in texts)

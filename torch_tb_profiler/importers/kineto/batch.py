@@ -12,6 +12,7 @@ from itertools import compress
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -71,25 +72,16 @@ class Batch:
     tail: bytes | None = None
 
 
-def make_batch(events: Sequence[Event], exact: bool) -> Batch:
-    """The columns of ``events``.
-
-    Args:
-        events: Decoded events in file order.
-        exact: Their times were decoded without loss.
-
-    Raises:
-        InexactTimeError: a time needs decoding from its text, and ``exact`` is false.
-    """
-    return _Maker(events, exact).batch
+def make_batch(events: Sequence[Event]) -> Batch:
+    """The columns of ``events``, decoded events in file order."""
+    return _Maker(events).batch
 
 
 class _Maker:
     """The steps of making one batch; they share interners and the group of every event."""
 
-    def __init__(self, events: Sequence[Event], exact: bool) -> None:
+    def __init__(self, events: Sequence[Event]) -> None:
         self.batch = Batch()
-        self.exact = exact
         self.strings = Interner()
         self.tracks = Interner()
         codes = self._group(events)
@@ -141,8 +133,8 @@ class _Maker:
             self.group_word[group] = text_codes([cat], self.strings)[0]
         return self.group_track[codes], self.group_word[codes]
 
-    def _times(self, values: list[Any]) -> Times:
-        times = to_ns(values, self.exact)
+    def _times(self, raws: list[msgspec.Raw]) -> Times:
+        times = to_ns(raws)
         self.batch.has_fraction |= times.has_fraction
         self.batch.quality.add("string_time", times.strings)
         return times

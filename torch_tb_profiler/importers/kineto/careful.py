@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +28,6 @@ from torch_tb_profiler.importers.kineto.repair import (
     repaired_event,
 )
 from torch_tb_profiler.importers.kineto.structs import Event
-from torch_tb_profiler.importers.kineto.times import EXACT_US
 from torch_tb_profiler.trace.quality import QualityReport
 
 STRETCH_BYTES = 1 << 18
@@ -73,29 +71,27 @@ class Decoded:
     tail: bytes | None = None
 
 
-def decode_piece(piece: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> Decoded:
+def decode_piece(piece: Piece, cuts: Cuts, quality: QualityReport) -> Decoded:
     """The events of one piece.
 
     Args:
         piece: A part of the event array.
         cuts: Where events begin in this file.
-        exact: Decode times from their text.
         quality: Is told of every repair and loss.
     """
-    events = None if piece.is_last else decode_list(piece.text, exact)
+    events = None if piece.is_last else decode_list(piece.text)
     if events is not None:
         return Decoded(events)
-    return _Careful(piece, cuts, exact, quality).decoded
+    return _Careful(piece, cuts, quality).decoded
 
 
 class _Careful:
     """Levels 2 and 3 over one piece."""
 
-    def __init__(self, whole: Piece, cuts: Cuts, exact: bool, quality: QualityReport) -> None:
+    def __init__(self, whole: Piece, cuts: Cuts, quality: QualityReport) -> None:
         self.is_last = whole.is_last
         self.piece = piece = whole.text if whole.is_last else whole.text[1:-1]
         self.cuts = cuts
-        self.exact = exact
         self.quality = quality
         self.decoded = Decoded([])
         self.next_cut = -1
@@ -104,7 +100,7 @@ class _Careful:
         position = 0
         while position < len(piece) and self.decoded.tail is None:
             until = cuts.first_after(piece, position + STRETCH_BYTES)
-            events = decode_list(_as_list(piece[position:until]), exact)
+            events = decode_list(_as_list(piece[position:until]))
             if events is not None:
                 self.decoded.events += events
                 position = until
@@ -164,7 +160,7 @@ class _Careful:
             self.is_one_event = self.next_cut - position <= FAST_BYTES
         if self.is_one_event:
             text = _as_list(self.piece[position : self.next_cut])
-            events = decode_list(text, self.exact)
+            events = decode_list(text)
             if events is not None and len(events) == 1:
                 self.decoded.events += events
                 return self.next_cut
@@ -250,7 +246,7 @@ class _Careful:
         if value is None:
             return False
         self.quality.merge(quality)
-        self.decoded.events.append(event_of(value, text, self.exact))
+        self.decoded.events.append(event_of(value, text))
         return True
 
     def _possible_ends(self, position: int) -> list[int]:
@@ -282,14 +278,8 @@ def _is_complete(value: dict[str, Any]) -> bool:
     return not value or "ts" in value or (value.get("ph") == "M" and "args" in value)
 
 
-def event_of(value: dict[str, Any], text: str, exact: bool) -> Event:
-    """An event from a leniently parsed object and the text it was parsed from.
-
-    Args:
-        value: The object.
-        text: Its text.
-        exact: Take all times from the text, not only those that a double does not hold.
-    """
+def event_of(value: dict[str, Any], text: str) -> Event:
+    """An event from a leniently parsed object and the text it was parsed from."""
     args = value.get("args")
     return Event(
         ph=value.get("ph"),
@@ -297,19 +287,21 @@ def event_of(value: dict[str, Any], text: str, exact: bool) -> Event:
         name=value.get("name"),
         pid=value.get("pid"),
         tid=value.get("tid"),
-        ts=_exact_of("ts", value, text, exact),
-        dur=_exact_of("dur", value, text, exact),
+        ts=_as_written("ts", value, text),
+        dur=_as_written("dur", value, text),
         id=value.get("id"),
         args=structs.NO_ARGS if args is None else msgspec.Raw(encode(args)),
     )
 
 
-def _exact_of(key: str, value: dict[str, Any], text: str, exact: bool) -> Any:
+def _as_written(key: str, value: dict[str, Any], text: str) -> msgspec.Raw:
+    """A time with all digits of the text, of which the parsed one may be short."""
     number = value.get(key)
-    if isinstance(number, float) and (exact or abs(number) >= EXACT_US):
-        found = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
-        return next((Decimal(digits) for digits in found if float(digits) == number), number)
-    return number
+    if isinstance(number, float):
+        spelled = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
+        same = next((digits for digits in spelled if float(digits) == number), repr(number))
+        return msgspec.Raw(same.encode())
+    return structs.NOTHING if number is None else msgspec.Raw(encode(number))
 
 
 def _shown(raw: bytes) -> str:

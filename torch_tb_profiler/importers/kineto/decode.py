@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal, DecimalException
-from typing import Any
-
 import msgspec
 import numpy as np
 
@@ -13,7 +9,6 @@ from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.structs import Event
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-NUMBER_START = re.compile(rb"-?\d")
 BLOCK_BYTES = 1 << 19
 PID_WORD = np.frombuffer(b'"pid', np.uint32)[0]
 
@@ -43,41 +38,10 @@ def _count_word(text: bytes, word: np.uint32) -> int:
     return found
 
 
-def decode_list(text: bytes, exact: bool) -> list[Event] | None:
-    """The events of ``text``; None if anything in it needs a closer look.
-
-    Args:
-        text: A JSON list.
-        exact: Decode times from their text.
-    """
-    events = _decode(text, exact)
-    return None if events is None or has_ambiguous_names(text, events) else events
-
-
-def _decode(text: bytes, exact: bool) -> list[Event] | None:
+def decode_list(text: bytes) -> list[Event] | None:
+    """The events of ``text``, a JSON list; None if anything in it needs a closer look."""
     try:
-        if not exact:
-            return structs.EVENTS.decode(text)
-        found = structs.EXACT_EVENTS.decode(text)
+        events = structs.EVENTS.decode(text)
     except DECODE_ERRORS:
         return None
-    return [_with_exact_times(event) for event in found]
-
-
-def _with_exact_times(event: structs.ExactEvent) -> Event:
-    return Event(
-        event.ph, event.cat, event.name, event.pid, event.tid,
-        _exact(event.ts), _exact(event.dur), event.id, event.args,
-    )  # fmt: skip
-
-
-def _exact(raw: msgspec.Raw) -> Any:
-    text = bytes(raw)
-    if not text:
-        return None
-    if NUMBER_START.match(text) and not text.isdigit():
-        try:
-            return Decimal(text.decode())
-        except DecimalException:  # an exponent of twenty digits
-            return None
-    return msgspec.json.decode(text)
+    return None if has_ambiguous_names(text, events) else events

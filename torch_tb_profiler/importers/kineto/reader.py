@@ -23,7 +23,7 @@ from torch_tb_profiler.importers.kineto.pieces import (
 )
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.kineto.structs import Event
-from torch_tb_profiler.importers.kineto.times import InexactTimeError, padded
+from torch_tb_profiler.importers.kineto.times import padded
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -41,10 +41,7 @@ def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
     """
     if isinstance(piece, FilePiece):
         piece = piece.read()
-    try:
-        return _batch(piece, cuts, exact=cuts.has_unpadded_times)
-    except InexactTimeError:
-        return _batch(piece, cuts, exact=True)
+    return _batch(piece, cuts)
 
 
 def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPiece, Batch]]:
@@ -52,12 +49,12 @@ def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPi
     return ((piece, read_piece(piece, cuts)) for piece in pieces)
 
 
-def _batch(piece: Piece, cuts: Cuts, exact: bool) -> Batch:
+def _batch(piece: Piece, cuts: Cuts) -> Batch:
     quality = QualityReport()
-    decoded = decode_piece(piece, cuts, exact, quality)
+    decoded = decode_piece(piece, cuts, quality)
     if cuts.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = make_batch(decoded.events, exact)
+    batch = make_batch(decoded.events)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch

@@ -22,21 +22,7 @@ NOTHING = msgspec.Raw(b"")
 
 
 class Event(msgspec.Struct, gc=False):
-    """The envelope of one Chrome trace event."""
-
-    ph: Any = None
-    cat: Any = None
-    name: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: Any = None
-    dur: Any = None
-    id: Any = None
-    args: msgspec.Raw = NO_ARGS
-
-
-class ExactEvent(msgspec.Struct, gc=False):
-    """The same with the times as text, for values that a double does not hold."""
+    """The envelope of one Chrome trace event; of its times a double may not hold all digits."""
 
     ph: Any = None
     cat: Any = None
@@ -168,7 +154,6 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
 
 
 EVENTS = msgspec.json.Decoder(list[Event])
-EXACT_EVENTS = msgspec.json.Decoder(list[ExactEvent])
 
 LINK_ARGS = _decoder("LinkArgs", LINK_FIELDS)
 HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_FIELDS)

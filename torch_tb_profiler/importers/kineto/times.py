@@ -1,8 +1,8 @@
 """Microseconds as the file writes them → exact int64 nanoseconds.
 
-Five forms occur (format reference §1.5): whole µs, µs with three decimals, either as text,
-absolute µs with decimals, whose 19 digits a double does not hold and which are therefore read
-from the text, and the same without leading zeros: ``.5`` for 5 ns, ``.50`` for 50 ns.
+Five forms occur: whole µs, µs with three decimals, either as text, absolute µs with decimals, whose
+19 digits a double does not hold, and the same without leading zeros: ``.5`` for 5 ns, ``.50`` for
+50 ns. So no time ever passes through a double: the digits of all are read at once.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
-from typing import Any
 
+import msgspec
 import numpy as np
 
+from torch_tb_profiler.importers.kineto.digits import Numbers
 from torch_tb_profiler.trace.columns import ABSENT, Int64
-
-EXACT_US = 2.0**42
-"""Up to here (51 days) a double of µs is less than a quarter of a nanosecond off."""
-
-MAX_US = (2**63 - 1) // 1000
 
 MAX_DIGITS = 20
 """Far more digits before or behind the point than any time has."""
@@ -27,14 +23,12 @@ MAX_DIGITS = 20
 BEYOND_NS = 2**63 - 1
 """Stands for a time too large to hold; its negative for one too small."""
 
+NUMBER_START = re.compile(rb"-?\d")
 SHORT_DECIMALS = re.compile(rb'"ts"\s*:\s*\d{14,}\.\d{1,2}\s*[,}]')
 TIME = re.compile(rb'"(?:(ts)|dur)"\s*:\s*(?:(?(1)\d{14,}|\d+)\.(\d+)\s*[,}])?')
+LESS_THAN_THREE = re.compile(rb"(-?\d{1,20}\.)(?!0+\Z)(\d{1,2})")
 UNPADDED = re.compile(rb"0|[1-9]\d{0,2}")
 BASE_KEY = b'"baseTimeNanoseconds"'
-
-
-class InexactTimeError(Exception):
-    """A time lost digits in a double; the times must be decoded from their text."""
 
 
 @dataclass(slots=True)
@@ -43,7 +37,7 @@ class Times:
 
     Attributes:
         ns: The times; plus or minus :data:`BEYOND_NS` for those that int64 does not hold.
-        has_fraction: Whether any was written with decimals.
+        has_fraction: Whether any is no whole number of microseconds.
         strings: How many were written as text.
     """
 
@@ -72,47 +66,33 @@ def _decimal_to_ns(number: Decimal) -> int:
     return min(max(ns, -BEYOND_NS), BEYOND_NS)
 
 
-def value_to_ns(value: Any) -> int:
-    """One decoded time value as nanoseconds; :data:`ABSENT` if it is none."""
-    if isinstance(value, str):
-        return text_to_ns(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return min(max(int(value) * 1000, -BEYOND_NS), BEYOND_NS)
-    if isinstance(value, float):
-        return _decimal_to_ns(Decimal(repr(value)))
-    return _decimal_to_ns(value) if isinstance(value, Decimal) else ABSENT
+def raw_to_ns(raw: bytes) -> int:
+    """One time value of any form as nanoseconds; :data:`ABSENT` if it is none."""
+    if NUMBER_START.match(raw):
+        return text_to_ns(raw.decode("ascii"))
+    if not raw.startswith(b'"'):
+        return ABSENT
+    try:
+        return text_to_ns(msgspec.json.decode(raw, type=str))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ABSENT
 
 
-def to_ns(values: list[Any], exact: bool) -> Times:
-    """Nanoseconds of decoded ``ts`` or ``dur`` values.
+def to_ns(raws: list[msgspec.Raw]) -> Times:
+    """Nanoseconds of the undecoded values of ``ts`` or ``dur``, rounded half to even.
 
     Args:
-        values: Numbers, text, or anything else a damaged file holds.
-        exact: The values were decoded without loss (no float stands for a longer text).
-
-    Raises:
-        InexactTimeError: a float is too large to tell nanoseconds apart, and ``exact`` is false.
+        raws: JSON numbers, text, or anything else a damaged file holds; empty for an absent one.
     """
-    kinds = set(map(type, values))
-    if kinds <= {int}:
-        try:
-            whole = np.array(values, np.int64)
-        except OverflowError:
-            whole = None
-        if whole is not None and (whole.size == 0 or int(np.abs(whole).max()) <= MAX_US):
-            return Times(whole * 1000, False, 0)
-    elif kinds <= {int, float}:
-        try:
-            column = np.array(values, np.float64)
-        except OverflowError:
-            column = np.array([np.inf])
-        if float(np.abs(column).max()) < EXACT_US:
-            return Times(np.rint(column * 1000).astype(np.int64), True, 0)
-    if not exact and any(type(value) is float and abs(value) >= EXACT_US for value in values):
-        raise InexactTimeError
-    ns = np.array([value_to_ns(value) for value in values], np.int64)
-    fraction = bool(np.any((ns != ABSENT) & (ns % 1000 != 0)))
-    return Times(ns, fraction, sum(type(value) is str for value in values))
+    if not raws:
+        return Times(np.empty(0, np.int64), False, 0)
+    numbers = Numbers(raws)
+    ns = numbers.thousandths
+    odd = np.flatnonzero(~numbers.is_plain).tolist()
+    for row in odd:
+        ns[row] = raw_to_ns(bytes(raws[row]))
+    fraction = numbers.has_fraction or any(ns[row] != ABSENT and ns[row] % 1000 for row in odd)
+    return Times(ns, fraction, sum(bytes(raws[row]).startswith(b'"') for row in odd))
 
 
 def has_unpadded_decimals(header: bytes, head: bytes) -> bool:
@@ -143,12 +123,7 @@ def _proves_unpadded(decimals: set[bytes]) -> bool:
     return len(lengths) > 1 and any(digits[1:].endswith(b"0") for digits in decimals)
 
 
-def padded(value: Any) -> Any:
-    """An exactly decoded time of such a file with its leading zeros: 10.50 → 10.050."""
-    if not isinstance(value, Decimal):
-        return value
-    places = value.as_tuple().exponent
-    if places not in (-1, -2) or value.adjusted() >= MAX_DIGITS:
-        return value
-    fraction = value % 1
-    return value - fraction + fraction.scaleb(-3 - places) if fraction else value
+def padded(raw: msgspec.Raw) -> msgspec.Raw:
+    """A time of such a file with its leading zeros: 10.50 → 10.050."""
+    match = LESS_THAN_THREE.fullmatch(bytes(raw))
+    return raw if match is None else msgspec.Raw(match[1] + match[2].rjust(3, b"0"))

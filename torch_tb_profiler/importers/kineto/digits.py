@@ -1,0 +1,118 @@
+"""Many decimal numbers as text → thousandths, without a Python object for any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.columns import Int64
+
+MAX_WHOLE = (2**63 - 1) // 1000 - 1
+
+WORD_DIGITS = 8
+"""Digits that are read at once, as the bytes of one integer."""
+PAD = b"0" * (2 * WORD_DIGITS)
+"""Stands around the numbers, so that the words beside the first and the last one can be read."""
+COMMA, POINT, ZERO = np.frombuffer(b",.0", np.uint8)
+
+UInt64 = npt.NDArray[np.uint64]
+
+
+class Numbers:
+    """The digits of many numbers, read at once.
+
+    Attributes:
+        thousandths: The numbers times a thousand, rounded half to even, where ``is_plain``.
+        is_plain: Which are digits with or without a point, and within int64.
+        has_fraction: Whether any of those is no whole number.
+    """
+
+    def __init__(self, raws: Sequence[msgspec.Raw]) -> None:
+        text = b",".join([PAD, *raws, PAD])
+        codes = np.frombuffer(text, np.uint8)
+        self._words: UInt64 = np.ndarray((len(text) - WORD_DIGITS + 1,), "<u8", text, 0, (1,))
+        commas = np.flatnonzero(codes == COMMA)
+        if commas.size != len(raws) + 1:  # some text or list holds commas
+            self.thousandths = np.zeros(len(raws), np.int64)
+            self.is_plain = np.zeros(len(raws), np.bool_)
+            self.has_fraction = False
+            return
+        start, end = commas[:-1] + 1, commas[1:]
+        points = np.flatnonzero(codes == POINT)
+        point = _point_of_each(points, start, end)
+        whole = self._whole(start, point)
+        size = point - start
+        self.is_plain = (size > 0) & (size <= 2 * WORD_DIGITS) & (whole <= MAX_WHOLE)
+        others = np.count_nonzero(codes - ZERO > 9)  # unsigned: what is less wraps around
+        if others != commas.size + points.size or np.count_nonzero(point < end) != points.size:
+            self.is_plain[_rows_with_others(codes, start, point)] = False
+        self.thousandths = whole * 1000
+        self.has_fraction = False
+        if points.size:
+            behind = self._behind(point, end)
+            self.thousandths += behind
+            self.has_fraction = bool(np.any(behind[self.is_plain] % 1000))
+
+    def _whole(self, start: Int64, point: Int64) -> Int64:
+        """The number before the point, of up to sixteen digits."""
+        size = point - start
+        number = _last_digits(self._words[point - WORD_DIGITS], size)
+        if size.max() > WORD_DIGITS:
+            high = self._words[point - 2 * WORD_DIGITS]
+            number += _last_digits(high, size - WORD_DIGITS) * 10**WORD_DIGITS
+        return number
+
+    def _behind(self, point: Int64, end: Int64) -> Int64:
+        """The digits behind the point as thousandths; 1000 where they round up to one."""
+        size = end - point - 1
+        unused = (WORD_DIGITS - np.clip(size, 0, WORD_DIGITS)).astype(np.uint64) * np.uint64(8)
+        digits = _number(self._words[point + 1] << unused >> unused)
+        thousandths, rest = np.divmod(digits, 10 ** (WORD_DIGITS - 3))
+        if size.max() > 3:
+            half = 10 ** (WORD_DIGITS - 3) // 2
+            self.is_plain &= (size <= WORD_DIGITS) | (rest != half)
+            thousandths += (rest > half) | ((rest == half) & (thousandths % 2 == 1))
+        behind: Int64 = thousandths
+        return behind
+
+
+def _point_of_each(points: Int64, start: Int64, end: Int64) -> Int64:
+    """Where the point of each number stands; its end where it has none."""
+    if not points.size:
+        return end
+    if points.size == start.size and bool(np.all((start < points) & (points < end))):
+        return points
+    following = np.append(points, end[-1])[np.searchsorted(points, start)]
+    point: Int64 = np.minimum(following, end)
+    return point
+
+
+def _rows_with_others(codes: npt.NDArray[np.uint8], start: Int64, point: Int64) -> Int64:
+    """The numbers that hold anything but digits and one point."""
+    is_other = codes - ZERO > 9
+    is_other[codes == COMMA] = False
+    is_other[point] = False
+    rows: Int64 = np.searchsorted(start, np.flatnonzero(is_other), side="right") - 1
+    return rows
+
+
+def _last_digits(words: UInt64, count: Int64) -> Int64:
+    """The number that the last ``count`` bytes of each word spell; of eight if there are more."""
+    unused = (WORD_DIGITS - np.clip(count, 0, WORD_DIGITS)).astype(np.uint64) * np.uint64(8)
+    return _number(words >> unused << unused)
+
+
+def _number(words: UInt64) -> Int64:
+    """The number that the eight bytes of each word spell, the lowest byte being the first digit.
+
+    Neighbouring digits, then pairs, then fours are joined by one multiplication each: times
+    ``10 * 2**8 + 1`` puts ten times a digit and its successor into the successor's byte.
+    """
+    words = words & np.uint64(0x0F0F_0F0F_0F0F_0F0F)
+    words = (words * np.uint64((10 << 8) + 1)) >> np.uint64(8) & np.uint64(0x00FF_00FF_00FF_00FF)
+    words = (words * np.uint64((100 << 16) + 1)) >> np.uint64(16) & np.uint64(0x0000_FFFF_0000_FFFF)
+    numbers: UInt64 = (words * np.uint64((10_000 << 32) + 1)) >> np.uint64(32)
+    return numbers.astype(np.int64)
