@@ -101,6 +101,9 @@ def test_what_is_only_here_is_put_into_the_bucket(
     again = run("ingest", logs, bucket, "--workers=1")
     assert f"{RANKS} of them were before; 0 MB parsed" in again.out
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
+    elsewhere = run("ingest", logs, bucket, "--workers=1")
+    assert f"{RANKS} of them were before; 0 MB parsed" in elsewhere.out
+    assert not list((tmp_path / "there").glob("*/entries/*/*"))  # counted, not fetched
     monkeypatch.setattr(opening, "import_file", None)  # whoever parses now fails
     monkeypatch.setattr(opening, "import_trace", None)
     assert run("report", logs, bucket, "--view=distributed").code == 0

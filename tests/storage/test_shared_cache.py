@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from torch_tb_profiler.storage import shared_cache
 from torch_tb_profiler.storage.cache_folder import CACHE_VARIABLE, CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.locations import Location, open_location
+from torch_tb_profiler.storage.locations import FileState, Location, file_state, open_location
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
@@ -68,6 +69,40 @@ def test_an_entry_that_is_only_here_is_shared_once(tmp_path: Path, bucket: Locat
     assert there.share(KEY)
     assert not there.was_sent(KEY)  # it was there already
     assert read(there) == b"x"
+
+
+def test_a_bucket_is_asked_once_for_what_it_lacks(
+    tmp_path: Path, bucket: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def counting(place: Location) -> FileState:
+        asked.append(place.url)
+        return file_state(place)
+
+    monkeypatch.setattr(shared_cache, "file_state", counting)
+    cache = SharedCacheFolder(bucket, tmp_path)
+    assert not cache.holds(KEY)
+    assert cache.find(KEY) is None
+    assert read(cache) is None
+    assert len(asked) == 1
+    assert cache.store(KEY, write())
+    assert cache.share(KEY)
+    assert len(asked) == 1
+    monkeypatch.setattr(shared_cache, "KNOWN_S", -1.0)
+    assert cache.share(KEY)
+    assert len(asked) == 2
+
+
+def test_what_the_bucket_holds_is_known_without_fetching_it(
+    tmp_path: Path, bucket: Location
+) -> None:
+    SharedCacheFolder(bucket, tmp_path / "a").store(KEY, write())
+    there = SharedCacheFolder(bucket, tmp_path / "b")
+    assert there.holds(KEY)
+    assert not there.is_here(KEY)
+    assert there.find(KEY) is not None
+    assert there.is_here(KEY)
 
 
 def test_a_folder_shares_what_it_has(tmp_path: Path) -> None:

@@ -18,9 +18,16 @@ from fsspec import AbstractFileSystem
 from polars.exceptions import PanicException
 
 from tests.helpers.waiting import wait_until
+from torch_tb_profiler.loading.ingest.rank import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
+from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.opening.reading import Result, reading_result
+from torch_tb_profiler.loading.store import questions, trace_store
+from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage import backoff
+from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
 from torch_tb_profiler.storage.locations import Location, open_location
 
@@ -176,6 +183,59 @@ def test_what_did_not_answer_is_tried_again_after_a_while(
     filesystem.answers = True
     wait_until(lambda: store.request(file).state == "ready")
     assert store.status(file).error is None
+
+
+def test_summaries_that_are_kept_are_loaded_and_only_the_others_are_made(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(14):
+        write_trace(tmp_path / f"w{number}.1.pt.trace.json", ("x",) * (number + 1))
+    files = discover(open_location(str(tmp_path))).files
+    cache = CacheFolder(tmp_path / "cache")
+    for file in files[5:]:
+        ingest_file(Job(file.location, file.state, cache))
+    made: list[str] = []
+
+    def counting(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Result:
+        made.append(entry.file.worker)
+        return reading_result(parser, cache, entry)
+
+    monkeypatch.setattr(trace_store, "reading_result", counting)
+    monkeypatch.setattr(trace_store, "SETTLED_AT_ONCE", 4)
+    store = TraceStore(cache=cache)
+    gathered = store.gather([(file, "summary") for file in files], 30)
+    for each in gathered:
+        assert each.trace is not None
+        assert each.trace.meta.end_ns == 20_000 * int(each.file.worker[1:]) + 10_000
+    assert sorted(made) == sorted(file.worker for file in files[:5])
+
+
+def test_what_nobody_asks_for_any_more_is_not_opened(
+    tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+    opened: list[str] = []
+
+    def slow(location: Location, *arguments: Any, **options: Any) -> OpenedFile:
+        opened.append(location.url)
+        assert may_end.wait(30)
+        return open_in_state(location, *arguments, **options)
+
+    monkeypatch.setattr(parsing, "open_in_state", slow)
+    monkeypatch.setattr(trace_store, "LEAST_THREADS", 1)
+    store = TraceStore(cache=None, parser=Parser(1))
+    first, left, ahead = (span_file(write_trace(tmp_path / f"{name}.json")) for name in "abc")
+    store.gather([(first, "trace")], 0)
+    store.gather([(left, "trace")], 0)
+    store.request(ahead)
+    monkeypatch.setattr(questions, "ABANDONED_S", -1.0)
+    may_end.set()
+    wait_until(lambda: store.status(ahead).state == "ready")
+    assert opened == [first.location.url, ahead.location.url]
+    assert store.status(left).state == "queued"
+    monkeypatch.undo()
+    store.wait([left], 30)
+    assert store.status(left).state == "ready"
 
 
 def test_closing_stops_a_reading_in_the_middle(
