@@ -6,9 +6,8 @@ from torch_tb_profiler.advice.collective_evidence import collective_evidence, de
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import subtract, total_within
-from torch_tb_profiler.analysis.roles import Role, exclusive_intervals, role_intervals
+from torch_tb_profiler.analysis.roles import Role, computation, exclusive_intervals, role_intervals
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "communication_share"
 EVIDENCE = declared(CODE)

@@ -14,13 +14,13 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_costs import role_costs
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.overview.view import role_costs
 
 WORK_COLUMNS = (
     "slice",

@@ -7,9 +7,9 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import intersect, total_within
+from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
-from torch_tb_profiler.views.distributed.times import computation
 
 CODE = "exposed_communication"
 EVIDENCE = declared(CODE)

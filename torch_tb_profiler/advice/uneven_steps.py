@@ -9,11 +9,10 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, duration_text
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.overview.view import ROLE_TITLES
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "uneven_steps"

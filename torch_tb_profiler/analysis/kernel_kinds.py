@@ -132,7 +132,7 @@ def eligible_slices(trace: Trace) -> Int8:
     return verdicts
 
 
-def device_times(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
+def device_time_of_slices(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
     """Per slice the time of the ``marked`` rows of ``trace.device_work``: own launches, and with
     all nodes inside (parts of ``device_self_ns`` and ``device_total_ns``)."""
     work = trace.device_work

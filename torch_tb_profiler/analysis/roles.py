@@ -32,6 +32,18 @@ class Role(IntEnum):
     OTHER = 7
 
 
+ROLE_TITLES = {
+    Role.KERNEL: "Kernel",
+    Role.MEMCPY: "Memcpy",
+    Role.MEMSET: "Memset",
+    Role.COMMUNICATION: "Communication",
+    Role.RUNTIME: "Runtime",
+    Role.DATALOADER: "DataLoader",
+    Role.CPU_EXEC: "CPU Exec",
+    Role.OTHER: "Other",
+}
+"""The roles as people read them."""
+
 TIMED_ROLES = tuple(role for role in Role if role is not Role.OTHER)
 """The roles that have intervals; Other is what they leave of a step."""
 
@@ -83,3 +95,10 @@ def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
         found.append(subtract(intervals, taken))
         taken = union_all(taken, intervals)
     return tuple(found)
+
+
+def computation(trace: Trace) -> Intervals:
+    """When a worker computed: its kernels without communication, or without any such kernel the
+    operators and ranges of its host (``docs/metrics.md#distributed``)."""
+    kernels = role_intervals(trace)[Role.KERNEL]
+    return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]

@@ -65,6 +65,7 @@ export interface SpanPayload {
   eta_s: number | null;
   error: ErrorPayload | null;
   retry_s: number | null;
+  version: string | null;
 }
 
 /** The files of one worker. */
@@ -120,7 +121,31 @@ export interface ViewsAnswer {
   views: ViewEntryPayload[];
 }
 
-/** The declaration of one column. */
+/** What part of the trace was looked at. */
+export interface SelectionPayload {
+  steps: string | null;
+  start_us: number | null;
+  end_us: number | null;
+  group_by: string | null;
+}
+
+/** Which trace a pair view compares with. */
+export interface BaselineRef {
+  run: string;
+  worker: string;
+  span: string;
+  selection: SelectionPayload;
+}
+
+/** Which trace was looked at; `worker` is null in views of a whole run. */
+export interface TraceRef {
+  run: string;
+  worker: string | null;
+  span: string;
+  baseline?: BaselineRef;
+}
+
+/** One column of a table. */
 export interface ColumnPayload {
   key: string;
   title: string;
@@ -148,14 +173,14 @@ export interface TablePayload {
   tree: TreePayload | null;
 }
 
-/** One line of a series; a null `y` breaks it. */
+/** One named line of a series; `x` and `y` have equal length, null `y` breaks the line. */
 export interface LinePayload {
   name: string;
   x: number[];
   y: (number | null)[];
 }
 
-/** The data of one chart. */
+/** Data of one chart. */
 export interface SeriesPayload {
   title: string;
   kind: SeriesKind;
@@ -166,7 +191,7 @@ export interface SeriesPayload {
   lines: LinePayload[];
 }
 
-/** One number with its meaning. */
+/** One number with its meaning, such as the utilization of GPU 0. */
 export interface FactPayload {
   key: string;
   title: string;
@@ -177,37 +202,13 @@ export interface FactPayload {
   reason: string | null;
 }
 
-/** Advice, or a limit of the quality of the numbers. */
+/** A sentence that belongs to the numbers: advice, or a limit of their quality. */
 export interface NotePayload {
   kind: NoteKind;
   code: string;
   severity: Severity;
   text: string;
   evidence: Record<string, unknown>;
-}
-
-/** What part of the trace was looked at. */
-export interface SelectionPayload {
-  steps: string | null;
-  start_us: number | null;
-  end_us: number | null;
-  group_by: string | null;
-}
-
-/** Which trace a pair view compares with. */
-export interface BaselineRef {
-  run: string;
-  worker: string;
-  span: string;
-  selection: SelectionPayload;
-}
-
-/** Which trace was looked at; `worker` is null in views of a whole run. */
-export interface TraceRef {
-  run: string;
-  worker: string | null;
-  span: string;
-  baseline?: BaselineRef;
 }
 
 /** `/view/<name>`: a view. */
@@ -224,13 +225,92 @@ export interface ViewAnswer {
   notes: NotePayload[];
 }
 
+/** The row of the trace that a slice lies in, as the file names it. */
+export interface SliceTrackPayload {
+  track: number;
+  pid: string;
+  tid: string;
+  process_name: string | null;
+  process_label: string | null;
+  thread_name: string | null;
+  is_device: boolean;
+  device: number | null;
+  stream: number | null;
+  sort_index: number;
+}
+
+/** One frame of a call stack. */
+export interface FramePayload {
+  text: string;
+  file: string | null;
+  line: number | null;
+  function: string;
+  jumpable: boolean;
+}
+
+/** A slice at the other end of a link. */
+export interface LinkedSlicePayload {
+  id: number;
+  name: string | null;
+}
+
+/** Slices that one is linked to in one way: how many, and the first hundred. */
+export interface LinkedPayload {
+  count: number;
+  slices: LinkedSlicePayload[];
+}
+
+/** What a slice is linked to, by kind of link. */
+export interface SliceLinksPayload {
+  parent: LinkedPayload;
+  absorbed_into: LinkedPayload;
+  frame: LinkedPayload;
+  children: LinkedPayload;
+  launch: LinkedPayload;
+  owner: LinkedPayload;
+  launched: LinkedPayload;
+  device_work: LinkedPayload;
+  forward: LinkedPayload;
+  backward: LinkedPayload;
+}
+
+/** One slice; `no_device_time` says why device times are null where some would be expected. */
+export interface SlicePayload {
+  id: number;
+  name: string | null;
+  category: string;
+  raw_category: string | null;
+  start_us: number;
+  dur_us: number;
+  self_us: number | null;
+  device_self_us: number | null;
+  device_total_us: number | null;
+  no_device_time: string | null;
+  depth: number | null;
+  lane: number;
+  step: string | null;
+  correlation: number | null;
+  external_id: number | null;
+  track: SliceTrackPayload | null;
+  args: Record<string, unknown>;
+  call_stack: FramePayload[];
+  links: SliceLinksPayload;
+}
+
+/** `/slice/<id>`: one event with its arguments, call stack and links. */
+export interface SliceAnswer {
+  schema_version: number;
+  trace: TraceRef;
+  slice: SlicePayload;
+}
+
 /** What a slice's category code means. */
 export interface TimelineCategoryPayload {
   key: string;
   title: string;
 }
 
-/** A process or a device with tracks below. */
+/** A process or a device with tracks below, or the trace itself. */
 export interface TimelineGroupPayload {
   key: string;
   title: string;
@@ -292,10 +372,18 @@ export interface TimelineHead {
   arrays: Record<string, TimelineArrayPayload>;
 }
 
-/** `/timeline/names`: the names behind codes, in their order. */
+/** `/timeline/names?codes=`: the names behind codes, in their order. */
 export interface TimelineNamesAnswer {
   schema_version: number;
   names: (string | null)[];
+}
+
+/** `/timeline/names?from=`: names of slices in order of code; `next` asks for more. */
+export interface TimelineNamePageAnswer {
+  schema_version: number;
+  codes: number[];
+  names: string[];
+  next: number | null;
 }
 
 /** Time of one category in a range. */
@@ -347,7 +435,14 @@ export interface TimelineRangeAnswer {
   gap_count: number;
 }
 
-/** One slice and where it is drawn. */
+/** A name that matches a search, its dictionary code, and how many slices have it. */
+export interface TimelineFoundNamePayload {
+  name: string;
+  code: number;
+  count: number;
+}
+
+/** One slice and where it is drawn; times in ns from the origin. */
 export interface TimelineSlicePayload {
   id: number;
   name: string;
@@ -356,13 +451,6 @@ export interface TimelineSlicePayload {
   lane: number;
   start_ns: number;
   dur_ns: number;
-}
-
-/** A name that matches a search. */
-export interface TimelineFoundNamePayload {
-  name: string;
-  code: number;
-  count: number;
 }
 
 /** `/timeline/search`: what matches, thinned for drawing, and the neighbours of a place. */
@@ -448,7 +536,8 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+operator+launch"],
     tables: {
-      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct"],
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication"],
+      "tensor_core_time": ["use", "calls", "total_us", "pct"],
     },
   },
   "memory": {
@@ -562,6 +651,14 @@ export interface KernelsKernelsRow {
   max_us: number | null;
   mean_blocks_per_sm: number | null;
   mean_est_achieved_occupancy_pct: number | null;
+  communication: boolean | null;
+}
+
+export interface KernelsTensorCoreTimeRow {
+  use: string | null;
+  calls: number | null;
+  total_us: number | null;
+  pct: number | null;
 }
 
 export interface MemoryMemoryStatsRow {
@@ -885,6 +982,7 @@ export interface Rows {
   };
   "kernels": {
     "kernels": KernelsKernelsRow;
+    "tensor_core_time": KernelsTensorCoreTimeRow;
   };
   "memory": {
     "memory_stats": MemoryMemoryStatsRow;

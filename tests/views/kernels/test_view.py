@@ -18,7 +18,7 @@ from tests.views.operators.test_view import FX8
 from tests.views.overview.test_view import FX1, FX7
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.kernels.view import SPEC, kernels
+from torch_tb_profiler.views.kernels.view import NO_KERNEL_TIME, SPEC, kernels
 from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.schema import View
 
@@ -254,3 +254,49 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
         assert found.keys() == expected.keys()
         for group, values in expected.items():
             assert found[group] == pytest.approx(values)
+
+
+def test_communication_is_told_from_the_name_and_from_the_range_that_launched_it() -> None:
+    recorded = trace(
+        [
+            op("aten::mm", 0, 10),
+            call("cudaLaunchKernel", 1, 1, corr=1),
+            kernel("ampere_sgemm_128x64_nn", 20, 5, corr=1),
+            op("nccl:all_reduce", 40, 10),
+            call("cudaLaunchKernel", 41, 1, corr=2),
+            kernel("kernel_of_somebody", 60, 5, corr=2),
+            kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 80, 5, corr=3),
+        ]
+    )
+    for selection in (Selection(), BY_LAUNCH):
+        table = kernels(recorded, selection).tables["kernels"]
+        assert dict(table.frame.select("name", "communication").rows()) == {
+            "ampere_sgemm_128x64_nn": False,
+            "kernel_of_somebody": True,
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)": True,
+        }
+        assert table.frame.columns[-1] == "communication"
+
+
+def test_tensor_core_time_is_of_the_whole_selection() -> None:
+    names = ("ampere_fp16_s16816gemm_fp16_64x64_nn", "kernel_of_somebody", "vectorized_elementwise")
+    view = kernels(
+        trace([kernel(name, 10 * at, 5 - at, corr=at) for at, name in enumerate(names)]),
+        Selection(),
+    )
+    time_us = {True: 0.0, False: 0.0, None: 0.0}
+    for row in rows(view):
+        time_us[row["tensor_core_used"]] += row["total_us"]
+    table = view.tables["tensor_core_time"].frame
+    assert table["use"].to_list() == ["Used", "Not used", "Not known"]
+    assert table["total_us"].to_list() == [time_us[True], time_us[False], time_us[None]]
+    assert table["calls"].sum() == len(names)
+    assert table["pct"].sum() == pytest.approx(100)
+
+
+def test_tensor_core_time_of_no_kernel_and_of_no_time() -> None:
+    nothing = kernels(trace([kernel("a", 10, 5)]), Selection(start_ns=10**6))
+    assert nothing.tables["tensor_core_time"].frame.is_empty()
+    table = kernels(trace([kernel("a", 10, 0)]), Selection()).tables["tensor_core_time"]
+    assert table.frame["pct"].to_list() == [None] * 3
+    assert table.null_reasons["pct"] == NO_KERNEL_TIME

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.modules.view import SPEC, modules
+from torch_tb_profiler.views.modules.view import NO_CALL, SPEC, modules
 
 
 def rows(trace: Trace, **selection: Any) -> dict[str, dict[str, Any]]:
@@ -356,3 +356,28 @@ def test_a_real_trace_agrees_with_sums_over_the_raw_json(samples: Path) -> None:
         if e["name"] == "autograd::engine::evaluate_function: AddmmBackward0"
     )
     assert linear["backward_host_self_us"] >= addmm
+
+
+def test_the_mean_is_one_measure_in_all_rows() -> None:
+    """Of a recording with device work in any module it is device time: sorting by it compares
+    like with like. A module above a selected call, not called itself there, has none."""
+    trace = t.trace(
+        [
+            t.step(1, 0, 5),
+            t.step(2, 5, 200),
+            module("Net", 1, 100, 1),
+            module("Conv", 10, 30, 2, 1),
+            t.op("aten::conv2d", 12, 20),
+            t.call("cudaLaunchKernel", 14, 2, corr=1),
+            t.kernel("conv", 50, 11, corr=1),
+            module("Metrics", 45, 50, 3, 2),
+        ]
+    )
+    assert {path: row["mean_us"] for path, row in rows(trace).items()} == {
+        "Net": 11,
+        "Net/Conv": 11,
+        "Net/Metrics": 0,
+    }
+    part = modules(trace, Selection(steps="2")).tables["modules"]
+    assert part.frame["mean_us"].to_list() == [None, 11, 0]
+    assert part.null_reasons["mean_us"] == NO_CALL

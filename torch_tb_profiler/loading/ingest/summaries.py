@@ -23,14 +23,13 @@ from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, rec
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, union
 from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
-from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, role_intervals
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, computation, role_intervals
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
-from torch_tb_profiler.views.distributed.times import computation
 
 SUMMARY_VERSION = 4
 """Raise with every change of what a summary holds."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from dataclasses import dataclass
+from typing import Any
 
-from torch_tb_profiler.trace.columns import Float64
-from torch_tb_profiler.trace.units import NS_PER_US, whole_nanoseconds
+import numpy as np
+
+from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
+from torch_tb_profiler.analysis.step_costs import role_costs, unknown_roles
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.student import moments
 from torch_tb_profiler.views.compare.tables import (
@@ -16,12 +21,10 @@ from torch_tb_profiler.views.compare.tables import (
     compared_table,
     pair_spec,
 )
-from torch_tb_profiler.views.overview.view import STEPS as STEPS_OF_ONE
-from torch_tb_profiler.views.overview.view import steps_table
 from torch_tb_profiler.views.schema import Column, Table
 
 TOTAL = "Total"
-CATEGORIES = {column.key: column.title for column in STEPS_OF_ONE.columns if column.unit == "us"}
+CATEGORIES = {"total_us": TOTAL, **{f"{role.name.lower()}_us": ROLE_TITLES[role] for role in Role}}
 """Key of a category in the overview's steps → its name; the total first."""
 
 _STEP_MEASURES = tuple(Measure(key, title, "us") for key, title in CATEGORIES.items())
@@ -49,56 +52,76 @@ AVERAGE_STEP = pair_spec(
 )
 
 
-def steps_frame(basis: StepBasis) -> Table:
-    """The overview's step table of one side."""
-    return steps_table(basis.trace, basis.selection)
+@dataclass(frozen=True, slots=True, eq=False)
+class StepTimes:
+    """The steps of one side.
+
+    Attributes:
+        names: Name of each.
+        times_ns: Time by category (row, as :data:`CATEGORIES`) and step (column).
+        unknown: Key of a category → why the trace says nothing about it.
+    """
+
+    names: list[str]
+    times_ns: Int64
+    unknown: dict[str, str]
 
 
-def _values(frame: pl.DataFrame, key: str) -> Float64:
-    values: Float64 = frame[key].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return values
-
-
-def compared_steps(baseline: Table, candidate: Table) -> Table:
-    """The steps of both sides, by position."""
-    sides = tuple(
-        Side(
-            table.frame.height,
-            {key: _values(table.frame, key) for key in CATEGORIES},
-            reasons=dict(table.null_reasons),
-        )
-        for table in (baseline, candidate)
+def step_times(basis: StepBasis) -> StepTimes:
+    """What the steps of one side were spent on."""
+    windows = step_windows(basis.trace, basis.selection)
+    costs = role_costs(basis.trace, windows).T
+    unknown = unknown_roles(basis.trace) if windows.names else {}
+    keys = list(CATEGORIES)[1:]
+    return StepTimes(
+        windows.names,
+        np.vstack((windows.end_ns - windows.start_ns, costs)),
+        {keys[role]: reason for role, reason in unknown.items()},
     )
+
+
+def compared_steps(baseline: StepTimes, candidate: StepTimes) -> Table:
+    """The steps of both sides, by position."""
+    sides = (_each_step(baseline), _each_step(candidate))
     count = max(side.rows for side in sides)
     places = [np.where(np.arange(count) < side.rows, np.arange(count), -1) for side in sides]
-    names = [
-        [*table.frame["step"].to_list(), *[None] * (count - table.frame.height)]
-        for table in (baseline, candidate)
-    ]
-    keys = {
+    names = [[*of.names, *[None] * (count - len(of.names))] for of in (baseline, candidate)]
+    keys: dict[str, list[Any]] = {
         "position": list(range(1, count + 1)),
         "baseline_step": names[0],
         "candidate_step": names[1],
     }
     pairing = Pairing(places[0], places[1], lone_is_zero=False)
-    return compared_table(STEPS, keys, _STEP_MEASURES, sides=(sides[0], sides[1]), pairing=pairing)
+    return compared_table(STEPS, keys, _STEP_MEASURES, sides=sides, pairing=pairing)
 
 
-def compared_average(baseline: Table, candidate: Table) -> Table:
+def _each_step(steps: StepTimes) -> Side:
+    values = dict(zip(CATEGORIES, _known_us(steps), strict=True))
+    return Side(len(steps.names), values, reasons=steps.unknown)
+
+
+def _known_us(steps: StepTimes) -> Float64:
+    """``times_ns`` in µs, NaN for what is unknown."""
+    known = [[key not in steps.unknown] for key in CATEGORIES]
+    return np.where(known, steps.times_ns / NS_PER_US, np.nan)
+
+
+def compared_average(baseline: StepTimes, candidate: StepTimes) -> Table:
     """The average step of both sides, by category; the variation is that between steps."""
-    sides = tuple(_average(table) for table in (baseline, candidate))
     every = np.arange(len(CATEGORIES))
     keys = {"category": list(CATEGORIES.values())}
-    return compared_table(
-        AVERAGE_STEP, keys, _DURATION, sides=(sides[0], sides[1]), pairing=Pairing(every, every)
-    )
+    sides = (_average(baseline), _average(candidate))
+    return compared_table(AVERAGE_STEP, keys, _DURATION, sides=sides, pairing=Pairing(every, every))
 
 
-def _average(table: Table) -> Side:
-    values = np.array([_values(table.frame, key) for key in CATEGORIES])
+def _average(steps: StepTimes) -> Side:
+    values = _known_us(steps)
     samples = moments(values)
     mean = samples.mean
     if samples.size:
-        mean = whole_nanoseconds(values).sum(axis=1) / (samples.size * NS_PER_US)
-    reasons = {"duration_us": next(iter(table.null_reasons.values()))} if table.null_reasons else {}
+        # Sums of whole nanoseconds, divided once.
+        sums = steps.times_ns.sum(axis=1) / (samples.size * NS_PER_US)
+        mean = np.where(np.isnan(mean), np.nan, sums)
+    reason = next(iter(steps.unknown.values()), None)
+    reasons = {} if reason is None else {"duration_us": reason}
     return Side(len(CATEGORIES), {"duration_us": mean}, {"duration_us": samples}, reasons)

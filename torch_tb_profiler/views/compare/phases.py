@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.modules.times import module_times
 from torch_tb_profiler.analysis.modules.tree import module_tree
@@ -22,7 +23,6 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis, step_samples
 from torch_tb_profiler.views.compare.tables import Measure, Side
-from torch_tb_profiler.views.null_reasons import no_device_time
 
 DATALOADER = "DataLoader"
 FORWARD = "Forward"

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
+from torch_tb_profiler.analysis.modules.sums import module_sums
 from torch_tb_profiler.analysis.modules.times import module_times
 from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.analysis.selection import (
-    device_work_mask,
-    device_work_steps,
-    slice_mask,
-    slice_steps,
-)
-from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
+from torch_tb_profiler.analysis.selection import slice_mask, slice_steps
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import NS_PER_US, whole_nanoseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.compare.steps import StepBasis, step_samples, unknown_samples
 from torch_tb_profiler.views.compare.tables import Measure, Side
-from torch_tb_profiler.views.kernels.view import kernels
-from torch_tb_profiler.views.modules.view import modules
-from torch_tb_profiler.views.null_reasons import no_device_time
-from torch_tb_profiler.views.operators.view import operator_calls, operators
 
 OPERATOR_MEASURES = (
     Measure("calls", "Calls", "count"),
@@ -50,6 +45,9 @@ MODULE_MEASURES = (
 )
 
 
+_DEVICE_TIMES = ("device_self_us", "device_total_us")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedSide:
     """A side whose rows have names: ``names[i]`` is row ``i``."""
@@ -59,72 +57,88 @@ class NamedSide:
 
 
 def _values(
-    frame: pl.DataFrame, measures: tuple[Measure, ...], divisor: float
+    sums: pl.DataFrame, measures: tuple[Measure, ...], divisor: float, unknown: Mapping[str, str]
 ) -> dict[str, Float64]:
+    """The sums of each row, per step: NaN where the trace says nothing.
+
+    Args:
+        sums: Per measure a column of whole numbers, times in ns: ``…_ns`` for ``…_us``.
+        measures: What is compared; means are left out.
+        divisor: Among how many each sum is divided.
+        unknown: Measures the trace says nothing about.
+    """
     values = {}
     for measure in measures:
-        column = frame[measure.key].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        if measure.unit == "us" and not measure.is_mean:
-            column = whole_nanoseconds(column) / (divisor * NS_PER_US)
-        elif not measure.is_mean:
-            column = column / divisor
-        values[measure.key] = column
+        if measure.is_mean:
+            continue
+        is_time = measure.unit == "us"
+        column = sums[f"{measure.stem}_ns" if is_time else measure.key]
+        values[measure.key] = column.cast(pl.Float64).fill_null(np.nan).to_numpy() / (
+            divisor * (NS_PER_US if is_time else 1)
+        )
+        if measure.key in unknown:
+            values[measure.key] = np.full(sums.height, np.nan)
     return values
-
-
-def _device_reasons(trace: Trace, keys: tuple[str, ...]) -> dict[str, str]:
-    unknown = no_device_time(trace)
-    return {} if unknown is None else dict.fromkeys(keys, unknown)
 
 
 def operator_side(basis: StepBasis) -> NamedSide:
     """Operators by name."""
     trace = basis.trace
-    frame = operators(trace, replace(basis.selection, group_by=None)).tables["operators"].frame
-    names: list[str] = frame["name"].to_list()
-    calls = operator_calls(trace)
-    slices = calls["slice"].to_numpy()
-    mask = slice_mask(trace, basis.selection)[slices]
-    key = _row_of_name(trace, names, calls["name_code"].to_numpy()[mask])
-    step = slice_steps(trace)[slices[mask]]
+    calls = selected_operator_calls(trace, basis.selection)
+    groups = _ordered(
+        trace, operator_groups(calls, ["name_code"]), "device_self_ns", "host_self_ns"
+    )
+    key = _row_of_code(trace, groups)[calls["name_code"].to_numpy()]
+    step = slice_steps(trace)[calls["slice"].to_numpy()]
     samples = {
         f"{stem}_us": step_samples(
-            basis, key, step, calls[f"{stem}_ns"].to_numpy()[mask] / NS_PER_US, keys=len(names)
+            basis, key, step, calls[f"{stem}_ns"].to_numpy() / NS_PER_US, keys=groups.height
         )
         for stem in ("device_self", "host_self")
     }
-    values = _values(frame, OPERATOR_MEASURES, basis.divisor)
-    reasons = _device_reasons(trace, ("device_self_us", "device_total_us"))
-    return NamedSide(names, Side(len(names), values, samples, reasons))
+    no_time = no_device_time(trace)
+    unknown = {} if no_time is None else dict.fromkeys(_DEVICE_TIMES, no_time)
+    values = _values(groups, OPERATOR_MEASURES, basis.divisor, unknown)
+    return NamedSide(groups["name"].to_list(), Side(groups.height, values, samples, unknown))
 
 
 def kernel_side(basis: StepBasis) -> NamedSide:
     """Kernels by name."""
     trace = basis.trace
-    frame = kernels(trace, replace(basis.selection, group_by=None)).tables["kernels"].frame
-    names: list[str] = frame["name"].to_list()
-    work = trace.device_work
-    is_kernel = (work["category"] == Category.KERNEL).to_numpy()
-    rows = np.flatnonzero(is_kernel & device_work_mask(trace, basis.selection))
-    key = _row_of_name(trace, names, work["name_code"].to_numpy()[rows])
-    step = device_work_steps(trace)[rows]
-    duration = work["dur_ns"].to_numpy()[rows] / NS_PER_US
-    samples = {"total_us": step_samples(basis, key, step, duration, keys=len(names))}
-    values = _values(frame, KERNEL_MEASURES, basis.divisor)
-    reasons = _device_reasons(trace, tuple(measure.key for measure in KERNEL_MEASURES))
-    return NamedSide(names, Side(len(names), values, samples, reasons))
+    calls = selected_kernel_calls(trace, basis.selection)
+    groups = calls.group_by("name_code", maintain_order=True).agg(
+        pl.len().alias("calls"), pl.col("dur_ns").sum().alias("total_ns")
+    )
+    groups = _ordered(trace, groups, "total_ns")
+    key = _row_of_code(trace, groups)[calls["name_code"].to_numpy()]
+    duration = calls["dur_ns"].to_numpy() / NS_PER_US
+    step = calls["step"].to_numpy()
+    samples = {"total_us": step_samples(basis, key, step, duration, keys=groups.height)}
+    values = _values(groups, KERNEL_MEASURES, basis.divisor, {})
+    values["mean_us"] = microseconds(groups["total_ns"], groups["calls"]).to_numpy()
+    no_time = no_device_time(trace)
+    keys = (measure.key for measure in KERNEL_MEASURES)
+    reasons = {} if no_time is None else dict.fromkeys(keys, no_time)
+    return NamedSide(groups["name"].to_list(), Side(groups.height, values, samples, reasons))
 
 
-def _row_of_name(trace: Trace, names: list[str], name_code: Int64) -> Int64:
-    """The row of each code's text among ``names``."""
-    row = {name: place for place, name in enumerate(names)}
-    found: Int64 = of_names(trace, name_code, row.__getitem__, np.int64)
-    return found
+def _ordered(trace: Trace, groups: pl.DataFrame, *times: str) -> pl.DataFrame:
+    """Groups with their ``name``, those with most time first, as in the tables of one trace."""
+    named = groups.with_columns(codes.texts(trace, groups["name_code"]).alias("name"))
+    order = [pl.col(key) for key in times] + [pl.col("name").str.to_lowercase()]
+    return named.sort(order, descending=[*(True for _ in times), False], maintain_order=True)
+
+
+def _row_of_code(trace: Trace, groups: pl.DataFrame) -> Int64:
+    """Per string of the trace the row of its group."""
+    row = np.zeros(len(trace.strings), np.int64)
+    row[groups["name_code"].to_numpy()] = np.arange(groups.height)
+    return row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleSide:
-    """Modules: the rows of the module table, and their numbers."""
+    """Modules: ``path``, ``name`` and ``parent`` of each row, and their numbers."""
 
     frame: pl.DataFrame
     side: Side
@@ -133,24 +147,23 @@ class ModuleSide:
 def module_side(basis: StepBasis) -> ModuleSide:
     """Modules by place in the tree."""
     trace = basis.trace
-    table = modules(trace, basis.selection).tables["modules"]
-    tree = module_tree(trace)
-    times = module_times(trace)
-    mask = slice_mask(trace, basis.selection)[tree.slice]
-    row = {path: place for place, path in enumerate(table.frame["path"])}
-    row_of_node = np.array([row.get(path, -1) for path in tree.nodes.path], np.int64)
-    key = row_of_node[tree.node[mask]] if tree.count else np.empty(0, np.int64)
-    step = slice_steps(trace)[tree.slice[mask]]
-    height = table.frame.height
-    samples = {
-        f"{stem}_us": step_samples(basis, key, step, total_ns[mask] / NS_PER_US, keys=height)
-        if tree.count
-        else unknown_samples(height)
-        for stem, total_ns in (
-            ("host_total", times.host_total_ns),
-            ("device_total", times.device_total_ns),
-        )
+    sums = module_sums(trace, basis.selection)
+    unknown = {
+        f"{key.removesuffix('_ns')}_us" if key.endswith("_ns") else key: text
+        for key, text in sums.unknown.items()
     }
-    values = _values(table.frame, MODULE_MEASURES, basis.divisor)
-    side = Side(table.frame.height, values, samples, dict(table.null_reasons))
-    return ModuleSide(table.frame, side)
+    values = _values(sums.frame, MODULE_MEASURES, basis.divisor, unknown)
+    height = sums.frame.height
+    tree = module_tree(trace)
+    times = {"host_total_us": "host_total_ns", "device_total_us": "device_total_ns"}
+    samples = {key: unknown_samples(height) for key in times}
+    if tree.count:
+        mask = slice_mask(trace, basis.selection)[tree.slice]
+        row = np.zeros(len(tree.nodes.path), np.int64)
+        row[sums.node] = np.arange(height)
+        step = slice_steps(trace)[tree.slice[mask]]
+        for key, attribute in times.items():
+            ns = getattr(module_times(trace), attribute)[mask]
+            value = ns / NS_PER_US
+            samples[key] = step_samples(basis, row[tree.node[mask]], step, value, keys=height)
+    return ModuleSide(sums.frame, Side(height, values, samples, unknown))

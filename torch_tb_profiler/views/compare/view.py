@@ -20,7 +20,7 @@ from torch_tb_profiler.views.compare.average import (
     STEPS,
     compared_average,
     compared_steps,
-    steps_frame,
+    step_times,
 )
 from torch_tb_profiler.views.compare.facts import comparison_facts
 from torch_tb_profiler.views.compare.notes import comparison_notes
@@ -111,7 +111,7 @@ def compare(
         step_basis(baseline, baseline_selection, rows[0], per_step),
         step_basis(candidate, candidate_selection, rows[1], per_step),
     )
-    steps = tuple(steps_frame(basis) for basis in bases)
+    steps = step_times(bases[0]), step_times(bases[1])
     average = compared_average(steps[0], steps[1])
     tables = (
         average,

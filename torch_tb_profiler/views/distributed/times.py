@@ -11,8 +11,8 @@ import polars as pl
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.forests import covered_lengths
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within
-from torch_tb_profiler.analysis.roles import Role, role_intervals
+from torch_tb_profiler.analysis.intervals import intersect, total_within
+from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -42,13 +42,6 @@ def worker_steps(windows: Mapping[str, StepWindows]) -> WorkerSteps:
         for name in window.names:
             order.setdefault(name, len(order))
     return WorkerSteps(windows, order)
-
-
-def computation(trace: Trace) -> Intervals:
-    """When a worker computed: its kernels without communication, or without any such kernel the
-    operators and ranges of its host (peer-behaviour §8.4)."""
-    kernels = role_intervals(trace)[Role.KERNEL]
-    return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]
 
 
 def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, device_work_mask
+from torch_tb_profiler.analysis.kernel_calls import LAUNCH_KEYS, selected_kernel_calls
+from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.utilization import NO_KNOWN_KERNEL, TensorCoreTime
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
@@ -33,9 +31,6 @@ NOT_RECORDED = "The profiler did not record this for these kernels."
 NOT_GROUPED = not_grouped("operator and launch", GROUP_BYS[1])
 NO_KERNEL_TIME = "The selection holds no kernel time."
 
-_CREDIBLE = {"blocks_per_sm": 1e12, "est_achieved_occupancy_pct": 100}
-"""Measure → the largest value it can have; what lies beyond is no measurement."""
-_LAUNCH = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 _OF_LAUNCH = (
     "operator",
     "grid",
@@ -111,9 +106,30 @@ KERNELS = TableSpec(
             "weighted by duration (evenly if all durations are 0).",
             estimated=True,
         ),
+        Column(
+            "communication",
+            "Communication",
+            "boolean",
+            None,
+            "Whether it moves data between devices: told from its name, from what the recording "
+            "says of the collective, or from the range that launched it.",
+        ),
     ),
     sort="-total_us,name",
 )
+
+TENSOR_CORE_TIME = TableSpec(
+    "tensor_core_time",
+    "Tensor Core share of kernel time",
+    "Kernel time of the selection by whether the kernel uses Tensor Cores; one row each.",
+    (
+        Column("use", "Tensor Cores", "string", None, "Whether the kernels use them."),
+        Column("calls", "Calls", "integer", "count", "Kernels that ran."),
+        Column("total_us", "Total", "number", "us", "Summed duration of these kernels."),
+        Column("pct", "Share", "number", "pct", "Share of the time of all kernels."),
+    ),
+)
+_USES = {codes.YES: "Used", codes.NO: "Not used", codes.UNKNOWN: "Not known"}
 
 
 def kernels(trace: Trace, selection: Selection) -> View:
@@ -123,14 +139,12 @@ def kernels(trace: Trace, selection: Selection) -> View:
         SelectionError: steps or grouping make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
-    rows = kernel_calls(trace)
-    if not selection.is_everything:
-        is_kernel = kernel_kinds(trace).is_kernel
-        rows = rows.filter(device_work_mask(trace, selection)[is_kernel])
-    keys = ["name_code"] if group_by == "name" else ["name_code", "operator_code", *_LAUNCH]
+    calls = selected_kernel_calls(trace, selection)
+    keys = ["name_code"] if group_by == "name" else ["name_code", "operator_code", *LAUNCH_KEYS]
     weight = pl.when(pl.col("dur_ns").sum() > 0).then(pl.col("dur_ns")).otherwise(1)
-    groups = rows.group_by(keys, maintain_order=True).agg(
+    groups = calls.group_by(keys, maintain_order=True).agg(
         pl.col("tensor_core").first(),
+        pl.col("is_communication").any().alias("communication"),
         pl.col("eligible").max(),
         pl.len().cast(pl.Int64).alias("calls"),
         pl.col("dur_ns").sum().alias("total_ns"),
@@ -142,41 +156,13 @@ def kernels(trace: Trace, selection: Selection) -> View:
         ),
     )
     return View(
-        tables={KERNELS.name: in_default_order(_table(trace, groups))},
-        facts=_facts(rows),
+        tables={
+            KERNELS.name: in_default_order(_table(trace, groups)),
+            TENSOR_CORE_TIME.name: _tensor_core_table(calls),
+        },
+        facts=_facts(calls),
         notes=quality_notes(trace, LINK_ISSUES),
     )
-
-
-@per_trace
-def kernel_calls(trace: Trace) -> pl.DataFrame:
-    """One row per kernel, in order of slice id, with its operator and verdicts; made once.
-
-    Columns: name_code, operator_code (name of the owner), eligible (of the owner, null without
-    one), tensor_core, dur_ns, blocks_per_sm and occupancy (null when absent or incredible), and
-    the launch configuration.
-    """
-    kinds = kernel_kinds(trace)
-    work = trace.device_work.filter(pl.Series(kinds.is_kernel))
-    owner = indices(work["owner"])
-    owned = pl.Series(owner >= 0)
-    names = trace.slices["name_code"].to_numpy()
-    eligible = eligible_slices(trace)
-    calls: pl.DataFrame = work.select(
-        "name_code",
-        "dur_ns",
-        *_LAUNCH,
-        *(
-            pl.when(pl.col(key).is_finite() & pl.col(key).is_between(0, most))
-            .then(pl.col(key))
-            .alias(key)
-            for key, most in _CREDIBLE.items()
-        ),
-        tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
-        operator_code=pl.when(owned).then(pl.Series(names[owner])),
-        eligible=pl.when(owned).then(pl.Series(eligible[owner])),
-    )
-    return calls
 
 
 def _weighted_mean(key: str, weight: pl.Expr) -> pl.Expr:
@@ -225,18 +211,40 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
     return Table(KERNELS, shown, needed(shown, reasons))
 
 
-def _facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
-    total_ns = int(rows["dur_ns"].sum())
+def _tensor_core_table(calls: pl.DataFrame) -> Table:
+    """The rows of :data:`TENSOR_CORE_TIME`; none where no kernel ran."""
+    by_use = calls.group_by("tensor_core").agg(
+        pl.len().cast(pl.Int64).alias("calls"), pl.col("dur_ns").sum()
+    )
+    uses = pl.DataFrame(
+        list(_USES.items()), schema={"tensor_core": pl.Int8, "use": pl.String}, orient="row"
+    )
+    uses = uses if calls.height else uses.clear()
+    rows = uses.join(by_use, on="tensor_core", how="left", maintain_order="left")
+    rows = rows.with_columns(pl.col("calls", "dur_ns").fill_null(0))
+    whole_ns = int(rows["dur_ns"].sum())
+    share = pl.col("dur_ns") / whole_ns * 100 if whole_ns else pl.lit(None, pl.Float64)
+    frame = rows.select(
+        "use",
+        "calls",
+        microseconds(rows["dur_ns"]).alias("total_us"),
+        share.alias("pct"),
+    )
+    return Table(TENSOR_CORE_TIME, frame, needed(frame, {"pct": NO_KERNEL_TIME}))
+
+
+def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
+    total_ns = int(calls["dur_ns"].sum())
     return (
         Fact(
             "kernel_count",
             "Kernels",
-            rows["name_code"].n_unique(),
+            calls["name_code"].n_unique(),
             "count",
             None,
             "Different kernel names in the selection.",
         ),
-        Fact("kernel_calls", "Kernel calls", rows.height, "count", None, "Kernels that ran."),
+        Fact("kernel_calls", "Kernel calls", calls.height, "count", None, "Kernels that ran."),
         Fact(
             "kernel_time_us",
             "Kernel time",
@@ -245,13 +253,13 @@ def _facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
             None,
             "Summed duration of all kernels; kernels that run at the same time add up.",
         ),
-        *_tensor_core_facts(rows),
+        *_tensor_core_facts(calls),
     )
 
 
-def _tensor_core_facts(rows: pl.DataFrame) -> tuple[Fact, ...]:
+def _tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     """How the kernel time divides by what the names of the kernels tell."""
-    by_verdict = dict(rows.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
+    by_verdict = dict(calls.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
     time = TensorCoreTime(*(by_verdict.get(v, 0) for v in (codes.YES, codes.NO, codes.UNKNOWN)))
     facts = (
         (
@@ -292,7 +300,7 @@ SPEC = ViewSpec(
     title="Kernels",
     help="Which kernels take the devices' time, how well do they fill them, who launched them?",
     scope="trace",
-    tables=(KERNELS,),
+    tables=(KERNELS, TENSOR_CORE_TIME),
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,

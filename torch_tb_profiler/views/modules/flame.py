@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from torch_tb_profiler.trace.units import microseconds, whole_nanoseconds
+from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 FLAME = TableSpec(
@@ -36,10 +35,10 @@ def flame_table(modules: pl.DataFrame) -> Table:
     of submodules but not the call around them.
 
     Args:
-        modules: ``path, parent, name, host_total_us, device_total_us``; parents before children.
+        modules: ``path, parent, name, host_total_ns, device_total_ns``; parents before children.
     """
     rows = modules.select("path", "parent", "name").rows()
-    host, device = (_widths_ns(modules, key) for key in ("host_total_us", "device_total_us"))
+    host, device = (_widths_ns(modules, key) for key in ("host_total_ns", "device_total_ns"))
     free: dict[str | None, tuple[int, int, int]] = {None: (0, 0, 0)}
     bars: list[tuple[str, str | None, str, int, int, int, int, int]] = []
     for path, parent, name in rows:
@@ -55,8 +54,7 @@ def flame_table(modules: pl.DataFrame) -> Table:
 
 def _widths_ns(modules: pl.DataFrame, key: str) -> dict[str, int]:
     """Per path the larger of its own width and the sum of its children's widths."""
-    own = whole_nanoseconds(modules[key].to_numpy()).astype(np.int64).tolist()
-    rows = list(zip(modules["path"], modules["parent"], own, strict=True))
+    rows = list(zip(modules["path"], modules["parent"], modules[key], strict=True))
     inside: dict[str | None, int] = {}
     widths: dict[str, int] = {}
     for path, parent, width in reversed(rows):

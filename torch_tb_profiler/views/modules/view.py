@@ -9,29 +9,24 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, with_ancestors
-from torch_tb_profiler.analysis.modules.times import ModuleTimes, module_times, profile_times
-from torch_tb_profiler.analysis.modules.tree import (
-    ModuleNodes,
-    ModuleTree,
-    is_lightning,
-    module_tree,
-    profile_tree,
+from torch_tb_profiler.analysis.modules.hierarchy import has_hierarchy
+from torch_tb_profiler.analysis.modules.sums import (
+    MODULE_SCHEMA,
+    ModuleSums,
+    module_sums,
+    profile_sums,
 )
-from torch_tb_profiler.analysis.selection import Selection, slice_mask
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.analysis.modules.tree import ModuleTree, is_lightning, module_tree
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.modules.flame import FLAME, flame_table
-from torch_tb_profiler.views.modules.hierarchy import UNKNOWN_KEYS, has_hierarchy, hierarchy_frame
-from torch_tb_profiler.views.null_reasons import no_device_time
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-NO_LINKS = "The trace does not link forward and backward operators."
-SCRIPTED = "TorchScript tells the modules of each operator, not the calls of the modules."
-NO_BACKWARD = "No backward node in this trace belongs to an operator inside a module."
+NO_CALL = "No call of it is in the selection."
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -76,7 +71,8 @@ _COLUMNS = (
     _time(
         "mean_us",
         "Mean",
-        "Device total per occurrence, or host total per occurrence where nothing ran on a device.",
+        "Device total per occurrence; in a recording whose modules launched nothing on a device, "
+        "host total per occurrence. It is the same measure in all rows.",
     ),
     _time(
         "backward_host_total_us",
@@ -117,109 +113,42 @@ def modules(trace: Trace, selection: Selection) -> View:
     Raises:
         SelectionError: the selection names steps the trace does not have.
     """
-    tree = module_tree(trace)
-    if not tree.count and has_hierarchy(trace):
-        return _scripted(trace, selection)
-    frame = module_frame(trace, selection, tree, module_times(trace))
-    unknown = _unknown_columns(trace, bool((tree.backward_of >= 0).any()))
-    tables = {
-        "modules": Table(MODULES, _without(frame, unknown), unknown),
-        "module_flame": _flame(frame, unknown),
-    }
+    sums = module_sums(trace, selection)
+    tables = {"modules": _table(MODULES, sums), "module_flame": _flame(sums)}
     if is_lightning(trace):
-        ranges = profile_tree(trace)
-        range_frame = module_frame(trace, selection, ranges, profile_times(trace))
-        tables["lightning_ranges"] = Table(RANGES, _without(range_frame, unknown), unknown)
-    notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, tree))
+        tables["lightning_ranges"] = _table(RANGES, profile_sums(trace, selection))
+    notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, module_tree(trace)))
     return View(tables=tables, notes=notes)
 
 
-def _scripted(trace: Trace, selection: Selection) -> View:
-    """The modules of a TorchScript trace, told by its operators."""
-    found = hierarchy_frame(trace, selection)
-    has_backward = bool((found["backward_host_total_us"] > 0).any())
-    unknown = _unknown_columns(trace, has_backward) | dict.fromkeys(UNKNOWN_KEYS, SCRIPTED)
-    schema = MODULES.polars_schema()
-    frame = found.select(
-        (pl.col(key) if key in found.columns else pl.lit(None)).cast(dtype).alias(key)
-        for key, dtype in schema.items()
+def _table(spec: TableSpec, sums: ModuleSums) -> Table:
+    """The rows of ``sums`` in µs, with nulls for what the recording does not tell."""
+    total = sums.frame["device_total_ns" if sums.mean_is_of_device else "host_total_ns"]
+    mean = microseconds(total, sums.frame["occurrences"]).alias("mean_us")
+    known = sums.frame.with_columns(
+        pl.lit(None, dtype).alias(key)
+        for key, dtype in MODULE_SCHEMA.items()
+        if key in sums.unknown
     )
-    frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in unknown)
-    tables = {"modules": Table(MODULES, frame, unknown), "module_flame": _flame(found, unknown)}
-    return View(tables=tables, notes=quality_notes(trace, MODULE_ISSUES))
+    times = [key for key in MODULE_SCHEMA if key.endswith("_ns")]
+    in_us = {key: f"{key.removesuffix('_ns')}_us" for key in times}
+    filled = known.with_columns(
+        mean, *(microseconds(known[key]).alias(in_us[key]) for key in times)
+    )
+    reasons = {in_us.get(key, key): text for key, text in sums.unknown.items()}
+    reasons["mean_us"] = sums.unknown.get("occurrences", NO_CALL)
+    frame = filled.select(list(spec.polars_schema()))
+    return Table(spec, frame, needed(frame, reasons))
 
 
-def module_frame(
-    trace: Trace, selection: Selection, tree: ModuleTree, times: ModuleTimes
-) -> pl.DataFrame:
-    """The rows of :data:`MODULES`: every node with a selected call, and the nodes above those."""
-    chosen = slice_mask(trace, selection)[tree.slice]
-    node = tree.node[chosen]
-    count = len(tree.nodes.path)
-
-    def summed(values: Int64) -> Int64:
-        totals = np.zeros(count, np.int64)
-        np.add.at(totals, node, values[chosen])
-        return totals
-
-    occurrences = np.bincount(node, minlength=count)
-    host = summed(times.host_total_ns)
-    device = summed(times.device_total_ns)
-    shown = with_ancestors(np.unique(node), tree.nodes.parent)
-    mean = np.where(device > 0, device, host) / (np.maximum(occurrences, 1) * NS_PER_US)
-    numbers = {
-        "occurrences": occurrences,
-        "operators": summed(times.operators),
-        "host_total_us": host / NS_PER_US,
-        "host_self_us": summed(times.host_self_ns) / NS_PER_US,
-        "device_total_us": device / NS_PER_US,
-        "device_self_us": summed(times.device_self_ns) / NS_PER_US,
-        "mean_us": mean,
-        "backward_host_total_us": summed(times.backward_host_total_ns) / NS_PER_US,
-        "backward_host_self_us": summed(times.backward_host_self_ns) / NS_PER_US,
-        "backward_device_total_us": summed(times.backward_device_total_ns) / NS_PER_US,
-        "backward_device_self_us": summed(times.backward_device_self_ns) / NS_PER_US,
-    }
-    columns = {**_labels(tree.nodes, shown), **{k: v[shown] for k, v in numbers.items()}}
-    return pl.DataFrame(columns, schema=MODULES.polars_schema())
-
-
-def _labels(nodes: ModuleNodes, shown: Int64) -> dict[str, list[str | int | None]]:
-    ids = nodes.module_id[shown].tolist()
-    parents = gather(nodes.parent, shown).tolist()
-    return {
-        "path": [nodes.path[node] for node in shown],
-        "name": [nodes.name[node] for node in shown],
-        "module_id": [None if module_id < 0 else module_id for module_id in ids],
-        "parent": [None if parent < 0 else nodes.path[parent] for parent in parents],
-    }
-
-
-def _unknown_columns(trace: Trace, has_backward: bool) -> dict[str, str]:
-    """Column → why this trace says nothing about it."""
-    unknown = {}
-    keys = [column.key for column in _COLUMNS]
-    if not has_backward:
-        linked = trace.operators["forward"].is_not_null().any()
-        reason = NO_BACKWARD if linked else NO_LINKS
-        unknown = {key: reason for key in keys if key.startswith("backward_")}
-    no_time = no_device_time(trace)
-    if no_time is not None:
-        unknown |= {key: no_time for key in keys if "device_" in key}
-    return unknown
-
-
-def _flame(frame: pl.DataFrame, unknown: dict[str, str]) -> Table:
+def _flame(sums: ModuleSums) -> Table:
     """The flame graph; its device bars are null where the device times are."""
-    table = flame_table(frame)
-    if "device_total_us" not in unknown:
+    table = flame_table(sums.frame)
+    if "device_total_ns" not in sums.unknown:
         return table
-    reasons = dict.fromkeys(("device_left_us", "device_width_us"), unknown["device_total_us"])
-    return Table(FLAME, _without(table.frame, reasons), reasons)
-
-
-def _without(frame: pl.DataFrame, reasons: dict[str, str]) -> pl.DataFrame:
-    return frame.with_columns(pl.lit(None, pl.Float64).alias(key) for key in reasons)
+    reasons = dict.fromkeys(("device_left_us", "device_width_us"), sums.unknown["device_total_ns"])
+    unknown = [pl.lit(None, pl.Float64).alias(key) for key in reasons]
+    return Table(FLAME, table.frame.with_columns(unknown), reasons)
 
 
 def _notes(trace: Trace, tree: ModuleTree) -> tuple[Note, ...]:

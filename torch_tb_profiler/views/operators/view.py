@@ -6,23 +6,20 @@ the departures of ``docs/metrics.md``.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
-from torch_tb_profiler.analysis.kernel_kinds import (
-    device_times,
-    eligible_slices,
-    kernel_kinds,
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.operator_calls import (
+    operator_calls,
+    operator_groups,
+    selected_operator_calls,
 )
-from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, in_selection
-from torch_tb_profiler.trace.columns import Bools
-from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import needed, no_device_time, not_grouped
+from torch_tb_profiler.views.null_reasons import needed, not_grouped
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
@@ -30,7 +27,6 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
 
-STEMS = ("self", "total")
 NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
@@ -134,77 +130,19 @@ def operators(trace: Trace, selection: Selection) -> View:
         SelectionError: steps or grouping make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
-    rows = operator_calls(trace)
+    by_stack = "call_stack" in group_by
+    calls = selected_operator_calls(trace, selection, with_call_stacks=by_stack)
     keys = ["name_code"]
     if "input_shape" in group_by:
         keys.append("input_shape_code")
-    if "call_stack" in group_by:
+    if by_stack:
         keys.append("call_stack_code")
-        rows = rows.with_columns(_call_stack_codes(trace))
-    if not selection.is_everything:
-        rows = rows.filter(in_selection(trace, selection, rows["step"], rows["start_ns"]))
-    groups = rows.group_by(keys, maintain_order=True).agg(
-        pl.len().alias("calls"),
-        pl.col("^.*_ns$").exclude("start_ns").sum(),
-        pl.col("^(un)?known_.*$").any(),
-        pl.col("eligible").max(),
-    )
-    table = _table(trace, groups)
+    table = _table(trace, operator_groups(calls, keys))
     return View(
         tables={OPERATORS.name: in_default_order(table)},
-        facts=_facts(trace, rows),
+        facts=_facts(trace, calls),
         notes=quality_notes(trace, LINK_ISSUES),
     )
-
-
-@per_trace
-def operator_calls(trace: Trace) -> pl.DataFrame:
-    """One row per call of an operator, in order of slice id, with what it costs; made once.
-
-    Columns: slice, step, start_ns, name_code, input_shape_code, host_self_ns, host_total_ns,
-    device_self_ns, device_total_ns, tensor_core_self_ns, tensor_core_total_ns, eligible; and for
-    both device times whether kernels some rule knows (known_self, known_total) or no rule knows
-    (unknown_self, unknown_total) are part of them.
-    """
-    slices = trace.slices
-    ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
-    kinds = kernel_kinds(trace)
-    is_unknown = kinds.tensor_core == codes.UNKNOWN
-    columns: dict[str, pl.Series] = {}
-
-    def measure(key: str, rows: Bools, dtype: type[np.generic]) -> None:
-        for stem, ns in zip(STEMS, device_times(trace, rows), strict=True):
-            columns[key.format(stem)] = pl.Series(ns[ids].astype(dtype, copy=False))
-
-    measure("tensor_core_{}_ns", kinds.tensor_core == codes.YES, np.int64)
-    measure("unknown_{}", is_unknown, np.bool_)
-    measure("known_{}", kinds.is_kernel & ~is_unknown, np.bool_)
-    frame = slices.select(
-        "step",
-        "start_ns",
-        "name_code",
-        host_self_ns="self_ns",
-        host_total_ns="dur_ns",
-        device_self_ns="device_self_ns",
-        device_total_ns="device_total_ns",
-    )[ids]
-    shapes = np.full(slices.height, -1, np.int32)
-    arguments = trace.operators
-    shapes[arguments["slice"].to_numpy()] = arguments["input_shape_code"].fill_null(-1).to_numpy()
-    calls: pl.DataFrame = frame.with_columns(
-        slice=pl.Series(ids),
-        input_shape_code=pl.Series(shapes[ids]),
-        **columns,
-        eligible=pl.Series(eligible_slices(trace)[ids]),
-    )
-    return calls
-
-
-@per_trace
-def _call_stack_codes(trace: Trace) -> pl.Series:
-    """The call stack of each row of :func:`operator_calls`, -1 for none."""
-    slices = operator_calls(trace)["slice"].to_numpy()
-    return pl.Series("call_stack_code", call_stacks(trace).code[slices])
 
 
 def _table(trace: Trace, groups: pl.DataFrame) -> Table:
@@ -258,15 +196,15 @@ def _share(stem: str) -> pl.Expr:
     return pl.when(~nothing_known).then(share).alias(f"tensor_core_{stem}_pct")
 
 
-def _facts(trace: Trace, rows: pl.DataFrame) -> tuple[Fact, ...]:
+def _facts(trace: Trace, calls: pl.DataFrame) -> tuple[Fact, ...]:
     unknown = no_device_time(trace)
-    host_self_ns = int(rows["host_self_ns"].sum())
-    device_self_ns = int(rows["device_self_ns"].sum())
+    host_self_ns = int(calls["host_self_ns"].sum())
+    device_self_ns = int(calls["device_self_ns"].sum())
     return (
         Fact(
             "operator_count",
             "Operators",
-            rows["name_code"].n_unique(),
+            calls["name_code"].n_unique(),
             "count",
             None,
             "Different operator names in the selection.",
@@ -274,7 +212,7 @@ def _facts(trace: Trace, rows: pl.DataFrame) -> tuple[Fact, ...]:
         Fact(
             "operator_calls",
             "Operator calls",
-            rows.height,
+            calls.height,
             "count",
             None,
             "Calls of operators in the selection, nested ones too.",

@@ -6,12 +6,11 @@ step add up to it exactly, always.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.intervals import total_within
-from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals
+from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_costs import role_costs, unknown_roles
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -23,16 +22,6 @@ from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-ROLE_TITLES = {
-    Role.KERNEL: "Kernel",
-    Role.MEMCPY: "Memcpy",
-    Role.MEMSET: "Memset",
-    Role.COMMUNICATION: "Communication",
-    Role.RUNTIME: "Runtime",
-    Role.DATALOADER: "DataLoader",
-    Role.CPU_EXEC: "CPU Exec",
-    Role.OTHER: "Other",
-}
 ROLE_HELPS = {
     Role.KERNEL: "Kernels other than communication ran on a device.",
     Role.MEMCPY: "A device copied memory while no kernel ran.",
@@ -43,11 +32,6 @@ ROLE_HELPS = {
     Role.CPU_EXEC: "Operators or ranges ran on the host, and nothing above happened.",
     Role.OTHER: "None of the above.",
 }
-WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
-"""Roles that only device work tells about."""
-
-NO_DEVICE = "The recording holds no device work and no device API calls."
-NO_WORK = "The recording holds launches of device work, but nothing of that work."
 NO_STEP = "No step lies in the selection."
 NO_TIME = "The steps last 0."
 
@@ -98,7 +82,7 @@ def overview(trace: Trace, selection: Selection) -> View:
     """
     windows = step_windows(trace, selection)
     costs = role_costs(trace, windows)
-    unknown = _unknown_roles(trace)
+    unknown = unknown_roles(trace)
     steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
@@ -119,37 +103,6 @@ def overview(trace: Trace, selection: Selection) -> View:
         ),
         notes=(*notes, *gpu_notes(trace, selection)),
     )
-
-
-def steps_table(trace: Trace, selection: Selection) -> Table:
-    """The table of steps alone.
-
-    Raises:
-        SelectionError: as :func:`overview`.
-    """
-    windows = step_windows(trace, selection)
-    return _steps_table(windows, role_costs(trace, windows), _unknown_roles(trace))
-
-
-def role_costs(trace: Trace, windows: StepWindows) -> Int64:
-    """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
-    costs = np.empty((len(windows.names), len(Role)), np.int64)
-    for role, intervals in zip(TIMED_ROLES, exclusive_intervals(trace), strict=True):
-        costs[:, role] = total_within(intervals, windows.start_ns, windows.end_ns)
-    timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
-    costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
-    return costs
-
-
-def _unknown_roles(trace: Trace) -> dict[Role, str]:
-    """The roles this recording says nothing about, and why."""
-    if not trace.device_work.is_empty():
-        return {}
-    if trace.quality.counts.get("launch_without_kernel"):
-        return dict.fromkeys(WORK_ROLES, NO_WORK)
-    if bool((trace.slices["category"] == Category.RUNTIME).any()):
-        return {}
-    return dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
 
 
 def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:

@@ -15,12 +15,11 @@ from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, 
 from torch_tb_profiler.analysis.modules.tree import backward_roots
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, slice_mask
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import NS_PER_US
 
-UNKNOWN_KEYS = ("occurrences", "host_self_us", "mean_us")
-"""Columns of the module table that such a trace says nothing about."""
+UNTOLD_COLUMNS = ("occurrences", "host_self_ns")
+"""What a recording of modules tells and such a trace does not."""
 
 _CALL_END = ")::"
 _BEFORE_INSTANCE = ".()"
@@ -46,7 +45,7 @@ def _call_at_end(text: str) -> tuple[str, str]:
 
 
 def hierarchy_frame(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """Rows of the module table: path, name, parent and the sums over the selected operators.
+    """Every module: path, name, parent, and in ns the sums over the selected operators.
 
     An operator counts where it ran; what operators of other modules inside it took is taken off
     and counts there. Parents stand before their children.
@@ -70,13 +69,13 @@ def hierarchy_frame(trace: Trace, selection: Selection) -> pl.DataFrame:
     device = totals(slices["device_total_ns"].fill_null(0).to_numpy())
     backward_host, backward_device = _backward(trace, node, chosen, len(lines))
     sums = {
-        "host_total_us": with_descendants(totals(slices["dur_ns"].to_numpy()), parent),
-        "device_total_us": with_descendants(device, parent),
-        "device_self_us": device,
-        "backward_host_total_us": with_descendants(backward_host, parent),
-        "backward_host_self_us": backward_host,
-        "backward_device_total_us": with_descendants(backward_device, parent),
-        "backward_device_self_us": backward_device,
+        "host_total_ns": with_descendants(totals(slices["dur_ns"].to_numpy()), parent),
+        "device_total_ns": with_descendants(device, parent),
+        "device_self_ns": device,
+        "backward_host_total_ns": with_descendants(backward_host, parent),
+        "backward_host_self_ns": backward_host,
+        "backward_device_total_ns": with_descendants(backward_device, parent),
+        "backward_device_self_ns": backward_device,
     }
     return pl.DataFrame(
         {
@@ -84,7 +83,7 @@ def hierarchy_frame(trace: Trace, selection: Selection) -> pl.DataFrame:
             "name": [line[-1] for line in lines],
             "parent": ["/".join(line[:-1]) or None for line in lines],
             "operators": np.bincount(node[direct], minlength=len(lines)),
-            **{key: values / NS_PER_US for key, values in sums.items()},
+            **sums,
         },
         schema_overrides={"path": pl.String, "name": pl.String, "parent": pl.String},
     )
@@ -107,9 +106,7 @@ def _nodes(trace: Trace) -> tuple[list[tuple[str, ...]], Int64]:
     return lines, node
 
 
-def _backward(
-    trace: Trace, node: Int64, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], count: int
-) -> tuple[Int64, Int64]:
+def _backward(trace: Trace, node: Int64, chosen: Bools, count: int) -> tuple[Int64, Int64]:
     """Host and device time of the autograd nodes of each module's selected operators."""
     roots, forward = backward_roots(trace)
     known = forward >= 0

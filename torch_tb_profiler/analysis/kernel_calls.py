@@ -1,0 +1,67 @@
+"""The kernels that ran, each with its launch: the shared basis of every table of kernels.
+
+Definitions: ``docs/metrics.md#kernels``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask, device_work_steps
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
+"""The columns that make up a launch configuration."""
+
+_CREDIBLE = {"blocks_per_sm": 1e12, "est_achieved_occupancy_pct": 100}
+"""Measure → the largest value it can have; what lies beyond is no measurement."""
+
+
+@per_trace
+def kernel_calls(trace: Trace) -> pl.DataFrame:
+    """One row per kernel, in order of slice id, with its operator and verdicts; made once.
+
+    Columns: name_code, step (row of ``trace.steps``, -1 for none), operator_code (name of the
+    owner), eligible (of the owner, null without one), tensor_core, is_communication, dur_ns,
+    blocks_per_sm and est_achieved_occupancy_pct (null when absent or incredible), and
+    :data:`LAUNCH_KEYS`.
+    """
+    kinds = kernel_kinds(trace)
+    work = trace.device_work.filter(pl.Series(kinds.is_kernel))
+    owner = indices(work["owner"])
+    owned = pl.Series(owner >= 0)
+    names = trace.slices["name_code"].to_numpy()
+    eligible = eligible_slices(trace)
+    calls: pl.DataFrame = work.select(
+        "name_code",
+        "dur_ns",
+        *LAUNCH_KEYS,
+        *(
+            pl.when(pl.col(key).is_finite() & pl.col(key).is_between(0, most))
+            .then(pl.col(key))
+            .alias(key)
+            for key, most in _CREDIBLE.items()
+        ),
+        step=pl.Series(device_work_steps(trace)[kinds.is_kernel]),
+        tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
+        is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
+        operator_code=pl.when(owned).then(pl.Series(names[owner])),
+        eligible=pl.when(owned).then(pl.Series(eligible[owner])),
+    )
+    return calls
+
+
+def selected_kernel_calls(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """The rows of :func:`kernel_calls` in a selection.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    calls = kernel_calls(trace)
+    if selection.is_everything:
+        return calls
+    is_kernel = kernel_kinds(trace).is_kernel
+    return calls.filter(device_work_mask(trace, selection)[is_kernel])

@@ -1,0 +1,44 @@
+"""What each step was spent on: its time by role, every moment once.
+
+Definitions: ``docs/metrics.md#overview``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals
+from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
+"""Roles that only device work tells about."""
+
+NO_DEVICE = "The recording holds no device work and no device API calls."
+NO_WORK = "The recording holds launches of device work, but nothing of that work."
+
+
+def role_costs(trace: Trace, windows: StepWindows) -> Int64:
+    """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
+    costs = np.empty((len(windows.names), len(Role)), np.int64)
+    for role, intervals in zip(TIMED_ROLES, exclusive_intervals(trace), strict=True):
+        costs[:, role] = total_within(intervals, windows.start_ns, windows.end_ns)
+    timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
+    costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
+    return costs
+
+
+@per_trace
+def unknown_roles(trace: Trace) -> dict[Role, str]:
+    """The roles this recording says nothing about, and why."""
+    if not trace.device_work.is_empty():
+        return {}
+    if trace.quality.counts.get("launch_without_kernel"):
+        return dict.fromkeys(WORK_ROLES, NO_WORK)
+    if bool((trace.slices["category"] == Category.RUNTIME).any()):
+        return {}
+    return dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
