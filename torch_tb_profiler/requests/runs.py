@@ -26,6 +26,8 @@ class SpanStatus:
         error: Why it failed, else None.
         retry_s: Seconds until it is tried again when somebody asks, where the file is not to blame;
             None where only another file helps.
+        version: Another text whenever the content of the file may be another one; None for the
+            status of several files.
     """
 
     name: str
@@ -38,3 +40,4 @@ class SpanStatus:
     eta_s: float | None = None
     error: Problem | None = None
     retry_s: float | None = None
+    version: str | None = None
