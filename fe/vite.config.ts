@@ -14,6 +14,8 @@ export default defineConfig({
     rollupOptions: {
       input: { page: "index.html", index: "src/index.ts" },
       preserveEntrySignatures: "exports-only",
+      // Marks for frameworks that render on a server; there is none.
+      onLog: (level, log, handle) => log.code !== "MODULE_LEVEL_DIRECTIVE" && handle(level, log),
       output: {
         entryFileNames: (chunk) => (chunk.name === "index" ? "index.js" : "assets/[name]-[hash].js"),
         chunkFileNames: "assets/[name]-[hash].js",

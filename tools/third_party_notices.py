@@ -2,7 +2,7 @@
 
 Run it after ``npm ci`` when a dependency of the pages changes. The licence texts come from
 ``fe/node_modules``; which packages are bundled says ``fe/package-lock.json`` (all that are not
-for development only).
+for development only; ``devOptional`` are the types that a bundled package would take).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def bundled_packages() -> list[Package]:
             folder=LOCK.parent / path,
         )
         for path, entry in sorted(packages.items())
-        if path and not entry.get("dev")
+        if path and not (entry.get("dev") or entry.get("devOptional"))
     ]
 
 

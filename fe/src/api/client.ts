@@ -1,6 +1,5 @@
-/** Asks the server. Every address is under one base, set once at the start (see `setApiBase`). */
+/** One request to the server. Every address is under one base, set once at the start (see `setApiBase`). */
 import type { Failure, Pending, Span } from "./types";
-import { fetchWhenFree } from "./whenFree";
 
 /** Why an answer is missing, in words for people. */
 export class ApiError extends Error {
@@ -13,12 +12,31 @@ export class ApiError extends Error {
   }
 }
 
+/** No answer yet: the trace is still being read, and this is how far. */
+export class PendingError extends Error {
+  constructor(readonly span: Span) {
+    super(`${span.file} is still being read`);
+    this.name = "PendingError";
+  }
+}
+
+/** The server has too much to do, and says when to ask again: 503 with `Retry-After`. */
+export class BusyError extends ApiError {
+  /** How often it was busy, one after the other. */
+  tries = 1;
+
+  constructor(
+    failure: Failure,
+    readonly retryAfterS: number,
+  ) {
+    super(failure, 503);
+  }
+}
+
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Ready, or the trace is still being read and this is how far. */
-export type Answer<T> =
-  | { readonly state: "ready"; readonly data: T }
-  | { readonly state: "pending"; readonly span: Span };
+/** The code of a failure that is none of the server's: there was no answer at all. */
+export const NO_ANSWER = "no_answer";
 
 let base = new URL("api/", "http://localhost/");
 
@@ -37,35 +55,39 @@ export function apiUrl(route: string, query: Query = {}): string {
 }
 
 /**
- * @throws ApiError when the server answers with an error or does not answer.
+ * Asks once.
+ *
+ * @throws PendingError while the trace is being read, BusyError when the server has too much to do, ApiError
+ *   when it answers with another error or not at all.
  */
-export async function request<T>(url: string, signal?: AbortSignal): Promise<Answer<T>> {
+export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   const response = await send(url, signal);
-  const body: unknown = await readJson(response);
-  if (response.status === 202) return { state: "pending", span: (body as Pending).span };
-  if (!response.ok) throw new ApiError(failureOf(body, response), response.status);
-  return { state: "ready", data: body as T };
+  return (await response.json()) as T;
+}
+
+/** As {@link fetchJson}, for answers that are no JSON. */
+export async function fetchBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const response = await send(url, signal);
+  return received(() => response.arrayBuffer(), signal);
 }
 
 async function send(url: string, signal?: AbortSignal): Promise<Response> {
-  try {
-    return await fetchWhenFree(url, signal);
-  } catch (error) {
-    if (signal?.aborted === true) throw error;
-    const failure = {
-      code: "no_answer",
-      message: "The server does not answer.",
-      hint: "Is it still running? The page asks again by itself.",
-    };
-    throw new ApiError(failure, 0);
-  }
+  const response = await received(() => fetch(url, signal === undefined ? {} : { signal }), signal);
+  if (response.ok && response.status !== 202) return response;
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok) throw new PendingError((body as Pending).span);
+  const failure = failureOf(body, response);
+  const retryAfterS = retryAfterOf(response);
+  throw retryAfterS === null ? new ApiError(failure, response.status) : new BusyError(failure, retryAfterS);
 }
 
-async function readJson(response: Response): Promise<unknown> {
+async function received<T>(answer: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
-    return await response.json();
-  } catch {
-    return null;
+    return await answer();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    const hint = "Is it still running? The page asks again by itself.";
+    throw new ApiError({ code: NO_ANSWER, message: "The server does not answer.", hint }, 0);
   }
 }
 
@@ -76,4 +98,9 @@ function failureOf(body: unknown, response: Response): Failure {
     message: error?.message ?? `The server answered ${response.status} ${response.statusText}.`,
     hint: error?.hint ?? "",
   };
+}
+
+function retryAfterOf(response: Response): number | null {
+  const text = response.status === 503 ? response.headers.get("Retry-After") : null;
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
 }

@@ -1,7 +1,11 @@
-/** Answers of the server as React state: cached, polled while a trace is read, never a stale mix. */
-import { useEffect, useState } from "react";
+/** Answers of the server as React state: of the files as they are, never a stale mix. */
+import { keepPreviousData, queryOptions, skipToken, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import { ApiError, apiUrl, request, type Query } from "./client";
+import { askOnce, BUSY_TRIES } from "./answers";
+import { ApiError, apiUrl, BusyError, fetchJson, PendingError, type Query } from "./client";
+import { useFileState } from "./runs";
+import type { FileState } from "./fileState";
 import type { Failure, Span, View } from "./types";
 
 export type Resource<T> =
@@ -10,74 +14,58 @@ export type Resource<T> =
   | { readonly state: "ready"; readonly data: T }
   | { readonly state: "failed"; readonly failure: Failure };
 
-const POLL_PENDING_MS = 400;
-const RETRY_MS = 3000;
-const CACHE_ENTRIES = 60;
-const cache = new Map<string, unknown>();
-
-function remember(url: string, data: unknown): void {
-  cache.delete(url);
-  cache.set(url, data);
-  const oldest = cache.keys().next();
-  if (cache.size > CACHE_ENTRIES && oldest.done !== true) cache.delete(oldest.value);
+/** What to ask: a route, and its parameters; they name the trace. */
+export interface Question {
+  readonly route: string;
+  readonly query: Query;
 }
 
-/** Forgets every answer, as when a trace file was replaced. */
-export function forgetAnswers(): void {
-  cache.clear();
+/**
+ * The answer of `route`; null asks nothing. While the next one is fetched, `last` is the one before.
+ *
+ * @param about The traces the answer is about, where those are more than `query` names.
+ */
+export function useAnswer<T>(route: string | null, query: Query, about: Query = query): Resource<T> {
+  const files = useFileState(about);
+  const { data, status, isPlaceholderData, error, failureReason } = useQuery(answerOptions(route === null ? null : { route, query }, files));
+  const isThere = status === "success" && !isPlaceholderData;
+  const reason = error ?? failureReason;
+  return useMemo(() => resourceOf<T>(isThere, data, reason), [isThere, data, reason]);
 }
 
-/** The answer at `url`; null asks nothing. While the next one is fetched, `last` is the one before. */
-export function useResource<T>(url: string | null): Resource<T> {
-  const [answer, setAnswer] = useState<{ url: string | null; resource: Resource<T> }>({
-    url: null,
-    resource: { state: "loading", last: null },
-  });
-  const [last, setLast] = useState<T | null>(null);
-
-  useEffect(() => {
-    if (url === null || cache.has(url)) return;
-    const abort = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = async () => {
-      const resource = await fetchResource<T>(url, abort.signal);
-      if (resource === null) return;
-      setAnswer({ url, resource });
-      if (resource.state === "pending") timer = setTimeout(() => void ask(), POLL_PENDING_MS);
-      if (resource.state === "failed" && isPassing(resource.failure)) timer = setTimeout(() => void ask(), RETRY_MS);
-    };
-    void ask();
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [url]);
-
-  let resource: Resource<T>;
-  if (url !== null && cache.has(url)) resource = { state: "ready", data: cache.get(url) as T };
-  else if (url !== null && answer.url === url) resource = answer.resource;
-  else resource = { state: "loading", last };
-  if (resource.state === "ready" && resource.data !== last) setLast(() => resource.data);
-  return resource;
-}
-
-function isPassing(failure: Failure): boolean {
-  return failure.code === "no_answer";
-}
-
-async function fetchResource<T>(url: string, signal: AbortSignal): Promise<Resource<T> | null> {
-  try {
-    const answer = await request<T>(url, signal);
-    if (answer.state === "pending") return answer;
-    remember(url, answer.data);
-    return { state: "ready", data: answer.data };
-  } catch (error) {
-    if (signal.aborted) return null;
-    if (error instanceof ApiError) return { state: "failed", failure: error.failure };
-    throw error;
-  }
+/** Several answers about the same traces, in the order of the questions. */
+export function useAnswers<T>(questions: readonly Question[], about: Query): readonly Resource<T>[] {
+  const files = useFileState(about);
+  return useQueries({ queries: questions.map((question) => answerOptions(question, files)), combine: resourcesOf }) as readonly Resource<T>[];
 }
 
 export function useView(name: string | null, query: Query): Resource<View> {
-  return useResource<View>(name === null ? null : apiUrl(`view/${name}`, query));
+  return useAnswer<View>(name === null ? null : `view/${name}`, query);
+}
+
+/** How an answer is asked for; the state of its files is part of its name. */
+function answerOptions(question: Question | null, files: FileState) {
+  const url = question === null ? null : apiUrl(question.route, question.query);
+  return queryOptions({
+    queryKey: ["answer", url, files.key],
+    queryFn: url === null ? skipToken : (context) => askOnce(context, (signal) => fetchJson(url, signal)),
+    placeholderData: keepPreviousData,
+    refetchInterval: files.retryS === null ? false : 1000 * Math.max(1, files.retryS),
+  });
+}
+
+function resourcesOf(results: readonly UseQueryResult[]): readonly Resource<unknown>[] {
+  return results.map(({ data, status, isPlaceholderData, error, failureReason }) =>
+    resourceOf(status === "success" && !isPlaceholderData, data, error ?? failureReason),
+  );
+}
+
+function resourceOf<T>(isThere: boolean, data: unknown, reason: Error | null): Resource<T> {
+  if (isThere) return { state: "ready", data: data as T };
+  if (reason instanceof PendingError) return { state: "pending", span: reason.span };
+  const isPatient = reason instanceof BusyError && reason.tries < BUSY_TRIES;
+  if (reason instanceof ApiError && !isPatient) return { state: "failed", failure: reason.failure };
+  // Nothing the server said: a fault of the page.
+  if (reason !== null && !isPatient) throw reason;
+  return { state: "loading", last: (data as T | undefined) ?? null };
 }

@@ -1,8 +1,9 @@
 /** The runs, kept up to date, with what does not answer. */
-import { useEffect, useState } from "react";
+import { queryOptions, useQuery, type QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
 
-import { deepEqual } from "../lib/deepEqual";
-import { ApiError, apiUrl, request } from "./client";
+import { ApiError, apiUrl, fetchJson, NO_ANSWER, type Query } from "./client";
+import { fileState, type FileState } from "./fileState";
 import type { Resource } from "./hooks";
 import { serverSilence, silencesOf, type Silence } from "./silences";
 import type { Failure, Runs } from "./types";
@@ -22,54 +23,65 @@ export interface RunsState {
   readonly silences: readonly Silence[];
 }
 
-const NOTHING: RunsState = { runs: { state: "loading", last: null }, silences: [] };
-
-/** The runs, asked again while something moves, and now and then for new files; not while the page is hidden. */
-export function useRuns(): RunsState {
-  const [state, setState] = useState(NOTHING);
-  useEffect(() => {
-    const abort = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let known = NOTHING;
-    let failures = 0;
-    const ask = async () => {
-      let wait = CALM_MS;
-      if (!document.hidden) {
-        const answer = await askRuns(abort.signal);
-        if (answer === null) return;
-        failures = "failure" in answer ? failures + 1 : 0;
-        const retry = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
-        const next = "failure" in answer ? afterFailure(known, answer.failure, retry) : afterAnswer(known, answer.runs);
-        wait = "failure" in answer ? retry : untilNext(answer.runs);
-        // The same answer again must not draw the pages again.
-        if (!deepEqual(known, next)) setState((known = next));
-      }
-      timer = setTimeout(() => void ask(), wait);
-    };
-    void ask();
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, []);
-  return state;
+/** An answer of the server, its silent places apart: their times differ each time. */
+interface Known {
+  readonly runs: Runs;
+  readonly silences: readonly Silence[];
 }
 
-function afterAnswer(known: RunsState, data: Runs): RunsState {
-  const silences = silencesOf(data, Date.now(), known.silences);
-  const runs: Resource<Runs> = { state: "ready", data: { ...data, silent_places: [] } };
-  return { runs: deepEqual(known.runs, runs) ? known.runs : runs, silences };
+/** The server does not answer; `silence` says since when. */
+class SilentServer extends ApiError {
+  constructor(
+    failure: Failure,
+    readonly silence: Silence,
+  ) {
+    super(failure, 0);
+  }
+}
+
+const KEY = ["runs"];
+
+/** Asked again while something moves, and now and then for new files; not while the page is hidden. */
+const RUNS = queryOptions<Known>({
+  queryKey: KEY,
+  queryFn: askRuns,
+  refetchInterval: ({ state }) => (state.data === undefined ? CALM_MS : untilNext(state.data)),
+  refetchOnWindowFocus: "always",
+  retry: true,
+  retryDelay: retryMs,
+  gcTime: Infinity,
+  // The same answer again must not draw the pages again.
+  structuralSharing: true,
+});
+
+export function useRuns(): RunsState {
+  const { data, failureReason } = useQuery(RUNS);
+  return useMemo(() => stateOf(data ?? null, failureReason), [data, failureReason]);
+}
+
+const NOTHING_KNOWN: FileState = { key: "", retryS: null };
+
+/** What `/runs` says of the files that `query` is about. */
+export function useFileState(query: Query): FileState {
+  const named = JSON.stringify(query);
+  const select = useCallback(({ runs }: Known) => fileState(runs, JSON.parse(named) as Query), [named]);
+  // Only listens: the frame of the page asks.
+  const { data } = useQuery({ ...RUNS, enabled: false, refetchInterval: false, select });
+  return data ?? NOTHING_KNOWN;
 }
 
 /** What was known is still shown: a page that is being read must not go blank. */
-function afterFailure(known: RunsState, failure: Failure, retryMs: number): RunsState {
-  const silences = serverSilence(failure, Date.now(), retryMs, known.silences);
-  return { runs: known.runs.state === "ready" ? known.runs : { state: "failed", failure }, silences };
+function stateOf(known: Known | null, reason: Error | null): RunsState {
+  const places = known?.silences ?? [];
+  if (reason !== null && !(reason instanceof SilentServer)) throw reason;
+  const runs: Resource<Runs> =
+    known !== null ? { state: "ready", data: known.runs } : reason !== null ? { state: "failed", failure: reason.failure } : { state: "loading", last: null };
+  return { runs, silences: reason === null ? places : [reason.silence, ...places] };
 }
 
-function untilNext(runs: Runs): number {
+function untilNext({ runs, silences }: Known): number {
   if (isBusy(runs)) return BUSY_MS;
-  const tries = runs.silent_places.map((place) => 1000 * place.next_try_s + AFTER_TRY_MS);
+  const tries = silences.map(({ nextTryMs }) => Math.max(0, nextTryMs - Date.now()) + AFTER_TRY_MS);
   return Math.min(CALM_MS, ...tries);
 }
 
@@ -80,22 +92,28 @@ function isBusy(runs: Runs): boolean {
   );
 }
 
-async function askRuns(signal: AbortSignal): Promise<{ runs: Runs } | { failure: Failure } | null> {
-  const own = new AbortController();
-  const leave = () => own.abort();
-  signal.addEventListener("abort", leave, { once: true });
-  const timer = setTimeout(leave, ANSWER_MS);
+/** @param failures Before this one. */
+function retryMs(failures: number): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
+}
+
+async function askRuns({ client, signal }: QueryFunctionContext): Promise<Known> {
+  const late = AbortSignal.timeout(ANSWER_MS);
   try {
-    const answer = await request<Runs>(apiUrl("runs"), own.signal);
-    return answer.state === "ready" ? { runs: answer.data } : null;
+    const answer = await fetchJson<Runs>(apiUrl("runs"), AbortSignal.any([signal, late]));
+    const silences = silencesOf(answer, Date.now(), client.getQueryData<Known>(KEY)?.silences ?? []);
+    return { runs: { ...answer, silent_places: [] }, silences };
   } catch (error) {
-    if (signal.aborted) return null;
-    if (error instanceof ApiError) return { failure: error.failure };
-    if (!own.signal.aborted) throw error;
-    const message = `The server took longer than ${ANSWER_MS / 1000} s.`;
-    return { failure: { code: "no_answer", message, hint: "The page asks again by itself." } };
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", leave);
+    if (signal.aborted) throw error;
+    const hint = "The page asks again by itself.";
+    const failure = late.aborted ? { code: NO_ANSWER, message: `The server took longer than ${ANSWER_MS / 1000} s.`, hint } : (error as ApiError).failure;
+    throw silent(client, failure);
   }
+}
+
+function silent(client: QueryClient, failure: Failure): SilentServer {
+  const state = client.getQueryState(KEY);
+  const before = state?.fetchFailureReason;
+  const old = before instanceof SilentServer ? before.silence : null;
+  return new SilentServer(failure, serverSilence(failure, Date.now(), retryMs(state?.fetchFailureCount ?? 0), old));
 }

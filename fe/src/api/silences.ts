@@ -25,19 +25,11 @@ export function silencesOf(runs: Runs, nowMs: number, before: readonly Silence[]
   });
 }
 
-/** Our own server did not answer now, and is asked again in `waitMs`; the places are known as before. */
-export function serverSilence(
-  failure: Failure,
-  nowMs: number,
-  waitMs: number,
-  before: readonly Silence[],
-): readonly Silence[] {
-  const old = before.find((silence) => silence.place === null);
-  const places = before.filter((silence) => silence.place !== null);
+/** Our own server did not answer now, and is asked again in `waitMs`; `before` is what was said the last time. */
+export function serverSilence(failure: Failure, nowMs: number, waitMs: number, before: Silence | null): Silence {
   // That it does not answer is said already.
   const cause = failure.code === "no_answer" ? (failure.hint ?? "") : failure.message;
-  const own = { place: null, sinceMs: old?.sinceMs ?? nowMs, nextTryMs: nowMs + waitMs, cause };
-  return [own, ...places];
+  return { place: null, sinceMs: before?.sinceMs ?? nowMs, nextTryMs: nowMs + waitMs, cause };
 }
 
 /** "No answer from s3://traces since 12:03". */

@@ -1,8 +1,7 @@
 /** The frame: bar, rail, and the page of the view that the address names. */
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 
-import { apiUrl } from "../api/client";
-import { forgetAnswers, useResource, type Resource } from "../api/hooks";
+import { useAnswer, type Resource } from "../api/hooks";
 import { useRuns } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
@@ -24,11 +23,10 @@ export function App() {
   const known = runs.state === "ready" ? runs.data : null;
   const target = useMemo(() => (known === null ? null : resolveTarget(known, params)), [known, params]);
   const failed = target?.span.state === "failed";
-  const views = useResource<Views>(target === null || failed ? null : apiUrl("views", traceQuery(target)));
+  const views = useViews(target);
   const list = useMemo(() => withTimeline(viewList(views), isKnown(views)), [views]);
   const name = params["view"] ?? FIRST_VIEW;
   const info = list.find((view) => view.name === name) ?? null;
-  useFreshAnswers(target);
 
   return (
     <div className="frame">
@@ -65,10 +63,11 @@ function viewList(views: Resource<Views>): readonly ViewInfo[] {
   }));
 }
 
-/** A file that was written anew has other answers. */
-function useFreshAnswers(target: Target | null): void {
-  const file = target === null ? null : `${target.span.file} ${target.span.size_bytes}`;
-  useEffect(() => forgetAnswers, [file]);
+/** What a run has depends on all its workers. A file that only another one can mend is not asked about. */
+function useViews(target: Target | null): Resource<Views> {
+  const trace = target === null ? {} : traceQuery(target);
+  const isHopeless = target === null || (target.span.state === "failed" && target.span.retry_s === null);
+  return useAnswer<Views>(isHopeless ? null : "views", trace, { ...trace, worker: null });
 }
 
 interface ContentProps {
@@ -95,7 +94,7 @@ function Content({ runs, target, views, list, info, name }: ContentProps) {
     return <FailureCard title="This link leads to nothing" failure={failure} />;
   }
   const { span } = target;
-  if (span.state === "failed" && span.error !== null) {
+  if (span.state === "failed" && span.error !== null && views.state !== "pending") {
     return <FailureCard title="This trace could not be read" file={span.file} failure={span.error} />;
   }
   if (views.state === "failed") return <FailureCard title="This trace could not be read" file={span.file} failure={views.failure} />;

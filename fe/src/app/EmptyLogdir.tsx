@@ -1,6 +1,5 @@
 /** No trace found: what is looked for, and how to make one. */
-import { useResource } from "../api/hooks";
-import { apiUrl } from "../api/client";
+import { useAnswer } from "../api/hooks";
 import type { About, Runs } from "../api/types";
 import { CopyButton } from "./CopyButton";
 import { FailureCard } from "./SpanState";
@@ -17,7 +16,7 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
 const JUST_EMPTY = "no_traces";
 
 export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
-  const about = useResource<About>(apiUrl("about"));
+  const about = useAnswer<About>("about", {});
   const logdir = about.state === "ready" ? about.data.logdir : null;
   const code = SNIPPET.replace("LOGDIR", logdir !== null && !/["\\\n]/.test(logdir) ? logdir : "log");
   if (runs.problem !== null && runs.problem.code !== JUST_EMPTY) {

@@ -1,8 +1,7 @@
 /** Steps or a time range as typed, with what there is to choose from. */
 import { useState, type SyntheticEvent } from "react";
 
-import { apiUrl } from "../api/client";
-import { useResource, useView } from "../api/hooks";
+import { useAnswer, useView } from "../api/hooks";
 import type { Params } from "../state/address";
 import { traceQuery, type Target } from "../state/target";
 import { navigate } from "../state/urlStore";
@@ -98,7 +97,7 @@ function useSteps(target: Target): readonly string[] | null {
 
 /** Null while it is asked for. */
 function useClock(target: Target): TraceClock | null {
-  const answer = useResource<TimelineTracksAnswer>(apiUrl("timeline/tracks", traceQuery(target)));
+  const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", traceQuery(target));
   if (answer.state === "ready") return clockOf(answer.data.origin_us, answer.data.end_ns);
   return answer.state === "failed" ? RAW_CLOCK : null;
 }

@@ -1,7 +1,8 @@
 /** The trace itself: as it is, or the selection for other viewers. */
 import { useState, type ReactNode } from "react";
 
-import { ApiError, apiUrl, request } from "../api/client";
+import { askFor } from "../api/answers";
+import { ApiError, apiUrl, fetchJson } from "../api/client";
 import { saveUrl } from "../lib/download";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
@@ -45,8 +46,6 @@ interface SaveCutProps {
   readonly children: ReactNode;
 }
 
-const POLL_MS = 400;
-
 /** While the trace is still read there is nothing to cut: what would be saved is the answer that says so. */
 function SaveCut({ url, whenOpen, onDone, children }: SaveCutProps) {
   const [busy, setBusy] = useState(false);
@@ -54,7 +53,7 @@ function SaveCut({ url, whenOpen, onDone, children }: SaveCutProps) {
   const save = async () => {
     setBusy(true);
     try {
-      while ((await request(whenOpen)).state === "pending") await new Promise((done) => setTimeout(done, POLL_MS));
+      await askFor(whenOpen, fetchJson);
       saveUrl("trace.json", url);
       onDone();
     } catch (error) {

@@ -1,6 +1,8 @@
 /** Starts the application in the document it finds: the standalone page, or TensorBoard's plugin frame. */
+import { QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";
 
+import { answers } from "../api/answers";
 import { setApiBase } from "../api/client";
 import { startUrlStore } from "../state/urlStore";
 import { App } from "./App";
@@ -22,5 +24,9 @@ export function mount(apiBase: URL): void {
   root.id = "torch-tb-profiler";
   root.style.height = "100%";
   document.body.append(root);
-  createRoot(root).render(<App />);
+  createRoot(root).render(
+    <QueryClientProvider client={answers}>
+      <App />
+    </QueryClientProvider>,
+  );
 }

@@ -15,7 +15,7 @@ const span = (name: string, state: Span["state"] = "queued"): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null,
+  retry_s: null, version: null,
 });
 const run = (name: string, workers: Record<string, readonly Span[]>): Run => ({
   name,

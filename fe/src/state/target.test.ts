@@ -13,7 +13,7 @@ const span = (name: string): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null,
+  retry_s: null, version: null,
 });
 const RUNS: Runs = {
   schema_version: 1,

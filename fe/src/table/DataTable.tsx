@@ -92,7 +92,7 @@ export function DataTable(props: DataTableProps) {
           maxHeight={props.maxHeight ?? "calc(100vh - 120px)"}
           head={
             <>
-              <TitleRow headers={layout.headers} views={layout.byKey} widths={layout.widths} control={control} noted={noted} />
+              <TitleRow layout={layout} control={control} noted={noted} />
               {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} />}
             </>
           }

@@ -1,40 +1,39 @@
 /** Titles (sort, resize, help) and the filter of each column. */
-import type { Header } from "@tanstack/react-table";
+import type { PointerEvent } from "react";
 
 import type { Note } from "../api/types";
 import type { Clause, SortKey } from "../lib/grammar";
 import { NoteMark } from "../app/noteMarks";
 import { FilterInput } from "./FilterInput";
+import type { ColumnLayout } from "./columnLayout";
 import { headerTitle, type ColumnView } from "./columnView";
 import type { TableStateControl } from "./useTableState";
 
 interface TitlesProps {
-  readonly headers: readonly Header<never, unknown>[];
-  readonly views: ReadonlyMap<string, ColumnView>;
-  readonly widths: ReadonlyMap<string, number>;
+  readonly layout: ColumnLayout;
   readonly control: TableStateControl;
   /** Column keys a quality note speaks of. */
   readonly noted: ReadonlyMap<string, Note>;
 }
 
-export function TitleRow({ headers, views, widths, control, noted }: TitlesProps) {
+export function TitleRow({ layout, control, noted }: TitlesProps) {
   // The order the server declares has keys that only break ties: only the first is one a person sees.
   const sort = control.sortIsChosen ? control.state.sort : control.state.sort.slice(0, 1);
   return (
     <div className="grid-row" role="row">
-      {headers.map((header) => {
-        const view = views.get(header.id);
-        if (view === undefined) return null;
-        const place = sort.findIndex(({ key }) => key === header.id);
+      {layout.visible.map((view) => {
+        const id = view.column.key;
+        const place = sort.findIndex((each) => each.key === id);
         const key = sort[place];
-        const note = noted.get(header.id);
+        const note = noted.get(id);
+        const width = layout.widths.get(id) ?? 0;
         return (
           <div
-            key={header.id}
+            key={id}
             role="columnheader"
             aria-sort={key === undefined ? "none" : key.descending ? "descending" : "ascending"}
             className={`grid-title${view.numeric ? " number" : ""}`}
-            style={{ width: widths.get(header.id) }}
+            style={{ width }}
           >
             <button
               type="button"
@@ -62,15 +61,25 @@ export function TitleRow({ headers, views, widths, control, noted }: TitlesProps
               className="resizer no-print"
               aria-hidden="true"
               title="Drag for another width, double-click for the first one"
-              onMouseDown={header.getResizeHandler()}
-              onTouchStart={header.getResizeHandler()}
-              onDoubleClick={() => header.column.resetSize()}
+              onPointerDown={(event) => startResize(event, width, (next) => layout.resize(id, next))}
+              onDoubleClick={() => layout.resize(id, null)}
             />
           </div>
         );
       })}
     </div>
   );
+}
+
+/** Follows the pointer until it is let go. */
+function startResize(event: PointerEvent<HTMLElement>, widthPx: number, onWidth: (widthPx: number) => void): void {
+  const grip = event.currentTarget;
+  const startPx = event.clientX;
+  const follow = (move: globalThis.PointerEvent) => onWidth(widthPx + move.clientX - startPx);
+  const stop = new AbortController();
+  grip.setPointerCapture(event.pointerId);
+  grip.addEventListener("pointermove", follow, { signal: stop.signal });
+  for (const end of ["pointerup", "pointercancel"]) grip.addEventListener(end, () => stop.abort(), { signal: stop.signal });
 }
 
 /**

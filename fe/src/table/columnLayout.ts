@@ -1,33 +1,27 @@
-/** Which columns are shown and how wide: TanStack Table keeps both, the free space goes to the first text. */
-import {
-  getCoreRowModel,
-  useReactTable,
-  type ColumnSizingState,
-  type Header,
-  type VisibilityState,
-} from "@tanstack/react-table";
+/** Which columns are shown and how wide; the free space goes to the first text. */
 import { useMemo, useState } from "react";
 
 import type { ColumnView } from "./columnView";
 
 export interface ColumnLayout {
-  readonly headers: readonly Header<never, unknown>[];
   readonly visible: readonly ColumnView[];
-  readonly byKey: ReadonlyMap<string, ColumnView>;
   readonly widths: ReadonlyMap<string, number>;
   readonly totalWidth: number;
   readonly hidden: ReadonlySet<string>;
   hide: (key: string, hide: boolean) => void;
+  /** A width for the column; null for the one it had at first. */
+  resize: (key: string, widthPx: number | null) => void;
 }
 
-interface Remembered {
-  readonly sizing: ColumnSizingState;
-  readonly visibility: VisibilityState;
+/** What a person chose, by column key. */
+interface Choices {
+  readonly widths: Readonly<Record<string, number>>;
+  readonly shown: Readonly<Record<string, boolean>>;
 }
 
 /** By table, while the page is open: switching views must not lose the widths. */
-const remembered = new Map<string, Remembered>();
-const NO_ROWS: never[] = [];
+const remembered = new Map<string, Choices>();
+const NO_CHOICES: Choices = { widths: {}, shown: {} };
 const MIN_WIDTH_PX = 48;
 const SCROLLBAR_PX = 14;
 
@@ -37,53 +31,39 @@ export function useColumnLayout(
   hiddenAtFirst: readonly string[],
   containerWidth: number,
 ): ColumnLayout {
-  const [state, setState] = useState<Remembered>(
-    () => remembered.get(name) ?? { sizing: {}, visibility: {} },
-  );
-  const update = (next: Remembered) => {
+  const [choices, setChoices] = useState(() => remembered.get(name) ?? NO_CHOICES);
+  const update = (next: Choices) => {
     remembered.set(name, next);
-    setState(next);
+    setChoices(next);
   };
-  const visibility = useMemo(
-    () => ({ ...Object.fromEntries(hiddenAtFirst.map((key) => [key, false])), ...state.visibility }),
-    [hiddenAtFirst, state.visibility],
+  const hidden = useMemo(
+    () => new Set(views.map(({ column }) => column.key).filter((key) => !(choices.shown[key] ?? !hiddenAtFirst.includes(key)))),
+    [views, hiddenAtFirst, choices.shown],
   );
-  const columns = useMemo(
-    () =>
-      views.map((view) => ({
-        id: view.column.key,
-        accessorFn: () => null,
-        size: view.width,
-        minSize: MIN_WIDTH_PX,
-        maxSize: 4000,
-      })),
-    [views],
-  );
-  const table = useReactTable<never>({
-    data: NO_ROWS,
-    columns,
-    getCoreRowModel: getCoreRowModel(),
-    columnResizeMode: "onChange",
-    state: { columnSizing: state.sizing, columnVisibility: visibility },
-    onColumnSizingChange: (change) =>
-      update({ ...state, sizing: typeof change === "function" ? change(state.sizing) : change }),
-  });
-
-  const byKey = useMemo(() => new Map(views.map((view) => [view.column.key, view])), [views]);
-  const headers = table.getHeaderGroups()[0]?.headers ?? [];
-  const visible = headers.flatMap((header) => byKey.get(header.id) ?? []);
-  const widths = new Map(headers.map((header) => [header.id, header.getSize()]));
-  const spare = containerWidth - SCROLLBAR_PX - [...widths.values()].reduce((sum, width) => sum + width, 0);
-  giveSpare(visible, widths, state.sizing, spare);
+  const visible = useMemo(() => views.filter(({ column }) => !hidden.has(column.key)), [views, hidden]);
+  const widths = useMemo(() => widthsOf(visible, choices.widths, containerWidth - SCROLLBAR_PX), [visible, choices.widths, containerWidth]);
   return {
-    headers,
     visible,
-    byKey,
     widths,
-    totalWidth: [...widths.values()].reduce((sum, width) => sum + width, 0),
-    hidden: new Set(Object.keys(visibility).filter((key) => visibility[key] === false)),
-    hide: (key, hide) => update({ ...state, visibility: { ...state.visibility, [key]: !hide } }),
+    totalWidth: sumOf(widths),
+    hidden,
+    hide: (key, hide) => update({ ...choices, shown: { ...choices.shown, [key]: !hide } }),
+    resize: (key, widthPx) => {
+      const others = Object.fromEntries(Object.entries(choices.widths).filter(([each]) => each !== key));
+      update({ ...choices, widths: widthPx === null ? others : { ...others, [key]: Math.max(MIN_WIDTH_PX, widthPx) } });
+    },
   };
+}
+
+/** The widths in a room of `roomPx`. */
+export function widthsOf(visible: readonly ColumnView[], chosen: Choices["widths"], roomPx: number): Map<string, number> {
+  const widths = new Map(visible.map(({ column, width }) => [column.key, chosen[column.key] ?? Math.max(MIN_WIDTH_PX, width)]));
+  giveSpare(visible, widths, chosen, roomPx - sumOf(widths));
+  return widths;
+}
+
+function sumOf(widths: ReadonlyMap<string, number>): number {
+  return [...widths.values()].reduce((sum, width) => sum + width, 0);
 }
 
 /** Below this a name says nothing. */
@@ -96,7 +76,7 @@ const LEAST_TEXT_PX = 240;
 function giveSpare(
   visible: readonly ColumnView[],
   widths: Map<string, number>,
-  chosen: ColumnSizingState,
+  chosen: Readonly<Record<string, number>>,
   spare: number,
 ): void {
   let left = spare;

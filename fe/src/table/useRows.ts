@@ -2,9 +2,12 @@
  * The rows a table shows. A table that came whole is filtered and sorted here; one that is too large
  * asks the server, page by page, with the same grammar.
  */
-import { useEffect, useMemo, useState } from "react";
+import { keepPreviousData, skipToken, useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import { apiUrl, request, type Query } from "../api/client";
+import { askFor, askOnce } from "../api/answers";
+import { apiUrl, fetchJson, type Query } from "../api/client";
+import { useFileState } from "../api/runs";
 import type { Row, Table, View } from "../api/types";
 import { compileFilter, compileSort, formatFilter, formatSort, type Clause } from "../lib/grammar";
 import type { TableState } from "./useTableState";
@@ -60,62 +63,42 @@ export function useRows(table: Table, source: TableSource | null, state: TableSt
     return sortText === "" ? rows : rows.sort(compileSort(table.columns, state.sort));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the texts say all of `state` that matters
   }, [table, whole, filterText, sortText]);
-  const remote = useRemoteRows(whole ? null : source, table, state, `${sortText}\n${filterText}`);
+  const remote = useRemoteRows(whole ? null : source, table, state);
   if (!whole) return remote;
   return { rows: local, matching: local.length, total: table.rows.length, problem: null, more: null };
 }
 
-interface Pages {
-  readonly key: string;
-  readonly rows: readonly Row[];
-  readonly matching: number;
-  readonly problem: string | null;
+/** The pages fetched so far; while those of another order or filter come, the ones before. */
+function useRemoteRows(source: TableSource | null, table: Table, state: TableState): ShownRows {
+  const files = useFileState(source?.query ?? {});
+  const url = source === null ? null : rowsUrl(source, state);
+  const { data, error, isPlaceholderData, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
+    queryKey: ["rows", url, files.key],
+    queryFn:
+      source === null
+        ? skipToken
+        : (context) => askOnce(context, async (signal) => tableOf(await fetchJson<View>(rowsUrl(source, state, { offset: context.pageParam, limit: PAGE_ROWS }), signal), source)),
+    initialPageParam: 0,
+    getNextPageParam: (last, pages) => {
+      const count = pages.reduce((sum, { rows }) => sum + rows.length, 0);
+      return last.rows.length > 0 && count < last.row_count ? count : undefined;
+    },
+    placeholderData: keepPreviousData,
+  });
+  const rows = useMemo(() => data?.pages.flatMap((page) => page.rows) ?? table.rows, [data, table]);
+  if (error !== null && data === undefined) return { rows: [], matching: 0, total: table.row_count, problem: error.message, more: null };
+  const canFetch = hasNextPage && !isFetching && !isPlaceholderData;
+  return { rows, matching: data?.pages[0]?.row_count ?? table.row_count, total: table.row_count, problem: null, more: canFetch ? () => void fetchNextPage() : null };
 }
 
-function useRemoteRows(source: TableSource | null, table: Table, state: TableState, key: string): ShownRows {
-  const [pages, setPages] = useState<Pages | null>(null);
-  const [wanted, setWanted] = useState({ key, offset: 0 });
-  const offset = wanted.key === key ? wanted.offset : 0;
-  const url = source === null ? null : rowsUrl(source, state, { offset, limit: PAGE_ROWS });
-
-  useEffect(() => {
-    if (url === null || source === null) return;
-    const abort = new AbortController();
-    const fetchPage = async () => {
-      const page = await requestTable(url, source.table, abort.signal);
-      setPages((before) => ({
-        key,
-        rows: offset > 0 && before?.key === key ? [...before.rows, ...page.rows] : page.rows,
-        matching: page.row_count,
-        problem: null,
-      }));
-    };
-    fetchPage().catch((error: unknown) => {
-      if (abort.signal.aborted) return;
-      setPages({ key, rows: [], matching: 0, problem: error instanceof Error ? error.message : String(error) });
-    });
-    return () => abort.abort();
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- the address says all that is asked
-  }, [url]);
-
-  const shown = pages ?? { key, rows: table.rows, matching: table.row_count, problem: null };
-  const next = shown.rows.length;
-  return {
-    ...shown,
-    total: table.row_count,
-    more: shown.key === key && next < shown.matching && next !== offset ? () => setWanted({ key, offset: next }) : null,
-  };
-}
-
-async function requestTable(url: string, name: string, signal?: AbortSignal): Promise<Table> {
-  const answer = await request<View>(url, signal);
-  const table = answer.state === "ready" ? answer.data.tables[name] : undefined;
-  if (table === undefined) throw new Error("The trace is being read again.");
+function tableOf({ tables }: View, { table: name }: TableSource): Table {
+  const table = tables[name];
+  if (table === undefined) throw new Error(`The server sent no table “${name}”.`);
   return table;
 }
 
 /** Every row that passes the filters, also those not fetched yet: for exports. */
 export async function allRows(table: Table, shown: ShownRows, source: TableSource | null, state: TableState) {
   if (isWhole(table) || source === null) return shown.rows;
-  return (await requestTable(rowsUrl(source, state), source.table)).rows;
+  return tableOf(await askFor(rowsUrl(source, state), fetchJson<View>), source).rows;
 }

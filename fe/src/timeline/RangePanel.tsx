@@ -1,8 +1,8 @@
 /** What happened in a range: time by category, the largest names, GPUs, and what the host did while they idled. */
 import { useState, type ReactNode } from "react";
 
-import { apiUrl, type Query } from "../api/client";
-import { useResource } from "../api/hooks";
+import type { Query } from "../api/client";
+import { useAnswer } from "../api/hooks";
 import type { TimelineGapPayload, TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTopPayload, TimelineTracksAnswer } from "../generated/schema";
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
@@ -25,7 +25,7 @@ interface Props {
 }
 
 export function RangePanel({ trace, tracks, choice, range, onShow, onSelect, onExport, onClose }: Props) {
-  const answer = useResource<TimelineRangeAnswer>(apiUrl("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs }));
+  const answer = useAnswer<TimelineRangeAnswer>("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs });
   const summary = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   return (
     <PanelFrame

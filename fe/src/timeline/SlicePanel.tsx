@@ -1,8 +1,8 @@
 /** Everything about the selected slice: times, arguments, call stack, and where its arrows lead. */
 import type { ReactNode } from "react";
 
-import { apiUrl, type Query } from "../api/client";
-import { useResource } from "../api/hooks";
+import type { Query } from "../api/client";
+import { useAnswer } from "../api/hooks";
 import { formatNumber, formatValue } from "../lib/format";
 import { formatFilter } from "../lib/grammar";
 import { shortenMiddle } from "../lib/shorten";
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function SlicePanel({ trace, worker, id, flows, share, onGo, onPeer, onClose }: Props) {
-  const answer = useResource<SliceAnswer>(apiUrl(`slice/${id}`, trace));
+  const answer = useAnswer<SliceAnswer>(`slice/${id}`, trace);
   if (answer.state === "failed") {
     return (
       <PanelFrame title={`Slice ${id}`} onClose={onClose}>

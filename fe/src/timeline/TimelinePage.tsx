@@ -1,8 +1,8 @@
 /** The timeline of one trace, or of several workers of its run: asks what tracks there are and shows them. */
 import { lazy, Suspense, useMemo } from "react";
 
-import { apiUrl, type Query } from "../api/client";
-import { useResource } from "../api/hooks";
+import type { Query } from "../api/client";
+import { useAnswer } from "../api/hooks";
 import { FailureCard, PendingCard } from "../app/SpanState";
 import type { TimelineTracksAnswer } from "../generated/schema";
 import type { PageProps } from "../pages/ViewFrame";
@@ -19,8 +19,7 @@ const TimelineView = lazy(async () => ({ default: (await importView()).TimelineV
 export function TimelinePage({ target }: PageProps) {
   const traceText = JSON.stringify(traceQuery(target));
   const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
-  const url = apiUrl("timeline/tracks", trace);
-  const answer = useResource<TimelineTracksAnswer>(url);
+  const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", trace);
   const tracks = answer.state === "ready" ? answer.data : null;
 
   const { worker, span } = target;
@@ -39,7 +38,7 @@ export function TimelinePage({ target }: PageProps) {
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={`${url} ${names.join(" ")}`} stack={stack} target={target} fellows={fellows} problems={stacked?.problems ?? []} />
+      <TimelineView key={`${traceText} ${names.join(" ")}`} stack={stack} target={target} fellows={fellows} problems={stacked?.problems ?? []} />
     </Suspense>
   );
 }

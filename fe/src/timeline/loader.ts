@@ -2,14 +2,14 @@
  * Keeps the tiles of every track: asks for what is on screen and missing, one request at a time, and
  * drops answers nobody waits for any more. Until a finer tile comes, the last ones are drawn.
  */
-import { ApiError, apiUrl } from "../api/client";
-import { fetchWhenFree } from "../api/whenFree";
+import { askFor } from "../api/answers";
+import { ApiError, apiUrl, fetchBytes } from "../api/client";
 import type { Failure } from "../api/types";
-import type { ErrorAnswer, TimelineNamesAnswer } from "../generated/schema";
 import { decodeScreen, emptyBoxes, shiftBoxes, shiftStairs, type Screen } from "./decode";
 import type { LaneRange } from "./layout";
 import { makeBatch } from "./paint";
 import type { RectBatch } from "./rects";
+import { SliceNames } from "./sliceNames";
 import type { StackPart } from "./stack";
 import type { TrackTile } from "./tile";
 import { spanNs, wholeTrace, type Viewport } from "./viewport";
@@ -38,17 +38,15 @@ export interface LoaderEvents {
 }
 
 const NO_TILES: TrackTiles = { sharp: null, fine: null, whole: null };
-/** While the trace is still being read; after errors twice as long each time. */
+/** After an error; twice as long each time. */
 const RETRY_MS = 800;
 const LONGEST_RETRY_MS = 15_000;
-/** Names asked for at once. */
-const NAMES_AT_ONCE = 500;
 /** A tile is replaced in the middle of a movement when it is this much coarser than the screen. */
 const TOO_COARSE = 3;
 
 export class TileLoader {
   private readonly tiles = new Map<number, TrackTiles>();
-  private readonly names = new Map<number, string>();
+  private readonly names: SliceNames;
   private asked: Asked | null = null;
   private retryAt = 0;
   private retryMs = RETRY_MS;
@@ -66,7 +64,9 @@ export class TileLoader {
     private readonly part: StackPart,
     private readonly durationNs: number,
     private readonly events: LoaderEvents,
-  ) {}
+  ) {
+    this.names = new SliceNames(part.query, () => this.nameTiles());
+  }
 
   of(track: number): TrackTiles {
     return this.tiles.get(track) ?? NO_TILES;
@@ -113,6 +113,7 @@ export class TileLoader {
   close(): void {
     this.closed = true;
     this.asked?.abort.abort();
+    this.names.close();
     clearTimeout(this.timer);
   }
 
@@ -126,11 +127,10 @@ export class TileLoader {
       tracks: lanes.map(({ row, firstLane, lastLane }) => `${row.track.key.slice(this.part.prefix.length)}:${firstLane}-${lastLane}`).join(","),
     });
     try {
-      const body = await fetchBinary(url, abort.signal);
+      const body = await askFor(url, fetchBytes, { signal: abort.signal });
       this.failure = null;
       this.retryMs = RETRY_MS;
-      if (body === null) this.pause();
-      else this.take(decodeScreen(body), asked);
+      this.take(decodeScreen(body), asked);
     } catch (error) {
       if (abort.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
@@ -152,10 +152,7 @@ export class TileLoader {
   }
 
   private take({ head, nameCodes, parts }: Screen, { window, lanes, layer }: Asked): void {
-    head.names.forEach((name, row) => {
-      const code = nameCodes[row] ?? 0;
-      if (name === null) head.names[row] = this.names.get(code) ?? null;
-    });
+    this.names.fill(head.names, nameCodes);
     for (const { row, firstLane, lastLane } of lanes) {
       const answered = parts.get(row.number - this.part.firstTrack);
       const boxes = shiftBoxes(answered?.boxes ?? emptyBoxes(), this.part.shiftNs);
@@ -176,7 +173,7 @@ export class TileLoader {
       this.events.onTile(tile);
       this.put(row.number, tile, layer);
     }
-    void this.fetchNames(head.names, nameCodes);
+    this.names.want(head.names, nameCodes);
   }
 
   private put(track: number, tile: TrackTile, layer: keyof TrackTiles): void {
@@ -190,25 +187,15 @@ export class TileLoader {
     }
   }
 
-  /** Names the server had no room for. */
-  private async fetchNames(names: (string | null)[], codes: Uint32Array): Promise<void> {
-    const missing = names.flatMap((name, row) => (name === null && codes[row] !== 0xffffffff ? [row] : [])).slice(0, NAMES_AT_ONCE);
-    if (missing.length === 0) return;
-    const asked = missing.map((row) => codes[row] ?? 0);
-    try {
-      const response = await fetchWhenFree(apiUrl("timeline/names", { ...this.part.query, codes: asked.join(",") }));
-      if (response.status !== 200 || this.closed) return;
-      const answer = (await response.json()) as TimelineNamesAnswer;
-      answer.names.forEach((name, index) => {
-        const [row, code] = [missing[index], asked[index]];
-        if (name === null || row === undefined || code === undefined) return;
-        names[row] = name;
-        this.names.set(code, name);
-      });
-    } catch {
-      return; // without them slices are drawn without text
+  /** Names that the server had no room for beside the tiles have come. */
+  private nameTiles(): void {
+    const filled = new Map<TrackTile["names"], boolean>();
+    for (const tile of this.all()) {
+      // Tiles of one answer share their names.
+      if (!filled.has(tile.names)) filled.set(tile.names, this.names.fill(tile.names, tile.nameCodes));
+      if (filled.get(tile.names) === true) this.events.onTile(tile);
+      this.names.want(tile.names, tile.nameCodes);
     }
-    for (const tile of this.all()) if (tile.names === names) this.events.onTile(tile);
     this.events.onChange();
   }
 }
@@ -223,19 +210,4 @@ function isStale(asked: Window, viewport: Viewport, widthPx: number, durationNs:
   const pixelNs = spanNs(viewport) / widthPx;
   const askedPixelNs = spanNs(asked) / asked.widthPx;
   return !covers(asked, viewport, durationNs) || askedPixelNs > pixelNs * TOO_COARSE;
-}
-
-/** The body, or null while the trace is still being read. */
-async function fetchBinary(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
-  let response: Response;
-  try {
-    response = await fetchWhenFree(url, signal);
-    if (response.ok) return response.status === 202 ? null : await response.arrayBuffer();
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw new ApiError({ code: "no_answer", message: "The server does not answer.", hint: "Is it still running? The page asks again by itself." }, 0);
-  }
-  const told = (await response.json().catch(() => null)) as ErrorAnswer | null;
-  const failure = told?.error ?? { code: `http_${response.status}`, message: `The server answered ${response.status}.`, hint: null };
-  throw new ApiError(failure, response.status);
 }

@@ -1,8 +1,7 @@
 /** The search: its text stands in the address, its hits are counted and walked through. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import { apiUrl } from "../api/client";
-import { useResource } from "../api/hooks";
+import { useAnswer } from "../api/hooks";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust, useParams } from "../state/urlStore";
 import { askOf, foundInStack, type FindPlace, type FoundHit, type FoundInStack } from "./findInStack";
@@ -19,6 +18,7 @@ export interface Find {
   readonly step: (direction: 1 | -1) => void;
 }
 
+const ROUTE = "timeline/search";
 const NO_HITS: readonly TimelineSlicePayload[] = [];
 
 /**
@@ -66,13 +66,13 @@ function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload
 
 /** What was found around the place; what was found around the one before while that is being asked. */
 function useFound(stack: Stack, part: StackPart, text: string, id: number | null, place: FindPlace | null): FoundInStack | null {
-  const urlOf = (each: StackPart, from: FindPlace | null) => apiUrl("timeline/search", askOf(stack, each, text, from));
   // The worker of the slice counts from the slice itself, wherever that is.
-  const resource = useResource<TimelineSearchAnswer>(text === "" ? null : urlOf(part, id === null ? null : { part, id, startNs: 0 }));
+  const own = askOf(stack, part, text, id === null ? null : { part, id, startNs: 0 });
+  const resource = useAnswer<TimelineSearchAnswer>(text === "" ? null : ROUTE, own);
   const answer = text !== "" && resource.state === "ready" ? resource.data : null;
   const others = useMemo(() => stack.parts.filter((each) => each !== part), [stack, part]);
   const isAskable = others.length === 0 || (text !== "" && (id === null || place !== null));
-  const told = useSearches(isAskable ? others.map((each) => urlOf(each, place)) : null);
+  const told = useSearches(isAskable ? others.map((each) => ({ route: ROUTE, query: askOf(stack, each, text, place) })) : null);
   const fresh = useMemo(() => {
     if (answer === null || told === null) return null;
     const answerOf = (each: StackPart) => (each === part ? answer : told[others.indexOf(each)]);

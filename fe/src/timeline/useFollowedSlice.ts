@@ -1,8 +1,7 @@
 /** The selected slice: named in the address, drawn at once when it was clicked, brought into sight when it was not. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import { apiUrl } from "../api/client";
-import { useResource } from "../api/hooks";
+import { useAnswer } from "../api/hooks";
 import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust } from "../state/urlStore";
 import { uncover, type Folding } from "./layout";
@@ -35,7 +34,8 @@ const NO_ARROWS: readonly TimelineFlowPayload[] = [];
  */
 export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, folding: Folding, id: number | null, placed: boolean): FollowedSlice {
   const [picked, setPicked] = useState<TimelineSlicePayload | null>(null);
-  const answer = useResource<TimelineFlowsAnswer>(id === null ? null : apiUrl("timeline/flows", { ...part.query, slice: id, peers: 1 }));
+  // Its peers are slices of the other workers.
+  const answer = useAnswer<TimelineFlowsAnswer>(id === null ? null : "timeline/flows", { ...part.query, slice: id, peers: 1 }, { ...part.query, worker: null });
   const flows = answer.state === "ready" && answer.data.slice.id === id ? answer.data : null;
   const told = useMemo(() => (flows === null ? null : onScreen(part, flows.slice)), [part, flows]);
   const slice = told ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);

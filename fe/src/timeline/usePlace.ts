@@ -1,8 +1,7 @@
 /** What the address says about the timeline, each part the same object as long as its text is the same. */
 import { useMemo, useState } from "react";
 
-import { apiUrl } from "../api/client";
-import { useResource } from "../api/hooks";
+import { useAnswer } from "../api/hooks";
 import type { TimelineStepsAnswer } from "../generated/schema";
 import { useParams } from "../state/urlStore";
 import type { ColorMode } from "./colors";
@@ -39,7 +38,7 @@ export function usePlace(stack: Stack): Place {
   const range = useMemo(() => parseRange(rangeText), [rangeText]);
   const time = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
   const [first] = stack.parts;
-  const answer = useResource<TimelineStepsAnswer>(steps === undefined ? null : apiUrl("timeline/steps", { ...first.query, steps }));
+  const answer = useAnswer<TimelineStepsAnswer>(steps === undefined ? null : "timeline/steps", { ...first.query, steps });
   const told = steps !== undefined && answer.state === "ready" ? answer.data : null;
   const stretches = useMemo(() => told?.ranges.map((each) => fromPart(first, { startNs: each.start_ns, endNs: each.end_ns })) ?? null, [told, first]);
   const selection = useMemo(() => selectedStretches(stretches, time), [stretches, time]);

@@ -1,32 +1,25 @@
 /** Searches in several workers, waited for together. */
-import { useEffect, useState } from "react";
+import { useMemo } from "react";
 
-import type { ApiError } from "../api/client";
+import { ApiError } from "../api/client";
+import { useAnswers, type Question } from "../api/hooks";
 import type { TimelineSearchAnswer } from "../generated/schema";
-import { answerOf } from "./answerOf";
 
-type Told = TimelineSearchAnswer | ApiError;
-
-const NOTHING: readonly never[] = [];
+export type SearchAnswer = TimelineSearchAnswer | ApiError;
 
 /**
- * The answers at `urls`, in their order, once all are there; null until then.
+ * The answers, in the order of the questions, once all are there or will not come; null until then.
  *
- * @param urls Null asks nothing yet.
+ * @param questions Null asks nothing yet.
  */
-export function useSearches(urls: readonly string[] | null): readonly Told[] | null {
-  const key = urls === null ? null : urls.join("\n");
-  const [found, setFound] = useState<{ readonly key: string; readonly answers: readonly Told[] } | null>(null);
-  useEffect(() => {
-    if (key === null || key === "") return;
-    const abort = new AbortController();
-    const ask = async () => {
-      const answers = await Promise.all(key.split("\n").map((url) => answerOf<TimelineSearchAnswer>(url, abort.signal)));
-      if (!abort.signal.aborted) setFound({ key, answers });
-    };
-    void ask();
-    return () => abort.abort();
-  }, [key]);
-  if (key === "") return NOTHING;
-  return found !== null && found.key === key ? found.answers : null;
+export function useSearches(questions: readonly Question[] | null): readonly SearchAnswer[] | null {
+  const resources = useAnswers<TimelineSearchAnswer>(questions ?? [], questions?.[0]?.query.worker === undefined ? {} : { ...questions[0].query, worker: null });
+  const isAsked = questions !== null;
+  return useMemo(() => {
+    if (!isAsked) return null;
+    const settled = resources.flatMap((each): SearchAnswer[] =>
+      each.state === "ready" ? [each.data] : each.state === "failed" ? [new ApiError(each.failure, 0)] : [],
+    );
+    return settled.length === resources.length ? settled : null;
+  }, [isAsked, resources]);
 }

@@ -133,6 +133,7 @@ class Entry:
             progress=1.0 if self.state == "ready" else 0.0,
             error=self.problem,
             retry_s=self._retry_s(),
+            version=file.state.version,
         )
         if self.state != "parsing":
             return status
@@ -142,4 +143,7 @@ class Entry:
 
 def queued(file: SpanFile) -> SpanStatus:
     """The status of a file that nobody has opened yet."""
-    return SpanStatus(file.span, file.location.name, None, file.state.size_bytes, "queued")
+    state = file.state
+    return SpanStatus(
+        file.span, file.location.name, None, state.size_bytes, "queued", version=state.version
+    )

@@ -1,0 +1,84 @@
+/** Cases: busy once, busy for too long, other errors, a trace that is being read, a page that is left while it waits. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { askFor, makeAnswers } from "./answers";
+import { fetchBytes, fetchJson } from "./client";
+
+const URL = "http://localhost/api/runs";
+const BUSY = () => new Response('{"error": {"code": "busy", "message": "m", "hint": "h"}}', { status: 503, headers: { "Retry-After": "3" } });
+const PENDING = () => new Response('{"span": {"file": "w.json", "progress": 0.5}}', { status: 202 });
+const DONE = () => new Response("{}");
+
+function serve(...answers: (() => Response)[]): ReturnType<typeof vi.fn> {
+  const fetched = vi.fn(() => Promise.resolve((answers.shift() ?? BUSY)()));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+}
+
+let client = makeAnswers();
+beforeEach(() => {
+  client = makeAnswers();
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("a busy server", () => {
+  it("is asked again after the time it says", async () => {
+    const fetched = serve(BUSY, DONE);
+    const answer = askFor(URL, fetchJson, { client });
+    await vi.advanceTimersByTimeAsync(2900);
+    expect(fetched).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await answer).toEqual({});
+  });
+
+  it("is told of after some tries", async () => {
+    const fetched = serve();
+    const answer = askFor(URL, fetchJson, { client }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await answer).toMatchObject({ status: 503, failure: { code: "busy" } });
+    expect(fetched).toHaveBeenCalledTimes(5);
+  });
+
+  it("is not asked again when nobody waits any more", async () => {
+    const fetched = serve(BUSY, DONE);
+    const abort = new AbortController();
+    const answer = askFor(URL, fetchJson, { client, signal: abort.signal }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(1000);
+    abort.abort();
+    expect(await answer).toBe(abort.signal.reason);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(fetched).toHaveBeenCalledTimes(1);
+  });
+
+  it("differs from one that has no answer", async () => {
+    const fetched = serve(() => new Response("", { status: 503 }));
+    await expect(askFor(URL, fetchJson, { client })).rejects.toMatchObject({ status: 503, failure: { code: "http_503" } });
+    expect(fetched).toHaveBeenCalledTimes(1);
+  });
+});
+
+it("waits for a trace that is being read, however often it was asked", async () => {
+  const fetched = serve(...Array<() => Response>(50).fill(PENDING), DONE);
+  const answer = askFor(URL, fetchBytes, { client });
+  await vi.advanceTimersByTimeAsync(51 * 400);
+  expect(new TextDecoder().decode(await answer)).toBe("{}");
+  expect(fetched).toHaveBeenCalledTimes(51);
+});
+
+it("keeps nothing that no page shows", async () => {
+  const fetched = serve(DONE, DONE);
+  await askFor(URL, fetchJson, { client });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(client.getQueryCache().getAll()).toEqual([]);
+  await askFor(URL, fetchJson, { client });
+  expect(fetched).toHaveBeenCalledTimes(2);
+});
+
+it("gives up at once what was cut off", async () => {
+  vi.stubGlobal("fetch", vi.fn(() => Promise.reject(new TypeError("network"))));
+  await expect(askFor(URL, fetchJson, { client })).rejects.toMatchObject({ failure: { code: "no_answer" } });
+});

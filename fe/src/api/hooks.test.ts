@@ -1,0 +1,132 @@
+// @vitest-environment jsdom
+/** Cases: many newer answers, a rewritten file, a trace that is being read, a failed file, a silent server. */
+import { QueryClientProvider } from "@tanstack/react-query";
+import { act, createElement, useEffect } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { makeAnswers } from "./answers";
+import { useAnswer, type Resource } from "./hooks";
+import { useRuns } from "./runs";
+import type { Runs, Span } from "./types";
+
+Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+
+const SPAN: Span = { name: "1", file: "w.json", format: null, size_bytes: 10, state: "ready", progress: 1, mb_per_s: null, eta_s: null, error: null, retry_s: null, version: "a" };
+const TRACE = { run: "r", worker: "w", span: "1" };
+
+let span: Span;
+/** By the last part of the path. */
+let served: (route: string) => Response;
+let asked: string[];
+let root: Root;
+let client: ReturnType<typeof makeAnswers>;
+
+function json(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), { status });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  span = SPAN;
+  asked = [];
+  served = (route) => json({ route });
+  client = makeAnswers();
+  root = createRoot(document.createElement("div"));
+  const answer = (url: string) => {
+    const route = new URL(url).pathname.replace("/api/", "");
+    if (route !== "runs") {
+      asked.push(route);
+      return Promise.resolve(served(route));
+    }
+    const runs: Runs = { schema_version: 1, discovering: false, runs: [{ name: "r", workers: [{ name: "w", spans: [span] }] }], notes: [], problem: null, silent_places: [] };
+    return Promise.resolve(json(runs));
+  };
+  vi.stubGlobal("fetch", vi.fn(answer));
+});
+afterEach(async () => {
+  await act(async () => {
+    root.unmount();
+    await vi.advanceTimersByTimeAsync(1);
+  });
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const ROUNDS = 5;
+
+/** Shows a page that needs the answer of `route`, for a while; what it has at the end. */
+async function show(route: string | null, ms = 50): Promise<Resource<unknown> | undefined> {
+  let latest: Resource<unknown> | undefined;
+  function Page() {
+    const { runs } = useRuns();
+    const resource = useAnswer(runs.state === "ready" ? route : null, TRACE);
+    useEffect(() => {
+      latest = resource;
+    });
+    return null;
+  }
+  act(() => root.render(createElement(QueryClientProvider, { client }, createElement(Page, { key: route }))));
+  // What React draws it draws between the rounds.
+  for (let round = 0; round < ROUNDS; round++) await act(() => vi.advanceTimersByTimeAsync(ms / ROUNDS));
+  return latest;
+}
+
+it("an answer is there again, however many others came since", async () => {
+  expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
+  for (let id = 0; id < 70; id++) await show(`slice/${id}`, 5);
+  expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
+  expect(asked.filter((route) => route === "tracks")).toHaveLength(1);
+});
+
+it("an answer that was forgotten is asked for again", async () => {
+  await show("tracks");
+  await show("other", 6 * 60_000);
+  expect(await show("tracks")).toEqual({ state: "ready", data: { route: "tracks" } });
+  expect(asked.filter((route) => route === "tracks")).toHaveLength(2);
+});
+
+it("a file rewritten with equal size has another answer, without a reload", async () => {
+  await show("overview");
+  span = { ...SPAN, version: "b" };
+  served = () => json("new");
+  const page = show("overview", 6000);
+  expect(await page).toEqual({ state: "ready", data: "new" });
+  expect(asked).toEqual(["overview", "overview"]);
+});
+
+it("a file that is read anew says how far that is", async () => {
+  await show("overview");
+  span = { ...SPAN, version: "b" };
+  served = () => json({ span: { ...SPAN, progress: 0.5 } }, 202);
+  expect(await show("overview", 6000)).toMatchObject({ state: "pending", span: { progress: 0.5 } });
+  served = () => json("new");
+  expect(await show("overview", 500)).toEqual({ state: "ready", data: "new" });
+});
+
+it("a file that may be read the next time is asked for again then", async () => {
+  span = { ...SPAN, state: "failed", retry_s: 4 };
+  served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
+  expect(await show("views", 3000)).toMatchObject({ state: "failed", failure: { code: "unreachable" } });
+  expect(asked).toHaveLength(1);
+  served = () => json("back");
+  expect(await show("views", 2000)).toEqual({ state: "ready", data: "back" });
+});
+
+it("a server that does not answer is said, and asked until it does", async () => {
+  served = () => {
+    throw new TypeError("network");
+  };
+  expect(await show("views")).toMatchObject({ state: "failed", failure: { code: "no_answer" } });
+  served = () => json("back");
+  expect(await show("views", 3000)).toEqual({ state: "ready", data: "back" });
+});
+
+it("an error is final, until the page is opened again", async () => {
+  served = () => json({ error: { code: "bad", message: "no", hint: "" } }, 422);
+  expect(await show("views", 60_000)).toMatchObject({ state: "failed" });
+  expect(asked).toHaveLength(1);
+  await show("other");
+  await show("views");
+  expect(asked).toHaveLength(3);
+});
