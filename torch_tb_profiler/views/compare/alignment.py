@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 
-WRAPPERS = frozenset(
+from torch_tb_profiler.views.compare.runs import matching_runs
+
+WRAPPER_CLASSES = frozenset(
     {
         "DataParallel",
         "DistributedDataParallel",
@@ -122,7 +123,7 @@ def _unwrapped(
     while waiting:
         row = waiting.pop()
         kind = nodes[row].kind
-        if kind in WRAPPERS and kind not in others:
+        if kind in WRAPPER_CLASSES and kind not in others:
             lone.append(row)
             waiting.extend(reversed(nodes[row].children))
         else:
@@ -132,19 +133,23 @@ def _unwrapped(
 
 def _pairs(left: list[ModuleNode], right: list[ModuleNode]) -> list[tuple[int, int]]:
     """Places that meet, -1 for none; in order of the left side, the rest of the right after."""
-    met: dict[int, int] = {}
-    matcher = SequenceMatcher(
-        None, [node.kind for node in left], [node.kind for node in right], autojunk=False
-    )
-    for block in matcher.get_matching_blocks():
-        met.update({block.a + step: block.b + step for step in range(block.size)})
-    free = [place for place in range(len(right)) if place not in set(met.values())]
+    meeting = [-1] * len(left)
+    is_free = [True] * len(right)
+
+    def meet(place: int, other: int) -> None:
+        meeting[place] = other
+        is_free[other] = False
+
+    for run in matching_runs([node.kind for node in left], [node.kind for node in right]):
+        for step in range(run.size):
+            meet(run.start_left + step, run.start_right + step)
     for key in ("name", "kind"):
         by_key: defaultdict[str, list[int]] = defaultdict(list)
-        for place in reversed(free):
-            by_key[getattr(right[place], key)].append(place)
+        for other in reversed(range(len(right))):
+            if is_free[other]:
+                by_key[getattr(right[other], key)].append(other)
         for place, node in enumerate(left):
-            if place not in met and by_key[getattr(node, key)]:
-                met[place] = by_key[getattr(node, key)].pop()
-        free = [place for place in free if place not in set(met.values())]
-    return [*((place, met.get(place, -1)) for place in range(len(left))), *((-1, p) for p in free)]
+            if meeting[place] < 0 and by_key[getattr(node, key)]:
+                meet(place, by_key[getattr(node, key)].pop())
+    rest = [(-1, other) for other in range(len(right)) if is_free[other]]
+    return [*enumerate(meeting), *rest]
