@@ -2,6 +2,7 @@
 # make test   everything that must hold, on a fresh machine too
 # make bench  how fast it is
 # make fe     the pages only
+# make dist   wheel and sdist, tried in clean environments
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,7 +22,7 @@ export npm_config_audit := false
 export npm_config_fund := false
 export npm_config_update_notifier := false
 
-.PHONY: demo test bench fe schema lint python-tests fe-tests e2e clean
+.PHONY: demo test bench fe dist schema lint python-tests fe-tests e2e clean
 
 demo: $(VENV)/.installed $(PAGES)
 	@echo
@@ -29,7 +30,8 @@ demo: $(VENV)/.installed $(PAGES)
 	@echo
 	@$(BIN)/tensorboard --logdir $(LOGDIR) --port $(PORT)
 
-test: lint python-tests fe-tests e2e
+# What is quick comes first: it fails most often.
+test: lint fe-tests python-tests e2e
 	@echo "All tests passed."
 
 lint: $(VENV)/.installed-test
@@ -60,6 +62,11 @@ fe: $(PAGES)
 schema: $(VENV)/.installed-test
 	$(BIN)/python tools/generate_schema.py
 
+dist: $(VENV)/.installed-test $(PAGES)
+	rm -rf build dist
+	$(BIN)/python -m build
+	$(BIN)/python tools/try_packages.py dist
+
 # The environment. Editable: what runs is what stands here, with the pages made by `make fe`.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -71,7 +78,7 @@ $(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,cloud-test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,cloud-test,dist]'
 	@touch $@ $(VENV)/.installed
 
 fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json

@@ -1,8 +1,8 @@
 """Builds the pages into the package; everything else is in ``pyproject.toml``.
 
 ``build_py`` runs ``npm ci`` and ``npm run build`` in ``fe/`` when the pages are missing or older
-than their sources. Where there is no ``fe/`` (a wheel is built from an unpacked sdist) the pages
-come with the sdist. ``TORCH_TB_PROFILER_SKIP_FE=1`` builds without pages: the command line, the
+than their sources. An sdist (it has a ``PKG-INFO``) comes with its pages, whatever its files' times
+say. ``TORCH_TB_PROFILER_SKIP_FE=1`` builds without pages: the command line, the
 Python API and the HTTP answers work, the pages say that they are missing.
 """
 
@@ -71,7 +71,7 @@ def build_pages() -> None:
 
 def _pages_are_fresh() -> bool:
     index = PAGES / "index.html"
-    if not (SOURCES / "package.json").is_file():
+    if (ROOT / "PKG-INFO").is_file() or not (SOURCES / "package.json").is_file():
         if not index.is_file():
             sys.exit(
                 f"torch-tb-profiler: neither the pages ({index}) nor their sources ({SOURCES}) "

@@ -83,6 +83,6 @@ def test_what_make_offers_is_what_the_docs_name() -> None:
         for name in re.findall(r"(?:^ {4}|`)make ([a-z]+)", page.read_text(), re.MULTILINE)
     }
     assert named <= targets
-    assert {"demo", "test", "bench", "fe"} <= named
+    assert {"demo", "test", "bench", "fe", "dist"} <= named
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
     assert "make test" in (ROOT / ".ci" / "run").read_text()

@@ -114,3 +114,13 @@ def test_a_source_archive_without_pages_is_told(source: Path) -> None:
     done = _build(source)
     assert done.returncode != 0
     assert "neither the pages" in done.stderr
+
+
+def test_a_source_archive_has_its_pages_whatever_the_times_of_its_files_say(source: Path) -> None:
+    _make_pages(source, "built.js")
+    later = (source / "torch_tb_profiler" / "static" / "index.html").stat().st_mtime + 10
+    os.utime(source / "fe" / "package.json", (later, later))
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: torch-tb-profiler\n")
+    done = _build(source, PATH="/nonexistent")
+    assert done.returncode == 0, done.stderr
+    assert "torch_tb_profiler/static/assets/built.js" in _names(source)
