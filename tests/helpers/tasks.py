@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def squared(number: int) -> int:
@@ -23,6 +24,14 @@ def failing(text: str) -> None:
 def slept(seconds: float) -> float:
     time.sleep(seconds)
     return seconds
+
+
+def waited_for(path: Path) -> int:
+    """Says that it has begun, waits until ``path`` is there, and tells its process."""
+    path.with_name(f"{path.name}.begun").touch()
+    while not path.exists():
+        time.sleep(0.005)
+    return os.getpid()
 
 
 def killed_by(number: int) -> None:

@@ -1,4 +1,5 @@
 """Cases: results and errors come back; a killed worker fails its own task only and is replaced;
+processes rest when they are done or idle;
 nothing is imported from the host's ``__main__``; what cannot be handed over is an error;
 cancelling; one thread imports modules; Ctrl-C does not reach workers; they end with the process
 that started them, however it ends.
@@ -11,13 +12,16 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import tasks
+from tests.helpers.waiting import wait_until
+from torch_tb_profiler.loading.processes import executors
 from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
 
 
@@ -82,6 +86,57 @@ def test_a_process_that_rests_ends_and_the_next_task_has_another() -> None:
     executor.rest()
     assert executor.submit(tasks.process_id).result(10) != first
     executor.shutdown(wait=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_every_process_rests_when_it_is_done_also_one_that_is_busy(
+    executor: LocalExecutor, tmp_path: Path
+) -> None:
+    busy = executor.submit(tasks.waited_for, tmp_path / "may end")
+    wait_until((tmp_path / "may end.begun").exists)
+    idle_pid = executor.submit(tasks.process_id).result(10)
+    executor.rest()
+    wait_until(lambda: not _is_running(idle_pid))
+    (tmp_path / "may end").touch()
+    busy_pid = busy.result(10)
+    wait_until(lambda: not _is_running(busy_pid))
+    assert executor.submit(tasks.process_id).result(10) not in (idle_pid, busy_pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_process_ends_when_it_had_nothing_to_do_for_a_while(
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "IDLE_S", 0.05)
+    pid = executor.submit(tasks.process_id).result(10)
+    assert executor.submit(tasks.slept, 0.2).result(10) == 0.2  # busy is not idle
+    wait_until(lambda: not _is_running(pid))
+    assert executor.submit(tasks.squared, 2).result(10) == 4
+
+
+def test_a_process_that_is_just_being_started_ends_with_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, may_start = threading.Event(), threading.Event()
+    child = executors._Child
+
+    def slow(on_answer: Callable[[], object]) -> executors._Child:
+        begun.set()
+        assert may_start.wait(10)
+        return child(on_answer)
+
+    monkeypatch.setattr(executors, "_Child", slow)
+    executor = LocalExecutor(1)
+    running = executor.submit(tasks.slept, 60)
+    assert begun.wait(10)
+    ending = threading.Thread(target=executor.shutdown, args=(False,))
+    ending.start()
+    wait_until(lambda: executor._work.is_over)
+    may_start.set()
+    ending.join(10)
+    assert not ending.is_alive()
+    with pytest.raises(WorkerDiedError):
+        running.result(0)
 
 
 def test_large_arguments_and_results_travel(executor: LocalExecutor) -> None:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import queue
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -49,8 +49,8 @@ _ONE_THREAD = ("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OP
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Item = tuple[Future[Any], Task] | Literal["rest"] | None
-"""A task; or: end your process until the next task; or None: end for good."""
+Step = tuple[Future[Any], Task] | Literal["rest", "end"]
+"""A task; or: end your process until the next task; or: end for good."""
 
 
 class WorkerDiedError(Exception):
@@ -128,6 +128,25 @@ class _Child:
             future.set_exception(WorkerDiedError(reason))
 
 
+class _Work:
+    """The tasks that nobody has begun, for all feeders of an executor; ``changed`` guards it all.
+
+    Attributes:
+        tasks: Each with the epoch in which it was submitted.
+        epoch: How often the processes were told to rest: one of an older epoch takes no younger
+            task, and ends when it has answered the others.
+        is_shut: No task comes any more.
+        is_over: What runs is killed.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.tasks: deque[tuple[int, Future[Any], Task]] = deque()
+        self.epoch = 0
+        self.is_shut = False
+        self.is_over = False
+
+
 class LocalExecutor(Executor):
     """Up to ``workers`` child processes on this machine, started when they are needed.
 
@@ -144,103 +163,129 @@ class LocalExecutor(Executor):
         """
         self.workers = workers
         self._ahead = ahead
-        self._tasks: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._work = _Work()
         self._feeders: list[_Feeder] = []
-        self._lock = threading.Lock()
-        self._is_shut = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Perform ``fn(*args)`` in a worker; keyword arguments are not taken."""
         if kwargs:
             raise TypeError("keyword arguments cannot be handed to a worker")
         future: Future[T] = Future()
-        with self._lock:
-            if self._is_shut:
+        work = self._work
+        with work.changed:
+            if work.is_shut:
                 raise RuntimeError("the executor was shut down")
-            self._tasks.put((future, (fn, args)))
+            work.tasks.append((work.epoch, future, (fn, args)))
             if len(self._feeders) < self.workers:
-                self._feeders.append(_Feeder(self._tasks, self._ahead))
+                self._feeders.append(_Feeder(work, self._ahead))
+            work.changed.notify_all()
         return future
 
     def rest(self) -> None:
-        """Let the processes end when they are done; the next task starts one again."""
-        with self._lock:
-            for _ in self._feeders:
-                self._tasks.put("rest")
+        """Let the processes end when they have done what they were given; tasks from now on start
+        others."""
+        with self._work.changed:
+            self._work.epoch += 1
+            self._work.changed.notify_all()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes: with ``wait`` after all tasks, else at once."""
-        with self._lock:
-            self._is_shut = True
+        work = self._work
+        with work.changed:
+            work.is_shut = True
+            work.is_over = work.is_over or not wait
             feeders, self._feeders = self._feeders, []
-        if cancel_futures or not wait:
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    item = self._tasks.get_nowait()
-                    if isinstance(item, tuple):
-                        item[0].cancel()
-        for _ in feeders:
-            self._tasks.put(None)
+            if cancel_futures or not wait:
+                for _, future, _ in work.tasks:
+                    future.cancel()
+                work.tasks.clear()
+            work.changed.notify_all()
         for feeder in feeders:
-            feeder.finish(at_once=not wait)
+            feeder.finish()
 
 
 class _Feeder:
-    """Gives tasks of the common queue to one process, and replaces it when it dies."""
+    """Gives tasks to one process, and replaces it when it dies."""
 
-    def __init__(self, tasks: queue.SimpleQueue[Item], ahead: int) -> None:
-        self._tasks = tasks
+    def __init__(self, work: _Work, ahead: int) -> None:
+        self._work = work
         self._ahead = ahead
-        self._free = threading.Semaphore(ahead)
+        self._epoch = work.epoch
+        self._under_way = 0
+        self._idle_s = 0.0
         self._child: _Child | None = None
         self._thread = threading.Thread(target=self._run, name="worker-feeder", daemon=True)
         self._thread.start()
 
-    def finish(self, *, at_once: bool) -> None:
-        """Wait for the end of the process, or kill it."""
-        child = self._child
-        if at_once and child is not None:
-            child.kill()
+    def finish(self) -> None:
+        """Wait for the end of the process, killed if all is over."""
+        with self._work.changed:
+            self._kill_if_over()
         self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            self._free.acquire()
-            item = self._next()
-            if not isinstance(item, tuple):
-                self._free.release()
-                self._rest()
-                if item is None:
-                    return
+        while (step := self._next()) != "end":
+            if step == "rest":
+                self._end_child()
                 continue
-            future, task = item
+            future, task = step
             if future.set_running_or_notify_cancel():
                 self._give(future, task)
             else:
-                self._free.release()
+                self._answered()
+        self._end_child()
 
-    def _next(self) -> Item:
-        try:
-            return self._tasks.get(timeout=IDLE_S)
-        except queue.Empty:
-            return "rest"
+    def _next(self) -> Step:
+        """Wait for what there is to do. What it says of the process is true until it is done:
+        nobody else gives it tasks."""
+        work = self._work
+        with work.changed:
+            while True:
+                if work.tasks and work.tasks[0][0] <= self._epoch:
+                    if self._under_way < self._ahead:
+                        self._under_way += 1
+                        return work.tasks.popleft()[1:]
+                elif not self._under_way:
+                    if work.epoch > self._epoch:
+                        self._epoch = work.epoch
+                        return "rest"
+                    if work.is_shut:
+                        return "end"
+                    left_s = self._idle_s - time.monotonic()
+                    if self._child is not None and left_s <= 0:
+                        return "rest"
+                    work.changed.wait(None if self._child is None else left_s)
+                    continue
+                work.changed.wait()
+
+    def _answered(self) -> None:
+        with self._work.changed:
+            self._under_way -= 1
+            self._idle_s = time.monotonic() + IDLE_S
+            self._work.changed.notify_all()
 
     def _give(self, future: Future[Any], task: Task) -> None:
         try:
             while self._child is None or not self._child.send(future, task):
-                self._child = _Child(self._free.release)
+                if self._work.is_over:
+                    raise WorkerDiedError("it was ended")
+                child = _Child(self._answered)
+                with self._work.changed:
+                    self._child = child
+                    self._kill_if_over()
         except Exception as error:  # it cannot be started, or the task cannot be pickled
-            self._free.release()
+            self._answered()
             future.set_exception(error)
 
-    def _rest(self) -> None:
-        """Let the process end when everything it was given is answered."""
-        for _ in range(self._ahead):
-            self._free.acquire()
+    def _kill_if_over(self) -> None:
+        if self._work.is_over and self._child is not None:
+            self._child.kill()
+
+    def _end_child(self) -> None:
+        """Let the process end: everything it was given is answered."""
         if self._child is not None:
             self._child.end()
             self._child = None
-        self._free.release(self._ahead)
 
 
 def _options() -> list[str]:
