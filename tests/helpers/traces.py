@@ -109,10 +109,11 @@ def call(
     corr: int | None = None,
     ext: int | None = None,
     cat: str = "cuda_runtime",
+    pid: object = HOST,
 ) -> Event:
     """A host call into the runtime (``cat="cuda_driver"`` and so on for others)."""
     more = {"correlation": corr, "External id": ext}
-    return slice_event(cat, name, ts, dur, pid=HOST, tid=tid, **more)
+    return slice_event(cat, name, ts, dur, pid=pid, tid=tid, **more)
 
 
 def kernel(

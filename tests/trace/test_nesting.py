@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.traces import columns, op
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import EventColumns, empty_table
+from torch_tb_profiler.trace.columns import EventColumns, Track, empty_table
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.ordering import OrderedSlices, order_slices
 
@@ -148,7 +148,7 @@ def made_of(track: list[int], start: np.ndarray, dur: np.ndarray) -> EventColumn
     table |= {"start_ns": start.astype(np.int64), "dur_ns": dur.astype(np.int64)}
     table["track"] = np.array(track, np.int32)
     table["category"] = np.full(count, Category.OPERATOR, np.int8)
-    return EventColumns("test", {"slices": table}, ["x"], [], 0, 1)
+    return EventColumns("test", {"slices": table}, ["x"], [Track("1", "1")], 0, 1)
 
 
 def test_ten_thousand_levels() -> None:

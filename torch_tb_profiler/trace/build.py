@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
+from torch_tb_profiler.trace.categories import (
+    DEVICE_WORK_CATEGORIES,
+    NODE_CATEGORIES,
+    PYTHON_CATEGORIES,
+    Category,
+)
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
 from torch_tb_profiler.trace.details import (
     build_device_work,
@@ -17,7 +22,7 @@ from torch_tb_profiler.trace.details import (
     build_operators,
     by_slice,
 )
-from torch_tb_profiler.trace.devices import build_devices, build_tracks
+from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.links import Links, link
 from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
@@ -51,10 +56,14 @@ def build_trace(events: EventColumns) -> Trace:
     """
     quality = QualityReport()
     quality.merge(events.quality)
-    structure = _structure(events, quality)
-    slices, work = structure.slices, structure.links.work
+    slices = order_slices(events)
     tracks = build_tracks(events, slices)
-    device_work = build_device_work(events, slices, work, tracks)
+    places = places_of_work(
+        slices, events.tables["device"], tracks, slices.ids_of(DEVICE_WORK_CATEGORIES)
+    )
+    structure = _structure(events, slices, places.place, quality)
+    work = structure.links.work
+    device_work = build_device_work(events, slices, work, places)
     steps, step = build_steps(slices, work, events.strings, quality)
     used = device_work["device"].drop_nulls().unique().to_list()
     tables = events.tables
@@ -81,12 +90,14 @@ def build_trace(events: EventColumns) -> Trace:
     )
 
 
-def _structure(events: EventColumns, quality: QualityReport) -> _Structure:
+def _structure(
+    events: EventColumns, slices: OrderedSlices, place: Int64, quality: QualityReport
+) -> _Structure:
     """Nest and link; owners are given after absorption."""
-    slices, tolerance = order_slices(events), events.time_unit_ns
+    tolerance = events.time_unit_ns
     nodes = nest(slices, slices.ids_of(NODE_CATEGORIES), tolerance)
     frames = nest(slices, slices.ids_of(PYTHON_CATEGORIES), tolerance)
-    links = link(slices, nodes, events.strings, tolerance_ns=tolerance, quality=quality)
+    links = link(slices, nodes, events.strings, place, tolerance_ns=tolerance, quality=quality)
     absorber = absorb(slices, nodes)
     links = Links(
         calls=replace(links.calls, owner=resolve(absorber, links.calls.owner)),

@@ -182,6 +182,8 @@ class EventColumns:
         time_unit_ns: Resolution of the file's time stamps: 1000 for whole-µs files, else 1.
         info: What the file says of itself beside its events.
         quality: What was repaired or left out while reading.
+        launch: Per slice, where the format names it, the row of the host slice that launched it,
+            :data:`ABSENT` for none; taken before any inference. None: the format names none.
     """
 
     format: str
@@ -192,6 +194,7 @@ class EventColumns:
     time_unit_ns: int
     info: TraceInfo = field(default_factory=TraceInfo)
     quality: QualityReport = field(default_factory=QualityReport)
+    launch: Int64 | None = None
 
 
 def empty_table(name: str) -> Table:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT, DEVICE_COLUMNS, EventColumns, Int64, Table
-from torch_tb_profiler.trace.devices import device_and_stream
+from torch_tb_profiler.trace.devices import WorkPlaces
 from torch_tb_profiler.trace.forward import forward_of
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import DEVICE_WORK
@@ -36,11 +36,10 @@ def by_slice(table: Table, new_id: Int64) -> Table:
 
 
 def build_device_work(
-    events: EventColumns, slices: OrderedSlices, work: DeviceWork, tracks: pl.DataFrame
+    events: EventColumns, slices: OrderedSlices, work: DeviceWork, places: WorkPlaces
 ) -> pl.DataFrame:
     """The ``device_work`` table."""
     details, ids, launch = events.tables.pop("device"), work.ids, work.launch
-    device, stream = device_and_stream(slices, details, tracks, ids)
     delay = np.maximum(slices.start_ns[ids] - slices.start_ns[launch], 0)
     columns: dict[str, npt.NDArray[Any]] = {
         "slice": ids,
@@ -48,11 +47,11 @@ def build_device_work(
         "name_code": slices.name_code[ids],
         "start_ns": slices.start_ns[ids],
         "dur_ns": slices.dur_ns[ids],
-        "device": device,
-        "stream": stream,
+        "device": places.device,
+        "stream": places.stream,
         "launch": launch,
         "owner": work.owner,
-        "orphan_reason": np.where(launch < 0, 1, 2) * (work.owner < 0),
+        "orphan_reason": _orphan_reason(work),
         "launch_delay_ns": np.where(launch >= 0, delay, ABSENT),
     }
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
@@ -67,10 +66,19 @@ def build_device_work(
         columns[name] = np.concatenate((details[name], missing))[row_of[ids]]
         if marker is not None:
             absent[name] = marker
-    reasons = pl.Series([None, "no_launch", "no_operator"], dtype=pl.String)
+    reasons = pl.Series(_ORPHAN_REASONS, dtype=pl.String)
     reason = reasons.gather(columns["orphan_reason"]).alias("orphan_reason")
     frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
     return frame.with_columns(reason)
+
+
+_ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
+
+
+def _orphan_reason(work: DeviceWork) -> Int64:
+    """Per piece of work its place in :data:`_ORPHAN_REASONS`."""
+    reason: Int64 = np.where(work.launch >= 0, 3, np.where(work.is_ambiguous, 2, 1))
+    return reason * (work.owner < 0)
 
 
 def build_operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from torch_tb_profiler.trace.columns import (
 )
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.limits import MAX_DEVICES
+from torch_tb_profiler.trace.lookup import number_pairs
 from torch_tb_profiler.trace.model import DEVICES, TRACKS
 from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 
 
@@ -38,6 +41,7 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     device = _first_per_track(count, where, details["device"])
     stream = _first_per_track(count, where, details["stream"])
     position = _display_positions(events.tracks, is_device)
+    process = slices.process_of_track.tolist()
     rows = [
         (
             index,
@@ -46,6 +50,7 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
             track.process_name,
             track.process_label,
             track.thread_name,
+            None if process[index] == NO_PROCESS else process[index],
             bool(is_device[index]),
             _given_or(device[index], _device_of(track)) if is_device[index] else None,
             _given_or(stream[index], _integer(track.tid)) if is_device[index] else None,
@@ -105,17 +110,37 @@ def _integer(value: object) -> int | None:
     return number if abs(number) < 2**63 else None
 
 
-def device_and_stream(
+@dataclass(frozen=True, slots=True)
+class WorkPlaces:
+    """Where device work ran; arrays are aligned with it, :data:`ABSENT` is unknown.
+
+    Attributes:
+        device: Number of the device: its own argument, else that of its track.
+        stream: Number of the stream likewise.
+        place: Numbers 0 … of the devices, told apart by number and by pid of their rows too: two
+            processes may each call theirs 0. All 0 in a file of one process.
+    """
+
+    device: Int64
+    stream: Int64
+    place: Int64
+
+
+def places_of_work(
     slices: OrderedSlices, details: Table, tracks: pl.DataFrame, work: Int64
-) -> tuple[Int64, Int64]:
-    """Device and stream per device work: its own arguments, else those of its track."""
+) -> WorkPlaces:
+    """Device and stream per device work (ids): its own arguments, else those of its track."""
     pair = []
     for column in ("device", "stream"):
         own = np.full(len(slices.start_ns), ABSENT)
         own[slices.new_id[details["slice"]]] = details[column]
         of_track = tracks[column].fill_null(int(ABSENT)).to_numpy()
         pair.append(np.where(own[work] != ABSENT, own[work], of_track[slices.track[work]]))
-    return pair[0], pair[1]
+    place = np.zeros(len(work), np.int64)
+    if slices.has_several_processes:
+        pid = tracks["pid"].rank("dense").to_numpy()
+        _, place = number_pairs(pid[slices.track[work]], pair[0])
+    return WorkPlaces(pair[0], pair[1], place)
 
 
 def build_devices(

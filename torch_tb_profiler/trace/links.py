@@ -1,20 +1,19 @@
-"""Who launched what: device work → host call by correlation, host call → the node that made it."""
+"""Who launched what: device work → host call, host call → the node that made it."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.columns import Bools, Int32, Int64
+from torch_tb_profiler.trace.launches import are_launching, find_launches
 from torch_tb_profiler.trace.nesting import Forest, nest
+from torch_tb_profiler.trace.operator_ids import OperatorIds
 from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
-
-_LAUNCHING = re.compile(r"launch|memcpy|memset|memcopy|copy|fill|enqueue|submit", re.IGNORECASE)
-"""Host calls that put work on a device, by a part of their name, for every vendor of formats.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +41,19 @@ class DeviceWork:
 
     Attributes:
         ids: Slice ids, ascending.
-        launch: The host call of the same correlation id.
+        launch: The host call that put it on the device: the one the format names, else the one of
+            the same correlation id in the same process.
+        is_ambiguous: It has none because calls of several processes could be it.
         owner: The node that made that call.
+        process: The host process it belongs to: that of its launch, else the one process that
+            launched all other work of its device.
     """
 
     ids: Int64
     launch: Int64
+    is_ambiguous: Bools
     owner: Int64
+    process: Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ def link(
     slices: OrderedSlices,
     nodes: Forest,
     strings: list[str],
+    place: Int64,
     *,
     tolerance_ns: int,
     quality: QualityReport,
@@ -71,38 +77,51 @@ def link(
 
     The owner of a call is the innermost operator around its start on its thread, or where there is
     no operator the innermost range. An external id that names an operator around the call settles
-    calls at the very edge of an operator, in files whose external ids can be trusted (formats.md
-    §0 rule 5). Work whose launch or owner is not in the file has the operator its own id names.
+    calls at the very edge of an operator, in files whose external ids can be trusted. Work whose
+    launch or owner is not in the file has the operator its own id names.
+
+    Args:
+        slices: All slices.
+        nodes: The operators and ranges, nested.
+        strings: The dictionary of names.
+        place: Number of the device of each piece of device work, 0 …; looked at only where the
+            file has several processes.
+        tolerance_ns: Resolution of the file's clock.
+        quality: Is told of what stays alone.
     """
-    ids = slices.ids_of((Category.RUNTIME,))
-    place = nodes.innermost(slices.track[ids], slices.start_ns[ids])
-    work = slices.ids_of(DEVICE_WORK_CATEGORIES)
-    named = _OperatorsById(slices, trusted=_trusted(slices, ids, work, quality))
+    ids, work = slices.ids_of((Category.RUNTIME,)), slices.ids_of(DEVICE_WORK_CATEGORIES)
+    around = nodes.innermost(slices.track[ids], slices.start_ns[ids])
+    named = OperatorIds(slices, trusted=_trusted(slices, ids, work, quality))
     calls = HostCalls(
         ids=ids,
-        launching=_launching(slices, ids, strings),
+        launching=are_launching(slices, ids, strings),
         within=nest(slices, ids, tolerance_ns),
-        place=place,
-        owner=_call_owner(slices, nodes, ids, place, named),
+        place=around,
+        owner=_call_owner(slices, nodes, ids, around, named),
     )
-    launch = _launch_of(slices, calls, work, quality)
-    links = Links(calls, DeviceWork(work, launch, _work_owner(slices, calls, work, launch, named)))
-    _count_unlinked(slices, links, quality)
+    launch, is_ambiguous = find_launches(
+        slices,
+        ids,
+        calls.launching,
+        work,
+        place,
+        strings=strings,
+        tolerance_ns=tolerance_ns,
+        quality=quality,
+    )
+    process = _process_of_work(slices, launch, place)
+    owner = _owner_of_launch(slices, nodes, calls, launch)
+    named_by_work = named.find(slices.external_id[work], process)
+    named_by_work[slices.start_ns[named_by_work] > slices.start_ns[work]] = -1
+    owner = np.where(owner >= 0, owner, named_by_work)
+    links = Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
+    _count_odd_links(slices, links, quality)
     return links
-
-
-def _launching(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Bools:
-    names = slices.name_code[calls]
-    launching = np.zeros(len(strings), np.bool_)
-    for code in np.flatnonzero(np.bincount(names, minlength=1)):
-        launching[code] = _LAUNCHING.search(strings[code]) is not None
-    mask: Bools = launching[names]
-    return mask
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:
     """Whether external ids name operators: between torch 1.12 and 2.2 they repeat the correlation
-    id (formats.md §0 rule 5).
+    id.
     """
     both = np.concatenate((calls, work))
     external, correlation = slices.external_id[both], slices.correlation[both]
@@ -114,31 +133,11 @@ def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityR
     return False
 
 
-class _OperatorsById:
-    """Nodes by external id. An id that several nodes carry names none of them."""
-
-    def __init__(self, slices: OrderedSlices, *, trusted: bool) -> None:
-        nodes = slices.ids_of(NODE_CATEGORIES)
-        nodes = nodes[slices.external_id[nodes] > 0] if trusted else nodes[:0]
-        ids, first, count = np.unique(
-            slices.external_id[nodes], return_index=True, return_counts=True
-        )
-        self._ids = ids[count == 1]
-        self._nodes = nodes[first[count == 1]]
-
-    def find(self, external_id: Int64) -> Int64:
-        """Per external id its node, or -1."""
-        if len(self._ids) == 0:
-            return np.full(len(external_id), -1, np.int64)
-        position = np.minimum(np.searchsorted(self._ids, external_id), len(self._ids) - 1)
-        return np.where(self._ids[position] == external_id, self._nodes[position], -1)
-
-
 def _call_owner(
-    slices: OrderedSlices, nodes: Forest, calls: Int64, place: Int64, named: _OperatorsById
+    slices: OrderedSlices, nodes: Forest, calls: Int64, place: Int64, named: OperatorIds
 ) -> Int64:
     owner = _nearest_operator(slices, nodes, place)
-    node = named.find(slices.external_id[calls])
+    node = named.find(slices.external_id[calls], slices.process_of(calls))
     start = slices.start_ns[calls]
     around = (
         (node >= 0)
@@ -161,54 +160,48 @@ def _nearest_operator(slices: OrderedSlices, nodes: Forest, place: Int64) -> Int
         above = nodes.parent[np.searchsorted(nodes.ids, above)]
         inside = above >= 0
         rows, above = rows[inside], above[inside]
-        found = operators[above]
-        nearest[rows[found]] = above[found]
-        rows, above = rows[~found], above[~found]
+        is_operator = operators[above]
+        nearest[rows[is_operator]] = above[is_operator]
+        rows, above = rows[~is_operator], above[~is_operator]
     owner: Int64 = nearest[inverse]
     return owner
 
 
-def _launch_of(
-    slices: OrderedSlices, calls: HostCalls, work: Int64, quality: QualityReport
+def _owner_of_launch(
+    slices: OrderedSlices, nodes: Forest, calls: HostCalls, launch: Int64
 ) -> Int64:
-    """Per work the call of its correlation id. 0 and negative ids mean none.
-
-    Of several calls with one id the first that can launch counts: a runtime call and the driver
-    call inside it share an id, and synchronisations repeat the id of what they wait for.
+    """The owner of the call that a launch is; of a node that the format names as launch the
+    operator it is or lies in.
     """
-    valid = slices.correlation[calls.ids] > 0
-    ids, launching = calls.ids[valid], calls.launching[valid]
-    correlation = slices.correlation[ids]
-    order = np.lexsort((slices.start_ns[ids], ~launching, correlation))
-    known, first = np.unique(correlation[order], return_index=True)
-    quality.add("duplicate_correlation", len(ids) - len(known))
-    if len(known) == 0:
-        return np.full(len(work), -1, np.int64)
-    wanted = slices.correlation[work]
-    position = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    linked = known[position] == wanted
-    unanswered = launching[order][first]
-    unanswered[position[linked]] = False
-    quality.add("launch_without_kernel", int(unanswered.sum()))
-    return np.where(linked, ids[order][first][position], -1)
+    owner = np.full(len(launch), -1, np.int64)
+    position = np.searchsorted(calls.ids, launch)
+    is_call = (launch >= 0) & (np.append(calls.ids, -1)[position] == launch)
+    owner[is_call] = calls.owner[position[is_call]]
+    rest = np.flatnonzero((launch >= 0) & ~is_call)
+    rest = rest[slices.mask_of(NODE_CATEGORIES)[launch[rest]]] if len(rest) else rest
+    owner[rest] = _nearest_operator(slices, nodes, launch[rest])
+    return owner
 
 
-def _work_owner(
-    slices: OrderedSlices, calls: HostCalls, work: Int64, launch: Int64, named: _OperatorsById
-) -> Int64:
-    node = named.find(slices.external_id[work])
-    node[slices.start_ns[node] > slices.start_ns[work]] = -1
-    if len(calls.ids) == 0:
-        return node
-    position = np.minimum(np.searchsorted(calls.ids, launch), len(calls.ids) - 1)
-    owner = np.where(launch >= 0, calls.owner[position], -1)
-    return np.where(owner >= 0, owner, node)
+def _process_of_work(slices: OrderedSlices, launch: Int64, place: Int64) -> Int32:
+    """The process of each launch; of work without one that of all other work of its device."""
+    if not slices.has_several_processes:
+        return np.zeros(len(launch), np.int32)
+    process = np.full(len(launch), NO_PROCESS, np.int32)
+    linked = launch >= 0
+    process[linked] = slices.process_of(launch[linked])
+    size = int(place.max(initial=-1)) + 1
+    first, last = np.full(size, np.iinfo(np.int32).max), np.full(size, NO_PROCESS)
+    np.minimum.at(first, place[linked], process[linked])
+    np.maximum.at(last, place[linked], process[linked])
+    owner = np.where(first == last, last, NO_PROCESS)
+    process[~linked] = owner[place[~linked]]
+    return process
 
 
-def _count_unlinked(slices: OrderedSlices, links: Links, quality: QualityReport) -> None:
+def _count_odd_links(slices: OrderedSlices, links: Links, quality: QualityReport) -> None:
     calls, work = links.calls, links.work
     linked = work.launch >= 0
     early = slices.start_ns[work.ids[linked]] < slices.start_ns[work.launch[linked]]
-    quality.add("kernel_without_launch", int((~linked).sum()))
     quality.add("kernel_before_launch", int(early.sum()))
     quality.add("launch_without_operator", int((calls.launching & (calls.owner < 0)).sum()))

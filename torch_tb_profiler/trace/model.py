@@ -49,7 +49,8 @@ DEVICE_WORK = {
     "stream": pl.Int64,
     "launch": pl.Int64,  # slice id of the host call, null for orphans
     "owner": pl.Int64,  # slice id of the node that launched it (after absorption), null if none
-    "orphan_reason": pl.String,  # why owner is null: "no_launch" | "no_operator"; else null
+    "orphan_reason": pl.String,  # why owner is null: "no_launch" | "no_operator" |
+    # "ambiguous_launch" (calls of several processes could be it); else null
     "launch_delay_ns": pl.Int64,  # start - start of its launch, clamped at 0
     "grid_code": pl.Int32,
     "block_code": pl.Int32,
@@ -80,15 +81,16 @@ OPERATORS = {
 
 STEPS = {
     "name": pl.String,  # the step's number as text; "0" when the trace has no ProfilerStep
+    "process": pl.Int32,  # `process` of its track, null when made up
     "slice": pl.Int64,  # its ProfilerStep slice, null when made up
     "host_start_ns": pl.Int64,
     "host_end_ns": pl.Int64,
-    "start_ns": pl.Int64,  # after stretching by device work (peer-behaviour §2.9)
+    "start_ns": pl.Int64,  # after stretching by device work (docs/metrics.md#steps)
     "end_ns": pl.Int64,
     "device_events": pl.Int64,
     "kept": pl.Boolean,  # false for the tail that is left out of averages
 }
-"""One row per step, in time order."""
+"""One row per step, by process and in time order; the steps of one process are disjoint."""
 
 DEVICES = {
     "device": pl.Int64,
@@ -109,6 +111,7 @@ TRACKS = {
     "process_name": pl.String,
     "process_label": pl.String,
     "thread_name": pl.String,
+    "process": pl.Int32,  # number of the host process, 0 … in order of pids; rows of devices: null
     "is_device": pl.Boolean,
     "device": pl.Int64,
     "stream": pl.Int64,

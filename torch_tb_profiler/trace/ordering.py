@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, EventColumns, Int8, Int32, Int64
+from torch_tb_profiler.trace.processes import number_processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,9 @@ class OrderedSlices:
     """The slice columns ordered by (track, start, longer first, file order); the row is the id.
 
     ``end_ns`` is start + duration; ``new_id[row]`` is the id of the slice in row ``row`` of the
-    file order. Absent ids are :data:`~torch_tb_profiler.trace.columns.ABSENT` still.
+    file order. Absent ids are :data:`~torch_tb_profiler.trace.columns.ABSENT` still. ``launch`` is
+    the id of the host slice that the format names as a slice's launch, -1 for none; None where it
+    names none. ``process_of_track`` is :func:`~torch_tb_profiler.trace.processes.number_processes`.
     """
 
     track: Int32
@@ -28,10 +31,22 @@ class OrderedSlices:
     correlation: Int64
     external_id: Int64
     new_id: Int64
+    launch: Int64 | None
+    process_of_track: Int32
 
     def ids_of(self, categories: tuple[Category, ...]) -> Int64:
         """Ids of the slices of these categories, ascending."""
         return np.flatnonzero(self.mask_of(categories))
+
+    @property
+    def has_several_processes(self) -> bool:
+        """Whether the host threads belong to more than one process."""
+        return bool(self.process_of_track.max(initial=0) > 0)
+
+    def process_of(self, ids: Int64) -> Int32:
+        """The host processes of slices, -1 for those on rows of devices."""
+        process: Int32 = self.process_of_track[self.track[ids]]
+        return process
 
     def mask_of(self, categories: tuple[Category, ...]) -> Bools:
         """Mask of the slices of these categories."""
@@ -48,7 +63,20 @@ def order_slices(events: EventColumns) -> OrderedSlices:
     new_id = np.empty(len(order), np.int64)
     new_id[order] = np.arange(len(order))
     ordered = {name: table.pop(name)[order] for name in tuple(table)}
-    return OrderedSlices(**ordered, end_ns=ordered["start_ns"] + ordered["dur_ns"], new_id=new_id)
+    return OrderedSlices(
+        **ordered,
+        end_ns=ordered["start_ns"] + ordered["dur_ns"],
+        new_id=new_id,
+        launch=_given_launches(events.launch, order, new_id),
+        process_of_track=number_processes(events.tracks, ordered["track"], ordered["category"]),
+    )
+
+
+def _given_launches(launch: Int64 | None, order: Int64, new_id: Int64) -> Int64 | None:
+    if launch is None:
+        return None
+    rows = launch[order]
+    return np.append(new_id, -1)[np.where(rows == ABSENT, -1, rows)]
 
 
 def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:

@@ -28,6 +28,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "out.",
     "argument_value": "Arguments of events that hold no number where one is due, or one beyond "
     "sense, were read as null.",
+    "python_frames_left_out": "Python frames and modules were left out while reading, as was "
+    "asked: there are no modules and no stacks of frames.",
     "event_dropped": "Events that could not be repaired were left out.",
     "empty_event": "Empty events ({}) were skipped.",
     "event_without_time": "Events without a usable time stamp were left out.",
@@ -47,6 +49,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "unmatched_end": "E events without a B were left out.",
     "overlapping_slices": "Slices overlap without nesting; each is kept on a lane of its own.",
     "kernel_without_launch": "Device events whose launch is not in the file.",
+    "launch_ambiguous": "Several processes of the file use the correlation id of these device "
+    "events, and nothing tells which of them launched them; they count for none.",
     "launch_without_kernel": "Launches whose device event is not in the file.",
     "launch_without_operator": "Launches outside every operator and range of their thread.",
     "kernel_before_launch": "Device events start before their launch (clock skew); delay is 0.",
@@ -54,6 +58,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "duplicate_correlation": "Host calls share a correlation id; the first that can launch counts.",
     "device_without_properties": "Devices that ran work but are missing from deviceProperties.",
     "device_out_of_range": "Device numbers of 1024 and more, which no process has, were ignored.",
+    "several_processes": "The file holds steps of several processes: a step is named with all "
+    "steps of its number, and a moment is counted once.",
     "step_duplicate": "Several ProfilerStep ranges carry the same number.",
     "step_left_out": "Last steps left out of averages because their device work is incomplete.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",

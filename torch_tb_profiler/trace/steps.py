@@ -1,4 +1,7 @@
-"""The steps of a trace, stretched by the device work they launched (peer-behaviour §2.9)."""
+"""The steps of a trace, one sequence per process, stretched by the device work they launched.
+
+The rules are those of ``docs/metrics.md#steps``.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,54 @@ from torch_tb_profiler.trace.categories import (
     PYTHON_CATEGORIES,
     Category,
 )
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.clock import TrackClock
+from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import STEPS
 from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 
 TAIL_SHARE = 0.8
 """The last step with device work is left out when it has less than this share of the work of the
-step before it: the recording ended before its kernels were all seen (peer-behaviour §2.9)."""
+step before it: the recording ended before its kernels were all seen."""
+
+_ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)
 
 
 @dataclass(slots=True)
 class _Steps:
-    """Steps in time order. ``slice`` is -1 when the one step is made up."""
+    """Steps by process and in time order. ``slice`` and ``process`` are -1 when the one step is
+    made up. ``sequence`` numbers the processes that have steps, ``sequence_of_track`` the tracks
+    whose slices lie in one (-1: in none).
+    """
 
     name: list[str]
     slice: Int64
+    process: Int32
     start: Int64
     end: Int64
+    sequence: Int64
+    sequence_of_track: Int64
+
+    @property
+    def sequence_count(self) -> int:
+        return int(self.sequence.max(initial=-1)) + 1
+
+    def row_at(self, track: Int32, time_ns: Int64) -> Int64:
+        """Per (track, time) the last step of its sequence with start ≤ time < end, or -1."""
+        if len(self.start) == 0:
+            return np.full(len(time_ns), -1, np.int64)
+        if self.sequence_count == 1:
+            row = np.searchsorted(self.start, time_ns, "right") - 1
+            row[time_ns >= self.end[row]] = -1
+            return row
+        clock = TrackClock(np.concatenate((self.start, self.end)), self.sequence_count)
+        sequence = self.sequence_of_track[track]
+        known = clock.keys(self.sequence, self.start)
+        row = np.searchsorted(known, clock.keys(sequence, time_ns), "right") - 1
+        row[(sequence != self.sequence[row]) | (time_ns >= self.end[row])] = -1
+        return row
 
 
 def build_steps(
@@ -44,13 +76,15 @@ def build_steps(
     if steps is None:
         quality.add("no_steps")
         steps = _whole_recording(slices)
+    elif steps.sequence_count > 1:
+        quality.add("several_processes", steps.sequence_count)
     start, end, device_events = _stretch(steps, slices, work)
-    kept = _kept(device_events)
+    kept = _kept(steps, device_events)
     quality.add("step_left_out", int((~kept).sum()))
-    count = len(steps.name)
     frame = pl.DataFrame(
         {
             "name": steps.name,
+            "process": pl.Series(steps.process).replace(NO_PROCESS, None),
             "slice": pl.Series(steps.slice).replace(-1, None),
             "host_start_ns": steps.start,
             "host_end_ns": steps.end,
@@ -62,7 +96,7 @@ def build_steps(
         schema=STEPS,
     )
     if made_up:
-        return frame, np.full(len(slices.start_ns), 0 if count else -1, np.int64)
+        return frame, np.full(len(slices.start_ns), 0 if len(frame) else -1, np.int64)
     return frame, _step_of_slices(steps, slices, work)
 
 
@@ -71,31 +105,55 @@ def _annotated_steps(
 ) -> _Steps | None:
     """Steps from the host-side ``ProfilerStep#N`` slices.
 
-    Steps of one number that overlap (a step seen on two threads) are one step, the longest.
+    Steps of one process and number that overlap (a step seen on two threads) are one step, the
+    longest.
     """
     ids = slices.ids_of((Category.STEP,))
     if len(ids) == 0:
         return None
-    start, dur = slices.start_ns[ids], slices.dur_ns[ids]
-    ids = ids[np.lexsort((-dur, dur > 0, start))]  # empty steps first: they hold no slice
+    start, dur, process = slices.start_ns[ids], slices.dur_ns[ids], slices.process_of(ids)
+    # Empty steps come first: they hold no slice.
+    order = np.lexsort((-dur, dur > 0, start, process))
     kept: list[int] = []
-    last_end: dict[str, int] = {}
+    last_end: dict[tuple[int, str], int] = {}
     names: list[str] = []
-    for step in ids.tolist():
+    for step, of_process in zip(ids[order].tolist(), process[order].tolist(), strict=True):
         name = strings[slices.name_code[step]].partition("#")[2] or "0"
-        if name in last_end:
+        key = of_process, name
+        if key in last_end:
             quality.add("step_duplicate", 1, f"ProfilerStep#{name}")
-            if slices.start_ns[step] < last_end[name]:
+            if slices.start_ns[step] < last_end[key]:
                 continue
-        last_end[name] = int(slices.end_ns[step])
+        last_end[key] = int(slices.end_ns[step])
         kept.append(step)
         names.append(name)
     rows = np.array(kept, np.int64)
-    return _Steps(names, rows, slices.start_ns[rows], slices.end_ns[rows])
+    process = slices.process_of(rows)
+    return _Steps(
+        names,
+        rows,
+        process,
+        slices.start_ns[rows],
+        slices.end_ns[rows],
+        *_sequences(process, slices.process_of_track),
+    )
+
+
+def _sequences(process: Int32, process_of_track: Int32) -> tuple[Int64, Int64]:
+    """Per step and per track its sequence. Where one process alone has steps they are those of the
+    whole file."""
+    with_steps, sequence = np.unique(process, return_inverse=True)
+    if len(with_steps) == 1:
+        return sequence, np.zeros(len(process_of_track), np.int64)
+    place = np.searchsorted(with_steps, process_of_track)
+    same = np.append(with_steps, NO_PROCESS)[place] == process_of_track
+    return sequence, np.where(same & (process_of_track != NO_PROCESS), place, -1)
 
 
 def _whole_recording(slices: OrderedSlices) -> _Steps:
     """One step ``0`` from the first to the last node; without nodes, of whatever there is."""
+    tracks = np.zeros(len(slices.process_of_track), np.int64)
+    one = np.ones(1, np.int64)
     for categories in (
         NODE_CATEGORIES,
         (Category.RUNTIME, *PYTHON_CATEGORIES),
@@ -105,29 +163,21 @@ def _whole_recording(slices: OrderedSlices) -> _Steps:
         ids = slices.ids_of(categories)
         if len(ids):
             start, end = slices.start_ns[ids].min(), slices.end_ns[ids].max()
-            one = np.ones(1, np.int64)
-            return _Steps(["0"], -one, start * one, end * one)
+            no_process = np.full(1, NO_PROCESS, np.int32)
+            return _Steps(["0"], -one, no_process, start * one, end * one, 0 * one, tracks)
     none = np.empty(0, np.int64)
-    return _Steps([], none, none, none)
-
-
-def _row_at(steps: _Steps, time_ns: Int64) -> Int64:
-    """Per time the last step with start ≤ time < end, or -1."""
-    row = np.searchsorted(steps.start, time_ns, "right") - 1
-    if len(steps.start):
-        row[time_ns >= steps.end[row]] = -1
-    return row
+    return _Steps([], none, none.astype(np.int32), none, none, none, tracks)
 
 
 def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[Int64, Int64, Int64]:
-    """Start, end and number of device events per step, by the rules of peer-behaviour §2.9.
+    """Start, end and number of device events per step.
 
     A device event belongs to the step that holds its launch wholly.
     """
     count = len(steps.name)
     launched = work.launch >= 0
     launch = work.launch[launched]
-    row_of_launch = _row_at(steps, slices.start_ns[launch])
+    row_of_launch = steps.row_at(slices.track[launch], slices.start_ns[launch])
     if count:
         row_of_launch[slices.end_ns[launch] > steps.end[row_of_launch]] = -1
     row = np.full(len(work.ids), -1, np.int64)
@@ -138,20 +188,63 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
         return steps.start.copy(), steps.end.copy(), device_events
     device_end = np.full(count, np.iinfo(np.int64).min)
     np.maximum.at(device_end, row[inside], slices.end_ns[work.ids[inside]])
-    boundary = int(steps.start[0])
-    if device_events[0]:
-        first = slices.start_ns[work.ids[row == 0]].min()
-        before = slices.end_ns[work.ids[~inside]]
-        boundary = max(boundary, int(before[before < first].max(initial=boundary)))
+    boundaries = _ends_of_earlier_work(steps, slices, work, row)
     start, end = np.empty(count, np.int64), np.empty(count, np.int64)
-    for step in range(count):
+    last = -1
+    for step, sequence in enumerate(steps.sequence.tolist()):
+        if sequence != last:
+            boundary, last = int(boundaries[sequence]), sequence
         start[step] = max(boundary, steps.start[step])
         end[step] = boundary = max(start[step], steps.end[step], device_end[step])
     return start, end, device_events
 
 
-def _kept(device_events: Int64) -> Bools:
-    """False for the tail of steps whose device work is missing or incomplete."""
+def _ends_of_earlier_work(
+    steps: _Steps, slices: OrderedSlices, work: DeviceWork, row: Int64
+) -> Int64:
+    """Per sequence where its first step may start: the last end of device work of no step that ends
+    before the first step's own device work starts, else the step's start.
+
+    Args:
+        steps: The steps.
+        slices: All slices.
+        work: The device work.
+        row: Its steps, -1 for none.
+    """
+    count = steps.sequence_count
+    heads = np.searchsorted(steps.sequence, np.arange(count))
+    boundary: Int64 = steps.start[heads].copy()
+    first_work = np.full(len(steps.name), np.iinfo(np.int64).min)
+    inside = row >= 0
+    has_work = np.bincount(row[inside], minlength=len(steps.name)) > 0
+    first_work[has_work] = np.iinfo(np.int64).max
+    np.minimum.at(first_work, row[inside], slices.start_ns[work.ids[inside]])
+    outside = np.flatnonzero(~inside)
+    sequence = np.zeros(len(outside), np.int64)
+    if count > 1:
+        sequence = _sequence_of_process(steps, slices)[work.process[outside]]
+        outside, sequence = outside[sequence >= 0], sequence[sequence >= 0]
+    end = slices.end_ns[work.ids[outside]]
+    earlier = end < first_work[heads][sequence]
+    np.maximum.at(boundary, sequence[earlier], end[earlier])
+    return boundary
+
+
+def _sequence_of_process(steps: _Steps, slices: OrderedSlices) -> Int64:
+    """Per process its sequence or -1; the last element is for :data:`NO_PROCESS`."""
+    sequence = np.full(int(slices.process_of_track.max()) + 2, -1, np.int64)
+    sequence[steps.process] = steps.sequence
+    return sequence
+
+
+def _kept(steps: _Steps, device_events: Int64) -> Bools:
+    """False for the tail of each sequence whose device work is missing or incomplete."""
+    bounds = np.flatnonzero(np.diff(steps.sequence)) + 1
+    parts = [_kept_in_sequence(events) for events in np.split(device_events, bounds)]
+    return np.concatenate(parts)
+
+
+def _kept_in_sequence(device_events: Int64) -> Bools:
     kept = np.ones(len(device_events), np.bool_)
     with_work = np.flatnonzero(device_events)
     if len(device_events) <= 1 or len(with_work) == 0:
@@ -165,13 +258,10 @@ def _kept(device_events: Int64) -> Bools:
 
 def _step_of_slices(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> Int64:
     """Host slices by their start, device work by its launch or owner; the rest has none."""
-    row = _row_at(steps, slices.start_ns)
+    row = steps.row_at(slices.track, slices.start_ns)
     row[steps.slice] = np.arange(len(steps.name))
     row[slices.mask_of(_ON_DEVICES)] = -1
     source = np.where(work.launch >= 0, work.launch, work.owner)
     known = source >= 0
     row[work.ids[known]] = row[source[known]]
     return row
-
-
-_ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)

@@ -21,6 +21,7 @@ HARMLESS = frozenset(
         "external_id_untrusted",
         "no_steps",
         "quote_repaired",
+        "several_processes",
         "step_left_out",
         "string_time",
         "trailing_comma",
@@ -49,6 +50,7 @@ LINK_ISSUES = (
         "duplicate_correlation",
         "external_id_untrusted",
         "kernel_without_launch",
+        "launch_ambiguous",
         "launch_without_kernel",
         "launch_without_operator",
         "overlapping_slices",
@@ -63,7 +65,7 @@ MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_oper
 MEMORY_ISSUES = LOSS_ISSUES | {"argument_value", "device_out_of_range"}
 """Issues that concern the numbers of memory."""
 
-STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"step_duplicate"}
+STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate"}
 """Issues that concern steps and what ran in them, not who launched it."""
 
 RANK_ISSUES = STEP_ISSUES | {"argument_value", "header_value"}
@@ -76,12 +78,14 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "device_without_properties": ("est_sm_efficiency_pct", "est_achieved_occupancy_pct"),
     "huge_duration": (*_HOST_TIME, "total_us", "max_us"),
     "kernel_without_launch": (*_DEVICE_TIME, "operator"),
+    "launch_ambiguous": (*_DEVICE_TIME, "operator"),
     "launch_without_kernel": _DEVICE_TIME,
     "launch_without_operator": (*_DEVICE_TIME, "operator"),
     "missing_duration": (*_HOST_TIME, "total_us", "min_us"),
     "negative_duration": (*_HOST_TIME, "total_us", "min_us"),
     "no_steps": ("average_step_us", "step_count", "step"),
     "overlapping_slices": _HOST_TIME,
+    "several_processes": ("average_step_us", "step_count", "step"),
     "step_left_out": ("average_step_us", "step_count", "step"),
 }
 """Columns and facts an issue bends, marked in the pages; the others concern the whole file."""
