@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_tb_profiler.advice.evidence import declaration
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.views.scales import multiple_for
 from torch_tb_profiler.views.schema import Note, Scalar, Table
 
 
@@ -68,11 +69,8 @@ class Finding:
 
 def duration_text(duration_us: float) -> str:
     """A duration in the unit a person would use: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
-    if duration_us < 1e3:
-        return f"{duration_us:.1f} µs"
-    if duration_us < 1e6:
-        return f"{duration_us / 1e3:.1f} ms"
-    return f"{duration_us / 1e6:.2f} s"
+    label, divisor = multiple_for("us", duration_us)
+    return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
 
 
 def ranked(findings: list[Finding]) -> tuple[Note, ...]:

@@ -11,22 +11,10 @@ from typing import cast
 
 import polars as pl
 
-from torch_tb_profiler.reports.json import finite
+from torch_tb_profiler.views.scales import multiple_for
 from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table, Unit
 
 NULL = "–"
-
-_SCALES: dict[Unit, tuple[tuple[str, float], ...]] = {
-    "us": (("µs", 1), ("ms", 1e3), ("s", 1e6)),
-    "ns": (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)),
-    "bytes": (("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)),
-    "pct": (("%", 1),),
-    "count": (("", 1),),
-    "ratio": (("", 1),),
-    "gb_per_s": (("GB/s", 1),),
-    "flops": (("FLOP", 1), ("MFLOP", 1e6), ("GFLOP", 1e9), ("TFLOP", 1e12)),
-}
-"""Unit → label and size of its multiples, smallest first."""
 
 _MIN_LEADING = 10
 """A multiple is used when the largest value of the column is at least this many of it, so that
@@ -110,16 +98,18 @@ def scale_for(unit: Unit | None, largest: float, whole: bool) -> Scale:
         largest: The largest value; 0 when there is none.
         whole: True when the values are integers.
     """
-    multiples = _SCALES[unit] if unit is not None else (("", 1.0),)
-    label, divisor = multiples[0]
-    for multiple_label, size in multiples[1:]:
-        if largest >= _MIN_LEADING * size:
-            label, divisor = multiple_label, size
+    label, divisor = multiple_for(unit, largest, least=_MIN_LEADING)
     if whole and divisor == 1:
         return Scale(label, divisor, 0)
     scaled = largest / divisor
     decimals = 1 if scaled >= 1000 else 2 if scaled >= 100 or unit == "pct" else 3
     return Scale(label, divisor, decimals)
+
+
+def finite(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with null for every NaN and infinity."""
+    numbers = pl.col(pl.Float64)
+    return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
 
 
 def fact_text(fact: Fact) -> str:

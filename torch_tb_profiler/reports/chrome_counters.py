@@ -14,8 +14,8 @@ from torch_tb_profiler.analysis.intervals import total_within
 from torch_tb_profiler.analysis.utilization import GpuProfile, gpu_profiles
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
 
-NS_PER_US = 1000
 MAX_BUCKETS = 100
 
 Event = dict[str, Any]

@@ -12,7 +12,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 
-NS_PER_US = 1000.0
+NS_PER_US = 1000
 
 
 def microseconds(ns: pl.Series, among: pl.Series | int = 1) -> pl.Series:
@@ -25,6 +25,12 @@ def microseconds(ns: pl.Series, among: pl.Series | int = 1) -> pl.Series:
     return pl.Series(ns.name, shares, nan_to_null=True)
 
 
+def exact_microseconds(time_ns: int) -> float:
+    """One time in microseconds, also since the epoch: Python divides whole numbers exactly and
+    rounds once."""
+    return time_ns / NS_PER_US
+
+
 def whole_nanoseconds(us: Float64) -> Float64:
     """Microseconds that :func:`microseconds` made of whole nanoseconds, as those; NaN stays."""
     found: Float64 = np.rint(us * NS_PER_US)
@@ -33,4 +39,4 @@ def whole_nanoseconds(us: Float64) -> Float64:
 
 def mean_microseconds(ns: Int64) -> float | None:
     """The mean in microseconds; None of nothing."""
-    return int(ns.sum()) / (len(ns) * 1000) if len(ns) else None
+    return int(ns.sum()) / (len(ns) * NS_PER_US) if len(ns) else None

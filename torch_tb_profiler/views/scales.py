@@ -1,0 +1,65 @@
+"""Which multiple of a unit makes numbers readable: 1 204 000 µs are 1.204 s.
+
+The pages choose by the same rule (``fe/src/lib/units.ts``); ``tests/data/scaled_numbers.json``
+holds examples for both.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from torch_tb_profiler.views.schema import Unit
+
+
+class Multiple(NamedTuple):
+    """A multiple of a unit: value in the unit ÷ ``divisor`` = value in ``label``."""
+
+    label: str
+    divisor: float
+
+
+_PLAIN = (Multiple("", 1),)
+MULTIPLES: dict[Unit, tuple[Multiple, ...]] = {
+    "us": (Multiple("ns", 1e-3), Multiple("µs", 1), Multiple("ms", 1e3), Multiple("s", 1e6)),
+    "ns": (Multiple("ns", 1), Multiple("µs", 1e3), Multiple("ms", 1e6), Multiple("s", 1e9)),
+    "bytes": (
+        Multiple("B", 1),
+        Multiple("KiB", 2**10),
+        Multiple("MiB", 2**20),
+        Multiple("GiB", 2**30),
+        Multiple("TiB", 2**40),
+    ),
+    "flops": (
+        Multiple("FLOP", 1),
+        Multiple("MFLOP", 1e6),
+        Multiple("GFLOP", 1e9),
+        Multiple("TFLOP", 1e12),
+    ),
+    "gb_per_s": (Multiple("GB/s", 1),),
+    "pct": (Multiple("%", 1),),
+    "count": _PLAIN,
+    "ratio": _PLAIN,
+}
+"""Unit → its multiples, smallest first; one of them is the unit itself."""
+
+
+def multiple_for(unit: Unit | None, largest: float, *, least: float = 1) -> Multiple:
+    """The multiple for values of which ``largest`` is the greatest in absolute value.
+
+    Args:
+        unit: Unit of the values, None for a plain number.
+        largest: The greatest value; 0, or what is no number, takes the unit itself.
+        least: How many of a multiple above the unit the greatest value must be: more than 1 leaves
+            digits to the small values beside it.
+    """
+    multiples = _PLAIN if unit is None else MULTIPLES[unit]
+    base = next(multiple for multiple in multiples if multiple.divisor == 1)
+    if largest == 0 or not math.isfinite(largest):
+        return base
+    chosen = multiples[0]
+    for multiple in multiples[1:]:
+        needed = least if multiple.divisor > 1 else 1
+        if largest >= needed * multiple.divisor:
+            chosen = multiple
+    return chosen
