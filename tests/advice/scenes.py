@@ -10,7 +10,7 @@ from tests.helpers.traces import Event, call, kernel, step, trace
 from torch_tb_profiler.advice import Context, all_advice
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note
@@ -58,7 +58,7 @@ def context(of: Trace) -> Context:
 
 def load(path: Path) -> Trace:
     """The trace of a sample file."""
-    return build_trace(read([gzip.decompress(path.read_bytes())], name=path.name))
+    return build_trace(read_text([gzip.decompress(path.read_bytes())], name=path.name))
 
 
 def finding(advice: Finding | None) -> Finding:

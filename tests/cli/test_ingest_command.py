@@ -46,7 +46,7 @@ def test_every_rank_is_kept_and_not_parsed_again(
     assert again.code == 0
     assert f"{RANKS} of them were before; 0 MB parsed" in again.out
     parsed = run("report", logs, "--view=distributed", "--format=json", "--no-cache").json
-    monkeypatch.setattr(opening, "import_trace", None)  # whoever parses now fails
+    monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
     asked = ("--view=distributed", "--format=json", cache)
     assert run("report", logs, *asked).json == parsed
     assert run("report", logs, "--view=overview", "--format=json", cache).code == 0
@@ -104,8 +104,7 @@ def test_what_is_only_here_is_put_into_the_bucket(
     elsewhere = run("ingest", logs, bucket, "--workers=1")
     assert f"{RANKS} of them were before; 0 MB parsed" in elsewhere.out
     assert not list((tmp_path / "there").glob("*/entries/*/*"))  # counted, not fetched
-    monkeypatch.setattr(opening, "import_file", None)  # whoever parses now fails
-    monkeypatch.setattr(opening, "import_trace", None)
+    monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
     assert run("report", logs, bucket, "--view=distributed").code == 0
 
 

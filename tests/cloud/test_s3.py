@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.emulators import AZURE_KEY, BUCKET, Emulator
-from torch_tb_profiler.storage.discovery import discover
+from tests.helpers.discovered import discover
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import open_location, read_chunks
 from torch_tb_profiler.storage.read_ahead import RANGES_AHEAD

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.emulators import AZURE_ACCOUNT, AZURE_KEY, Emulator
+from tests.helpers.discovered import discover
 from tests.helpers.stalls import FAULTS, Fault, FaultyEndpoint, faulty_endpoint
 from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
-from torch_tb_profiler.storage.discovery import discover
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import (
     FileState,

@@ -52,7 +52,7 @@ def test_the_cluster_parses_and_the_viewer_does_not(
     assert f"{RANKS} of them were before; 0 MB parsed" in capfd.readouterr().out
 
     whole = _distributed(logs, "--no-cache", capfd)
-    monkeypatch.setattr(opening, "import_trace", None)  # whoever parses now fails
+    monkeypatch.setattr(opening, "import_source", None)  # whoever parses now fails
     assert _distributed(logs, f"--cache-dir={cache}", capfd) == whole
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.discovered import discover
 from torch_tb_profiler.loading import catalog as catalog_module
 from torch_tb_profiler.loading import places
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.requests.errors import OpenError, UnknownError
-from torch_tb_profiler.storage.discovery import Discovery, discover
+from torch_tb_profiler.storage.discovery import Discovery
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import Location
+from torch_tb_profiler.storage.names import TraceNames
 
 Writer = Callable[..., Path]
 
@@ -198,7 +200,7 @@ def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     scans: list[float] = []
 
-    def counted(place: Location, finished: FinishedFiles | None = None) -> Discovery:
+    def counted(place: Location, _: TraceNames, finished: FinishedFiles | None = None) -> Discovery:
         scans.append(time.monotonic())
         return discover(place, finished)
 

@@ -1,4 +1,4 @@
-"""Cases: runs, workers and spans of peer-behaviour §1 with its faults mended (§13.2-13, §13.3-8):
+"""Cases: runs, workers and spans from folders and names;
 numeric order of stamps, .json beside .json.gz, links in circles and out of the logdir,
 unreadable folders, undecodable names, one listing call for a remote logdir, directly named files.
 """
@@ -15,7 +15,9 @@ from typing import Any
 import fsspec
 import pytest
 
-from torch_tb_profiler.storage.discovery import discover, no_traces, single_file
+from tests.helpers.discovered import discover, single_file
+from torch_tb_profiler.importers import trace_names
+from torch_tb_profiler.storage.discovery import no_traces
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location
 
@@ -172,7 +174,7 @@ def test_a_logdir_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> None:
     logdir = place(tmp_path, "step5.json")
-    error = no_traces(logdir, discover(logdir))
+    error = no_traces(logdir, trace_names(), discover(logdir))
     assert "holds no trace" in error.message
     assert error.hint is not None
     assert "*.pt.trace.json" in error.hint

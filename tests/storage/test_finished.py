@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.discovered import discover
 from torch_tb_profiler.storage import finished
-from torch_tb_profiler.storage.discovery import discover
 from torch_tb_profiler.storage.finished import SETTLED_S, FinishedFiles
 from torch_tb_profiler.storage.locations import open_location
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.storage.discovery import discover
+from tests.helpers.discovered import discover
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, file_state, open_location, read_chunks
 

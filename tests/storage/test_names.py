@@ -1,15 +1,13 @@
-"""Cases: the table of peer-behaviour §1.1 row by row; directly named files; natural order."""
+"""Cases: names of traces and of other files; directly named files; natural order."""
 
 from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.storage.names import (
-    TraceName,
-    natural_key,
-    parse_trace_name,
-    worker_of_any_name,
-)
+from torch_tb_profiler.importers import trace_names
+from torch_tb_profiler.storage.names import TraceName, natural_key
+
+NAMES = trace_names()
 
 
 @pytest.mark.parametrize(
@@ -30,7 +28,7 @@ from torch_tb_profiler.storage.names import (
     ],
 )
 def test_trace_names(base_name: str, worker: str, stamp: str | None) -> None:
-    assert parse_trace_name(base_name) == TraceName(worker, stamp)
+    assert NAMES.file(base_name) == TraceName(worker, stamp)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +42,7 @@ def test_trace_names(base_name: str, worker: str, stamp: str | None) -> None:
     ],
 )
 def test_names_of_other_files(base_name: str) -> None:
-    assert parse_trace_name(base_name) is None
+    assert NAMES.file(base_name) is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +50,7 @@ def test_names_of_other_files(base_name: str) -> None:
     [("step5.json", "step5"), ("a.b.json.gz", "a.b"), (".json", ".json"), ("raw", "raw")],
 )
 def test_a_directly_named_file_needs_no_special_name(base_name: str, worker: str) -> None:
-    assert worker_of_any_name(base_name) == TraceName(worker, None)
+    assert NAMES.named_directly(base_name) == TraceName(worker, None)
 
 
 def test_numbers_in_names_order_as_numbers() -> None:

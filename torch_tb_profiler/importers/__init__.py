@@ -1,6 +1,24 @@
-"""Input formats: one module or package per format; bytes in, event columns out."""
+"""Input formats: one package per format; a file or folder in, event columns out."""
 
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.registry import import_file, import_trace
+from torch_tb_profiler.importers.protocol import (
+    PieceReader,
+    Reading,
+    ReadOptions,
+    read_in_turn,
+)
+from torch_tb_profiler.importers.registry import import_source, import_trace, prepare, trace_names
+from torch_tb_profiler.importers.source import source_of
 
-__all__ = ["TraceFormatError", "import_file", "import_trace"]
+__all__ = [
+    "PieceReader",
+    "ReadOptions",
+    "Reading",
+    "TraceFormatError",
+    "import_source",
+    "import_trace",
+    "prepare",
+    "read_in_turn",
+    "source_of",
+    "trace_names",
+]

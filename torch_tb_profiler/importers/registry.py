@@ -1,95 +1,96 @@
-"""From the bytes of any file to event columns: the format is told by the content."""
+"""Every format there is, and the way from any file to event columns: the content tells the format.
+
+A new format is a package beside this module that declares an
+:class:`~torch_tb_profiler.importers.protocol.Importer`, and its name here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable
 
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, is_plain_text
-from torch_tb_profiler.importers.kineto.reader import AnyPiece, PieceReader, read_in_turn
-from torch_tb_profiler.importers.sniff import refuse_unless_json
-from torch_tb_profiler.importers.text import utf8
-from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed, in_background
+from torch_tb_profiler.importers.protocol import Importer, Reading
+from torch_tb_profiler.importers.refusals import refusal
+from torch_tb_profiler.importers.source import AnySource, Folder, Source
+from torch_tb_profiler.storage.decompress import UnpackLimitError
+from torch_tb_profiler.storage.names import TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
-from torch_tb_profiler.trace.quality import QualityReport
+
+FORMATS: tuple[Importer, ...] = (kineto.FORMAT,)
+"""The formats, in the order in which they are asked about a file."""
 
 
-def import_trace(
-    chunks: Iterable[bytes],
-    *,
-    name: str,
-    progress: Callable[[int], None] | None = None,
-    read_pieces: PieceReader = read_in_turn,
-) -> EventColumns:
+def trace_names() -> TraceNames:
+    """The names by which traces are found."""
+    return TraceNames(
+        files=tuple(pattern for each in FORMATS for pattern in each.files),
+        folders=tuple(pattern for each in FORMATS for pattern in each.folders),
+        endings=tuple(ending for each in FORMATS for ending in each.endings),
+    )
+
+
+def prepare() -> None:
+    """Load what reads the formats, in a process that is about to."""
+    for importer in FORMATS:
+        importer.prepare()
+
+
+def import_source(source: AnySource, reading: Reading | None = None) -> EventColumns:
     """Read one trace.
 
     Args:
-        chunks: The bytes of the file as they lie on disk, maybe compressed, in pieces of any size.
-        name: The file's name, for messages; it does not decide anything.
-        progress: Told how many bytes of the file were taken so far, between pieces.
-        read_pieces: Reads the pieces that a large file is cut into, maybe several at once.
+        source: The file or folder.
+        reading: How it is read.
 
     Raises:
-        TraceFormatError: the file is no trace we read; its ``code`` says why.
+        TraceFormatError: it is no trace we read; its ``code`` says why.
+        StorageError, OSError: it cannot be read.
     """
-    quality = QualityReport()
-    taken = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal taken
-        for chunk in chunks:
-            taken += len(chunk)
-            yield chunk
-
-    def report(_: AnyPiece) -> None:
-        if progress is not None:
-            progress(taken)
-
-    unpacking = QualityReport()
+    how = reading or Reading()
     try:
-        with closing(in_background(decompressed(counted(), unpacking.add))) as unpacked:
-            text = refuse_unless_json(utf8(unpacked, quality), name)
-            columns = kineto.read(
-                text, name=name, quality=quality, progress=report, read_pieces=read_pieces
-            )
+        columns = importer_of(source).read(source, how)
     except UnpackLimitError as error:
-        message = f"{name} {error.reason}"
+        message = f"{source.name} {error.reason}"
         raise TraceFormatError("unpacks_too_far", message, error.hint) from None
     except TraceFormatError as error:
-        if error.code == "empty_file" and unpacking.counts:
-            raise _unreadable(name) from None
+        if error.code == "empty_file" and source.quality.counts:
+            raise _unreadable(source.name) from None
         raise
-    columns.quality.merge(unpacking)
+    columns.quality.merge(source.quality)
     return columns
 
 
-def import_file(
-    path: str,
-    *,
-    name: str,
-    progress: Callable[[int], None] | None = None,
-    read_pieces: PieceReader = read_in_turn,
-) -> EventColumns | None:
-    """Read one trace that is plain text on this machine; None if it is anything else.
+def import_trace(
+    chunks: Iterable[bytes], *, name: str, reading: Reading | None = None
+) -> EventColumns:
+    """Read one trace from its bytes as they are stored, in pieces of any size; as
+    :func:`import_source`."""
+    return import_source(Source(name, chunks), reading)
 
-    Args:
-        path: The file. Workers of ``read_pieces`` read their parts of it themselves.
-        name: As in :func:`import_trace`, and so is the rest.
+
+def importer_of(source: AnySource) -> Importer:
+    """The format of a file, by its first bytes; of a folder, by its name.
 
     Raises:
-        TraceFormatError: the file is no trace we read.
-        OSError: it cannot be read.
+        TraceFormatError: it is of none.
+        StorageError, OSError: it cannot be read.
+        UnpackLimitError: it unpacks too far.
     """
-    if not is_plain_text(path):
-        return None
-
-    def report(piece: AnyPiece) -> None:
-        if progress is not None and isinstance(piece, FilePiece):
-            progress(piece.end)
-
-    return kineto.read_file(path, name=name, progress=report, read_pieces=read_pieces)
+    if isinstance(source, Folder):
+        base_name = source.name.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        for importer in FORMATS:
+            if any(pattern.parse(base_name) for pattern in importer.folders):
+                return importer
+        raise TraceFormatError(
+            "not_a_trace",
+            f"{source.name} is a folder, and no trace by its name.",
+            "Name a trace file, or the folder above.",
+        )
+    for importer in FORMATS:
+        if importer.sniff(source.head, source.name):
+            return importer
+    raise refusal(source.head, source.name)
 
 
 def _unreadable(name: str) -> TraceFormatError:

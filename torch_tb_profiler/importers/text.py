@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 
 from torch_tb_profiler.trace.quality import QualityReport
 
+BLANK = b" \t\r\n"
 UTF16_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def text_head(head: bytes) -> bytes:
+    """The first bytes of a file as UTF-8, whatever mark they begin with, without blanks before."""
+    encoding = UTF16_MARKS.get(head[:2])
+    if encoding is not None:
+        return head[2:].decode(encoding, "replace").encode("utf-8", "replace").lstrip(BLANK)
+    return head.removeprefix(codecs.BOM_UTF8).lstrip(BLANK)
 
 
 def utf8(chunks: Iterable[bytes], quality: QualityReport) -> Iterator[bytes]:

@@ -11,8 +11,9 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from torch_tb_profiler.importers import ReadOptions, trace_names
 from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
 from torch_tb_profiler.storage.discovery import (
     Discovery,
@@ -24,6 +25,7 @@ from torch_tb_profiler.storage.discovery import (
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.locations import Location, open_location, valid_text
+from torch_tb_profiler.storage.names import TraceNames
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 _LOGGER = logging.getLogger(__name__)
@@ -43,10 +45,17 @@ NO_ANSWER = frozenset({"unreachable", "internal"})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One thing to look at: path or URL of a folder or a file, and a name for its runs, if any."""
+    """One thing to look at.
+
+    Attributes:
+        url: Path or URL of a folder or a file.
+        label: A name for its runs, if any.
+        options: What is wanted of its traces.
+    """
 
     url: str
     label: str | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def shown_url(self) -> str:
@@ -185,14 +194,15 @@ class WatchedPlace:
             if self._location is None:
                 self._location = _opened(self.place)
             self._finished.begin_scan()
-            discovery = _discovered(self._location, self._finished)
+            names = trace_names()
+            discovery = _discovered(self._location, names, self._finished)
         except StorageError as error:
             problem = error
         except Exception as error:
             _LOGGER.exception("looking for traces in %s failed", self.place.shown_url)
             problem = _unexpected(self.place, error)
         else:
-            nothing = None if discovery.files else no_traces(self._location, discovery)
+            nothing = None if discovery.files else no_traces(self._location, names, discovery)
             self.look = Look(self._location.name, discovery, nothing)
             return self._answered(began_s, is_unfinished=bool(discovery.unfinished))
         self._location = None  # what goes wrong may lie in the client
@@ -218,15 +228,15 @@ class WatchedPlace:
 
 def _opened(place: Place) -> Location:
     try:
-        return open_location(place.url)
+        return replace(open_location(place.url), variant=place.options.variant)
     except OSError as error:  # a relative path, and the current folder is gone
         raise from_os_error(error, place.shown_url) from error
 
 
-def _discovered(location: Location, finished: FinishedFiles) -> Discovery:
+def _discovered(location: Location, names: TraceNames, finished: FinishedFiles) -> Discovery:
     if location.filesystem is not None or is_folder(location):
-        return discover(location, finished)
-    return Discovery(files=[single_file(location)])
+        return discover(location, names, finished)
+    return Discovery(files=[single_file(location, names)])
 
 
 def _unexpected(place: Place, error: Exception) -> StorageError:

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC, UnpackLimitError, decompressed
+from torch_tb_profiler.storage.locations import FileState
 
 SETTLED_S = 5.0
 """torch writes a trace in one go; pauses of a busy disk are shorter than this."""
@@ -57,17 +58,26 @@ class FinishedFiles:
         self._left_bytes = GZIP_CHECK_BYTES
         self._scans += 1
 
-    def is_finished(self, path: str, status: os.stat_result) -> bool:
-        """Whether the file at ``path``, whose ``stat`` is ``status``, can be read."""
-        if time.time() - status.st_mtime >= SETTLED_S:
+    def is_finished(
+        self, path: str, status: os.stat_result, folder: FileState | None = None
+    ) -> bool:
+        """Whether a trace can be read.
+
+        Args:
+            path: The file or folder.
+            status: Its ``stat``.
+            folder: Of a folder the state, which changes with any of its files. The dates of those
+                are not looked at: a folder must have been the same for as long as a file.
+        """
+        if folder is None and time.time() - status.st_mtime >= SETTLED_S:
             return True
-        version = f"{status.st_size}-{status.st_mtime_ns}"
+        version = f"{status.st_size}-{status.st_mtime_ns}" if folder is None else folder.version
         seen = self._before.get(path)
         if seen is None or seen.version != version:
             seen = _Seen(version, time.monotonic(), is_whole=self._scans == 1)
         self._now[path] = seen
         if not seen.is_whole and time.monotonic() - seen.since_s < SETTLED_S:
-            seen.is_whole = self._looks_whole(path, status.st_size)
+            seen.is_whole = folder is None and self._looks_whole(path, status.st_size)
             return seen.is_whole
         return True
 

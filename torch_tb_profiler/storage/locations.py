@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from torch_tb_profiler.storage.cloud import connect
 from torch_tb_profiler.storage.deadlines import (
+    LISTING_LIMITS,
     NoAnswerError,
     ask,
     bytes_timeout_s,
     call,
     key_of,
+    remote_timeout_s,
 )
 from torch_tb_profiler.storage.errors import (
     ShortRangeError,
@@ -45,12 +49,17 @@ class Location:
         path: The path in its filesystem.
         filesystem: An fsspec filesystem, or None for this machine's own files.
         root: Real path of the folder that a local file must not lead out of, or None.
+        is_folder: Whether it is a folder that is one trace.
+        variant: What is wanted of its traces where it is not the usual, in the words of whoever
+            reads them. With others they are other traces.
     """
 
     url: str
     path: str
     filesystem: Any = field(default=None, repr=False, compare=False)
     root: str | None = None
+    is_folder: bool = False
+    variant: str = ""
 
     @property
     def name(self) -> str:
@@ -107,11 +116,14 @@ def can_read_ranges(filesystem: Any) -> bool:
 
 
 def file_state(location: Location) -> FileState:
-    """Size and version of a file, from one ``stat`` or one remote ``info`` call.
+    """Size and version of a file, from one ``stat`` or one remote ``info`` call; of a folder that
+    is a trace those of all files in it.
 
     Raises:
         StorageError: it is missing, not a regular file, or leads out of its root.
     """
+    if location.is_folder:
+        return folder_state(location)
     if location.filesystem is None:
         try:
             return _local_state(location)
@@ -122,6 +134,64 @@ def file_state(location: Location) -> FileState:
     if info.get("type") == "directory":
         raise StorageError("not_a_file", f"{location.url} is a folder.")
     return remote_state(info)
+
+
+def files_below(folder: Location) -> dict[str, Location]:
+    """The files of a folder and of the folders in it, by their paths from there, in order.
+
+    Raises:
+        StorageError: it cannot be listed.
+    """
+    if folder.filesystem is None:
+        paths = {name: os.path.join(folder.path, *name.split("/")) for name in _walked(folder)}
+    else:
+        paths = {name: info["name"] for name, info in _listed(folder).items()}
+    url = folder.url.rstrip("/")
+    return {
+        name: replace(folder, url=valid_text(f"{url}/{name}"), path=paths[name], is_folder=False)
+        for name in sorted(paths)
+    }
+
+
+def folder_state(folder: Location) -> FileState:
+    """The state of a folder that is one trace, from those of its files.
+
+    Raises:
+        StorageError: as :func:`file_state`, of one of them.
+    """
+    if folder.filesystem is None:
+        files = files_below(folder).items()
+        return joined_state((name, file_state(file)) for name, file in files)
+    return joined_state((name, remote_state(info)) for name, info in _listed(folder).items())
+
+
+def _walked(folder: Location) -> Iterator[str]:
+    """Paths of the files of a local folder; no folder link is followed."""
+
+    def refuse(error: OSError) -> None:
+        raise from_os_error(error, folder.url) from error
+
+    for path, _, names in os.walk(folder.path, onerror=refuse):
+        below = os.path.relpath(path, folder.path).replace(os.sep, "/")
+        yield from (name if below == "." else f"{below}/{name}" for name in names)
+
+
+def _listed(folder: Location) -> dict[str, dict[str, Any]]:
+    """Path from a remote folder → what the store says of the file."""
+    total_s = LISTING_LIMITS * remote_timeout_s()
+    with remote_errors(folder.url):
+        listing = ask(folder.filesystem, "find", folder.path, total_s=total_s, detail=True)
+    prefix = folder.path.rstrip("/")
+    return {path.removeprefix(prefix).strip("/"): info for path, info in listing.items()}
+
+
+def joined_state(states: Iterable[tuple[str, FileState]]) -> FileState:
+    """The state of a folder whose files have these names and states."""
+    size_bytes, version = 0, hashlib.sha256()
+    for name, state in sorted(states, key=itemgetter(0)):
+        size_bytes += state.size_bytes
+        version.update(f"{name}\0{state.size_bytes}\0{state.version}\n".encode())
+    return FileState(size_bytes, version.hexdigest())
 
 
 def _local_state(location: Location) -> FileState:

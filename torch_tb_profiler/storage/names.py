@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-_TRACE_NAME = re.compile(
-    r"(?P<worker>.*?)(?:\.(?P<stamp>[0-9]+))?\.pt\.trace\.json(?:\.gz)?", re.DOTALL
-)
 _DIGITS = re.compile(r"([0-9]+)")
 
 NaturalKey = tuple[tuple[str, int, str], ...]
@@ -21,23 +19,75 @@ class TraceName:
     stamp: str | None
 
 
-def parse_trace_name(base_name: str) -> TraceName | None:
-    """Worker and stamp of a base name, or None when it is no trace (peer-behaviour §1.1).
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """Names of traces of some kind.
 
-    >>> parse_trace_name("host_12.1699.pt.trace.json.gz")
-    TraceName(worker='host_12', stamp='1699')
+    Attributes:
+        shown: For people, ``"*.pt.trace.json"``.
+        pattern: Matches whole names; its group ``worker`` says whose trace it is, and ``stamp``,
+            digits, which one of that worker.
     """
-    match = _TRACE_NAME.fullmatch(base_name)
-    return TraceName(match["worker"], match["stamp"]) if match else None
+
+    shown: str
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def ending_with(cls, ending: str) -> NamePattern:
+        """Names ``<worker>[.<stamp>]<ending>``."""
+        rest = rf"(?P<worker>.*?)(?:\.(?P<stamp>[0-9]+))?{re.escape(ending)}"
+        return cls(f"*{ending}", re.compile(rest, re.DOTALL))
+
+    def parse(self, base_name: str) -> TraceName | None:
+        """Worker and stamp of a base name; None when it is another kind of name.
+
+        >>> NamePattern.ending_with(".pt.trace.json").parse("host_12.1699.pt.trace.json")
+        TraceName(worker='host_12', stamp='1699')
+        """
+        match = self.pattern.fullmatch(base_name)
+        return TraceName(match["worker"], match["stamp"]) if match else None
 
 
-def worker_of_any_name(base_name: str) -> TraceName:
-    """Worker and stamp of a file that was named directly: any name will do."""
-    parsed = parse_trace_name(base_name)
-    if parsed is not None:
-        return parsed
-    stem = base_name.removesuffix(".gz").removesuffix(".json")
-    return TraceName(stem or base_name, None)
+@dataclass(frozen=True, slots=True)
+class TraceNames:
+    """The names by which traces are found. Formats say which; discovery knows no format.
+
+    Attributes:
+        files: Names of files.
+        folders: Names of folders that are one trace each.
+        endings: Of files that are worth a try when somebody names them.
+    """
+
+    files: tuple[NamePattern, ...]
+    folders: tuple[NamePattern, ...] = ()
+    endings: tuple[str, ...] = ()
+
+    def file(self, base_name: str) -> TraceName | None:
+        """Worker and stamp of a file's name; None when it is not that of a trace."""
+        return _parsed(base_name, self.files)
+
+    def folder(self, base_name: str) -> TraceName | None:
+        """Worker and stamp of a folder's name; None when it is not that of a trace."""
+        return _parsed(base_name, self.folders)
+
+    def named_directly(self, base_name: str) -> TraceName:
+        """Worker and stamp of what somebody named: any name will do."""
+        parsed = self.file(base_name) or self.folder(base_name)
+        if parsed is not None:
+            return parsed
+        longest = sorted(self.endings, key=len, reverse=True)
+        stem = base_name.removesuffix(next(filter(base_name.endswith, longest), ""))
+        return TraceName(stem or base_name, None)
+
+    @property
+    def shown(self) -> str:
+        """What is looked for, for people."""
+        *most, last = [pattern.shown for pattern in (*self.files, *self.folders)]
+        return f"{', '.join(most)} and {last}" if most else last
+
+
+def _parsed(base_name: str, patterns: Iterable[NamePattern]) -> TraceName | None:
+    return next(filter(None, (pattern.parse(base_name) for pattern in patterns)), None)
 
 
 def natural_key(text: str) -> NaturalKey:

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
-from torch_tb_profiler.importers import import_file, kineto
 from torch_tb_profiler.importers.kineto.array_start import LOOK_BEYOND_BYTES, ArrayStart
+from torch_tb_profiler.importers.kineto.reader import read_file, read_text
 from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 
 EVENT = '{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":100,"dur":50}'
@@ -42,7 +42,7 @@ def test_the_real_array_is_read(text: str, chunk_bytes: int, tmp_path: Path) -> 
     assert columns.info == TraceInfo(job=JobInfo(rank=3))
     assert columns.quality.counts == {}
     (tmp_path / "trace.json").write_text(text)
-    from_file = import_file(str(tmp_path / "trace.json"), name="x")
+    from_file = read_file(str(tmp_path / "trace.json"), name="x")
     assert from_file is not None
     assert actual(from_file) == actual(columns)
 
@@ -58,7 +58,7 @@ def test_a_wrapped_trace_longer_than_what_is_looked_through_is_read_once() -> No
     events = ",".join(EVENT % number for number in range(count))
     text = f'{{"data":{{"traceEvents":[{events}]}},{OTHER}}}'.encode()
 
-    columns = kineto.read(chunks_of(text), name="x")
+    columns = read_text(chunks_of(text), name="x")
 
     names = [row[1] for row in actual(columns)["slices"]]
     assert names == [str(number) for number in range(count)]

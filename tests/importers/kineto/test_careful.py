@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
-from torch_tb_profiler.importers import kineto
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import RecordingSettings, TraceInfo
 
@@ -67,7 +67,7 @@ def test_of_a_list_of_events_only_the_brackets_are_skipped(
     inner = [event(f"inner {number}") for number in range(count)]
     text = json.dumps({"traceEvents": [event("a"), inner, *after], "record_shapes": 1})
 
-    columns = kineto.read(chunks_of(text.encode()), name="x", piece_bytes=piece_bytes)
+    columns = read_text(chunks_of(text.encode()), name="x", piece_bytes=piece_bytes)
 
     last = [item["name"] for item in after if item]
     assert names_of(columns) == ["a", *(item["name"] for item in inner), *last]
@@ -139,7 +139,7 @@ def test_any_values_between_events_are_skipped_and_counted(
         {"traceEvents": mixed, "record_shapes": 1}, indent=indent, ensure_ascii=ascii_only
     )
 
-    columns = kineto.read(
+    columns = read_text(
         chunks_of(text.encode("utf-8", "replace"), 64), name="x", piece_bytes=piece_bytes
     )
 

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, assert_same_columns, chunks_of
-from torch_tb_profiler.importers import import_file, import_trace, kineto
+from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
+from torch_tb_profiler.importers.kineto.reader import read_file
 
 ROOT = Path(__file__).resolve().parents[3]
 DAMAGED = sorted(
@@ -37,8 +38,7 @@ def sample_text(samples: Path) -> bytes:
 @pytest.mark.parametrize("path", DAMAGED, ids=lambda path: path.name)
 def test_a_damaged_file_is_read_as_its_bytes_are(path: Path) -> None:
     wanted = import_trace(chunks_of(path.read_bytes()), name="x")
-    found = import_file(str(path), name="x")
-    assert found is not None
+    found = read_file(str(path), name="x")
     assert_same_columns(found, wanted)
 
 
@@ -58,7 +58,7 @@ def test_pieces_of_any_size_give_the_same_events(
     path = tmp_path_factory.getbasetemp() / "pieces.json"
     text = ' \n{"traceEvents": [' + json.dumps(events)[1:-1] + tail
     path.write_text(text, encoding="utf-8")
-    found = kineto.read_file(str(path), name="x", piece_bytes=piece_bytes)
+    found = read_file(str(path), name="x", piece_bytes=piece_bytes)
     assert [row[1] for row in actual(found)["slices"]] == names
 
 
@@ -84,7 +84,7 @@ def test_a_long_event_is_one_piece(tmp_path: Path) -> None:
     short = json.dumps({"ph": "X", "name": "s", "pid": 1, "tid": 1, "ts": 1, "dur": 1})
     path = tmp_path / "long.json"
     path.write_text("[" + ", ".join([short, long, short, short]) + "]", encoding="utf-8")
-    found = kineto.read_file(str(path), name="x", piece_bytes=1000)
+    found = read_file(str(path), name="x", piece_bytes=1000)
     assert [len(row[1]) for row in actual(found)["slices"]] == [1, 1 << 18, 1, 1]
 
 
@@ -92,7 +92,7 @@ def test_what_is_not_plain_text_is_left_to_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     for data in (gzip.compress(b"[]"), "[]".encode("utf-16"), b"\xef\xbb\xbf[]", b""):
         path.write_bytes(data)
-        assert import_file(str(path), name="x") is None
+        assert not is_plain_text(str(path))
 
 
 def test_a_file_that_became_shorter_gives_what_is_there(tmp_path: Path, text: bytes) -> None:

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, expected, read_bytes
-from torch_tb_profiler.importers import TraceFormatError, import_trace, kineto
+from torch_tb_profiler.importers import TraceFormatError, import_trace
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.columns import EventColumns
 
 NAMES = st.one_of(
@@ -100,7 +101,7 @@ def test_what_is_written_is_read(
     )
     wanted = expected(json.loads(text, parse_float=Decimal))
 
-    columns = kineto.read(chunks_of(text.encode(), chunk_bytes), name="x", piece_bytes=piece_bytes)
+    columns = read_text(chunks_of(text.encode(), chunk_bytes), name="x", piece_bytes=piece_bytes)
     found = actual(columns)
 
     for table in ("slices", "operator", "instants"):

@@ -17,7 +17,8 @@ from tests.importers.kineto.reference import (
     read_bytes,
     read_file,
 )
-from torch_tb_profiler.importers import TraceFormatError, import_trace, kineto
+from torch_tb_profiler.importers import Reading, TraceFormatError, import_trace
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS
 
@@ -74,7 +75,7 @@ def test_pieces_of_any_size_give_the_same(samples: Path) -> None:
     whole = actual(read_bytes(text))
 
     for piece_bytes, chunk_bytes in ((1, 4096), (5_000, 333), (100_000, 65_536)):
-        columns = kineto.read(chunks_of(text, chunk_bytes), name="x", piece_bytes=piece_bytes)
+        columns = read_text(chunks_of(text, chunk_bytes), name="x", piece_bytes=piece_bytes)
         assert actual(columns) == whole
 
 
@@ -92,7 +93,7 @@ def test_progress_counts_the_bytes_of_the_file() -> None:
     data = json.dumps({"traceEvents": events}).encode()
     seen: list[int] = []
 
-    import_trace(chunks_of(data, 1000), name="x", progress=seen.append)
+    import_trace(chunks_of(data, 1000), name="x", reading=Reading(progress=seen.append))
 
     assert seen == sorted(seen)
     assert seen[-1] == len(data)

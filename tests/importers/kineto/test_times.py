@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
-from torch_tb_profiler.importers import kineto
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.importers.kineto.times import BEYOND_NS, has_unpadded_decimals, to_ns
 from torch_tb_profiler.trace.columns import ABSENT
 
@@ -58,7 +58,7 @@ def document(times: Times, write: Writer, header: str = "", name: str = "op {}")
 
 
 def times_read(data: bytes, piece_bytes: int = 1 << 22) -> Times:
-    columns = kineto.read(chunks_of(data), name="x", piece_bytes=piece_bytes)
+    columns = read_text(chunks_of(data), name="x", piece_bytes=piece_bytes)
     return [(row[4], row[5]) for row in actual(columns)["slices"]]
 
 

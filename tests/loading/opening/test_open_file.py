@@ -32,8 +32,7 @@ def forbid_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(*_arguments: object, **_options: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr(opening, "import_trace", parse)
-    monkeypatch.setattr(opening, "import_file", parse)
+    monkeypatch.setattr(opening, "import_source", parse)
 
 
 def test_a_file_becomes_a_trace(tmp_path: Path, write_trace: Writer) -> None:

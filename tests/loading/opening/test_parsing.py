@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.helpers.discovered import discover
 from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget
@@ -28,7 +29,7 @@ from torch_tb_profiler.loading.processes.resources import FIRST_TO_GO
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.discovery import SpanFile, discover
+from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import FileState, Location, open_location
 from torch_tb_profiler.trace.model import Trace
 

@@ -17,7 +17,8 @@ import pytest
 
 from tests.helpers import tasks
 from tests.importers.kineto.reference import assert_same_columns
-from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.importers import PieceReader, Reading, read_in_turn
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.opening import pieces
 from torch_tb_profiler.loading.opening.pieces import read_with
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
@@ -45,9 +46,10 @@ def sample_text(samples: Path) -> bytes:
     return gzip.decompress((samples / name).read_bytes())[:3_000_000]
 
 
-def columns(text: bytes, **options: Any) -> EventColumns:
+def columns(text: bytes, read_pieces: PieceReader = read_in_turn) -> EventColumns:
     chunks = (text[at : at + 50_000] for at in range(0, len(text), 50_000))
-    return read(chunks, name="x", piece_bytes=PIECE_BYTES, **options)
+    reading = Reading(read_pieces=read_pieces)
+    return read_text(chunks, name="x", piece_bytes=PIECE_BYTES, reading=reading)
 
 
 def test_a_file_cut_in_the_middle(executor: LocalExecutor, text: bytes) -> None:

@@ -18,6 +18,7 @@ from fsspec import AbstractFileSystem
 from polars.exceptions import PanicException
 
 from tests.helpers.waiting import wait_until
+from tests.helpers.discovered import discover, single_file
 from torch_tb_profiler.loading.ingest.rank import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
@@ -28,7 +29,7 @@ from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage import backoff
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.discovery import SpanFile, discover, single_file
+from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import Location, open_location
 
 Writer = Callable[..., Path]

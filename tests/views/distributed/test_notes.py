@@ -13,7 +13,7 @@ from tests.helpers.traces import Event, annotation, call, kernel, op, step, trac
 from tests.views.run_views import rows, view
 from torch_tb_profiler.advice import run_advice
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
@@ -47,7 +47,7 @@ def file_of(events: list[Event], keep: int | None = None) -> Trace:
     if keep is not None:
         begin = whole.index(json.dumps(events[keep]))
         text = whole[: begin + 20]
-    return build_trace(read([text.encode()], name="rank"))
+    return build_trace(read_text([text.encode()], name="rank"))
 
 
 def codes(notes: tuple[Note, ...]) -> dict[str, Note]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.traces import Event, annotation, kernel, op, trace
 from tests.views.run_views import FLOAT, OPERATIONS, OVERLAP, rounded, rows, view
-from torch_tb_profiler.importers.kineto import read
+from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.distributed.view import SPEC
@@ -97,7 +97,7 @@ def run_of(folder: Path) -> tuple[dict[str, Trace], dict[str, list[Event]]]:
     traces, raw = {}, {}
     for path in sorted(folder.glob("*.gz")):
         text, name = gzip.decompress(path.read_bytes()), path.name.split(".")[0]
-        traces[name] = build_trace(read([text], name=path.name))
+        traces[name] = build_trace(read_text([text], name=path.name))
         raw[name] = json.loads(text, strict=False)["traceEvents"]
     return traces, raw
 

@@ -1,5 +1,27 @@
 """Kineto / PyTorch profiler Chrome trace JSON, of every torch release and device vendor."""
 
-from torch_tb_profiler.importers.kineto.reader import read, read_file
+from __future__ import annotations
 
-__all__ = ["read", "read_file"]
+from torch_tb_profiler.importers.protocol import Importer
+from torch_tb_profiler.importers.text import text_head
+from torch_tb_profiler.storage.names import NamePattern
+
+JSON_STARTS = (b"{", b"[")
+
+
+def is_json(head: bytes, _name: str) -> bool:
+    """Whether a file may be a JSON object or list; most files are told by nothing else."""
+    return text_head(head).startswith(JSON_STARTS)
+
+
+FORMAT = Importer(
+    name="kineto",
+    title="PyTorch profiler trace (Chrome JSON)",
+    module="torch_tb_profiler.importers.kineto.reader",
+    sniff=is_json,
+    files=(
+        NamePattern.ending_with(".pt.trace.json"),
+        NamePattern.ending_with(".pt.trace.json.gz"),
+    ),
+    endings=(".json", ".json.gz"),
+)

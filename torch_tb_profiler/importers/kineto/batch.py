@@ -72,21 +72,30 @@ class Batch:
     tail: bytes | None = None
 
 
-def make_batch(events: Sequence[Event]) -> Batch:
-    """The columns of ``events``, decoded events in file order."""
-    return _Maker(events).batch
+def make_batch(events: Sequence[Event], *, python_frames: bool = True) -> Batch:
+    """The columns of ``events``.
+
+    Args:
+        events: Decoded events in file order.
+        python_frames: Whether python frames and modules are wanted; else they are counted only.
+    """
+    return _Maker(events, python_frames).batch
 
 
 class _Maker:
     """The steps of making one batch; they share interners and the group of every event."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], python_frames: bool) -> None:
         self.batch = Batch()
         self.strings = Interner()
         self.tracks = Interner()
         codes = self._group(events)
         kind = self.group_kind[codes]
         quality = self.batch.quality
+        if not python_frames:
+            is_frame = kind == Kind.PYTHON_SLICE
+            quality.add("python_frames_left_out", int(is_frame.sum()))
+            kind[is_frame] = Kind.IGNORED
         quality.add("unknown_phase", int((kind == Kind.UNREAD_PHASE).sum()))
         quality.add("empty_event", int((kind == Kind.EMPTY).sum()))
         self._slices(events, codes, kind)

@@ -60,9 +60,8 @@ RUNTIME_NAME = re.compile(r"(cuda|cu|hip|ur|ze)[A-Z]")
 DEVICE_NAMES: tuple[tuple[re.Pattern[str], Category], ...] = (
     (re.compile("memcpy", re.IGNORECASE), Category.MEMCPY),
     (re.compile("memset", re.IGNORECASE), Category.MEMSET),
-    (re.compile("(NOTIFY|EVENT)_(WAIT|RECORD|RESET)"), Category.DEVICE_SYNC),
 )
-"""What a device row holds besides kernels; the last are Ascend's tasks that only wait."""
+"""What a device row holds besides kernels."""
 
 
 def category_of(raw: str | None) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine_ranges
+from torch_tb_profiler.importers.kineto.dialects import dialect_of, rename
 from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
-from torch_tb_profiler.importers.kineto.paddle import is_paddle, strip_durations
 from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
 from torch_tb_profiler.importers.kineto.tracks import make_tracks
 from torch_tb_profiler.importers.kineto.unsorted import DEVICE_ROW, settle_unsorted
@@ -45,9 +45,11 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     del tables["slices"][PHASE_COLUMN]
     tracks = make_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])
-    if is_paddle(header):
-        strip_durations(slices, strings, quality)
-    _settle_categories(tables, strings, tracks, quality)
+    dialect = dialect_of(header, tracks, quality)
+    if dialect is not None and dialect.renamed is not None:
+        rename(slices, strings, dialect.renamed)
+    settle_unsorted(tables, strings, tracks, dialect, quality)
+    refine_ranges(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
     _settle_devices(tables, quality)
     base_ns = _rebase(tables, header)
@@ -67,14 +69,6 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
 
 def _complete(slices: Table) -> Table:
     return {name: slices[name] for name in TABLE_COLUMNS["slices"]}
-
-
-def _settle_categories(
-    tables: dict[str, Table], strings: list[str], tracks: list[Track], quality: QualityReport
-) -> None:
-    """Name the profiler's own ranges; classify what came without a known category."""
-    settle_unsorted(tables, strings, tracks, quality)
-    refine_ranges(tables["slices"]["category"], tables["slices"]["name_code"], strings)
 
 
 def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces
+from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
 from torch_tb_profiler.importers.kineto.merge import Merger
@@ -24,16 +26,72 @@ from torch_tb_profiler.importers.kineto.pieces import (
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.kineto.structs import Event
 from torch_tb_profiler.importers.kineto.times import padded
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
 AnyPiece = Piece | FilePiece
 
-PieceReader = Callable[[Iterator[AnyPiece], Cuts], Iterator[tuple[AnyPiece, Batch]]]
-"""Gives every piece with its batch, in the order of the pieces; may read them anywhere."""
+
+def read(source: AnySource, reading: Reading) -> EventColumns:
+    """Read a Kineto trace: plain text on this machine by places in the file, all else as a stream.
+
+    Raises:
+        TraceFormatError: the text holds no event array.
+        StorageError, OSError: the file cannot be read.
+    """
+    assert isinstance(source, Source), "no folder is a Kineto trace"
+    if source.path is not None and is_plain_text(source.path):
+        return read_file(source.path, name=source.name, reading=reading)
+    quality = QualityReport()
+    how = replace(reading, progress=lambda _: reading.progress(source.taken_bytes))
+    with closing(source.unpacked()) as unpacked:
+        return read_text(utf8(unpacked, quality), name=source.name, quality=quality, reading=how)
 
 
-def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
+def read_text(
+    chunks: Iterable[bytes],
+    *,
+    name: str,
+    quality: QualityReport | None = None,
+    piece_bytes: int = PIECE_BYTES,
+    reading: Reading | None = None,
+) -> EventColumns:
+    """Read a Kineto trace from its text.
+
+    Args:
+        chunks: The decompressed text of the file, UTF-8, in pieces of any size.
+        name: The file's name, for messages.
+        quality: What was already found odd while unpacking.
+        piece_bytes: How much text is decoded at once.
+        reading: How; its progress is told after each piece how long that was.
+
+    Raises:
+        TraceFormatError: the text holds no event array.
+    """
+    pieces = Pieces(iter(chunks), piece_bytes)
+    return _read(pieces, name, quality or QualityReport(), reading or Reading())
+
+
+def read_file(
+    path: str,
+    *,
+    name: str,
+    piece_bytes: int = PIECE_BYTES,
+    reading: Reading | None = None,
+) -> EventColumns:
+    """The same from a plain text file of this machine: whoever decodes a piece reads it, too.
+
+    Raises:
+        TraceFormatError: the text holds no event array.
+        OSError: the file cannot be read.
+    """
+    return _read(FilePieces(path, piece_bytes), name, QualityReport(), reading or Reading())
+
+
+def read_piece(piece: AnyPiece, cuts: Cuts, *, python_frames: bool = True) -> Batch:
     """One piece of the event array as columns. Pure: may run in any process, in any order.
 
     Raises:
@@ -41,20 +99,15 @@ def read_piece(piece: AnyPiece, cuts: Cuts) -> Batch:
     """
     if isinstance(piece, FilePiece):
         piece = piece.read()
-    return _batch(piece, cuts)
+    return _batch(piece, cuts, python_frames)
 
 
-def read_in_turn(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPiece, Batch]]:
-    """Read one piece after the other, here."""
-    return ((piece, read_piece(piece, cuts)) for piece in pieces)
-
-
-def _batch(piece: Piece, cuts: Cuts) -> Batch:
+def _batch(piece: Piece, cuts: Cuts, python_frames: bool) -> Batch:
     quality = QualityReport()
     decoded = decode_piece(piece, cuts, quality)
     if cuts.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = make_batch(decoded.events)
+    batch = make_batch(decoded.events, python_frames=python_frames)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
@@ -70,62 +123,14 @@ def _pad_times(events: Iterable[Event]) -> int:
     return changed
 
 
-def read(
-    chunks: Iterable[bytes],
-    *,
-    name: str,
-    quality: QualityReport | None = None,
-    progress: Callable[[AnyPiece], None] | None = None,
-    piece_bytes: int = PIECE_BYTES,
-    read_pieces: PieceReader = read_in_turn,
-) -> EventColumns:
-    """Read a Kineto trace.
-
-    Args:
-        chunks: The decompressed text of the file, UTF-8, in pieces of any size.
-        name: The file's name, for messages.
-        quality: What was already found odd while unpacking.
-        progress: Called after each piece.
-        piece_bytes: How much text is decoded at once.
-        read_pieces: Applies :func:`read_piece`, maybe to several pieces at once.
-
-    Raises:
-        TraceFormatError: the text holds no event array.
-    """
-    source = Pieces(iter(chunks), piece_bytes)
-    return _read(source, name, quality or QualityReport(), progress, read_pieces)
-
-
-def read_file(
-    path: str,
-    *,
-    name: str,
-    progress: Callable[[AnyPiece], None] | None = None,
-    piece_bytes: int = PIECE_BYTES,
-    read_pieces: PieceReader = read_in_turn,
-) -> EventColumns:
-    """The same from a plain text file of this machine: whoever decodes a piece reads it, too.
-
-    Raises:
-        TraceFormatError: the text holds no event array.
-        OSError: the file cannot be read.
-    """
-    source = FilePieces(path, piece_bytes)
-    return _read(source, name, QualityReport(), progress, read_pieces)
-
-
 def _read(
-    source: Pieces | FilePieces,
-    name: str,
-    quality: QualityReport,
-    progress: Callable[[AnyPiece], None] | None,
-    read_pieces: PieceReader,
+    source: Pieces | FilePieces, name: str, quality: QualityReport, reading: Reading
 ) -> EventColumns:
     if not source.has_events:
         raise no_events(source.header, name)
     merger = Merger()
     merger.quality.merge(quality)
-    tail = _merge(source, merger, progress, read_pieces)
+    tail = _merge(source, merger, reading)
     if tail is None:
         merger.quality.add("truncated")
     if source.header.strip() == b"[" and merger.is_empty:
@@ -134,19 +139,15 @@ def _read(
     return finish(merger, header)
 
 
-def _merge(
-    source: Pieces | FilePieces,
-    merger: Merger,
-    progress: Callable[[AnyPiece], None] | None,
-    read_pieces: PieceReader,
-) -> bytes | None:
+def _merge(source: Pieces | FilePieces, merger: Merger, reading: Reading) -> bytes | None:
     """Merge every batch; return what follows the event array, None if that has no end."""
+    frames = reading.options.python_frames
     pieces = _Source(iter(source))
-    stream = iter(read_pieces(pieces, source.cuts))
+    work = partial(read_piece, cuts=source.cuts, python_frames=frames)
+    stream = iter(reading.read_pieces(pieces, work))
     for piece, batch in stream:
         merger.add(batch)
-        if progress is not None:
-            progress(piece)
+        reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
         if batch.tail is not None:
             pieces.gives = False
             taken = (piece for piece, _ in stream)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
+from torch_tb_profiler.importers import PieceReader, read_in_turn
 from torch_tb_profiler.loading.ingest.summaries import SUMMARY_PART, load_summary, save_summary
 from torch_tb_profiler.loading.opening.measure import peak_memory_bytes, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (

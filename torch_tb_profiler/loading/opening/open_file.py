@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.importers import TraceFormatError, import_file, import_trace
-from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
+from torch_tb_profiler.importers import (
+    PieceReader,
+    Reading,
+    ReadOptions,
+    TraceFormatError,
+    import_source,
+    read_in_turn,
+    source_of,
+)
 from torch_tb_profiler.loading.processes.freeing import give_back, keep_little
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
 from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
 from torch_tb_profiler.storage.finished import SETTLED_S
-from torch_tb_profiler.storage.locations import (
-    FileState,
-    Location,
-    file_state,
-    read_chunks,
-    remote_state,
-)
+from torch_tb_profiler.storage.locations import FileState, Location, file_state, remote_state
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import TRACE_SCHEMA_VERSION, load_trace, save_trace
 from torch_tb_profiler.trace.columns import EventColumns
@@ -146,7 +147,7 @@ def wait_until_cached() -> None:
 
 def trace_key(location: Location, state: FileState, part: str = "") -> str:
     """The key of what the cache keeps of a file: its trace, or another ``part`` made from it."""
-    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}"
+    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}{location.variant}"
     return cache_key(location.url, state.version, str(state.size_bytes), maker)
 
 
@@ -189,20 +190,13 @@ def _columns(
     report: Callable[[int], None],
     read_pieces: PieceReader,
 ) -> EventColumns:
-    columns = None
-    if location.filesystem is None:
-        try:
-            columns = import_file(
-                location.path, name=location.url, progress=report, read_pieces=read_pieces
-            )
-        except OSError as error:
-            if error.errno == errno.ESTALE:
-                raise changed(location.url) from error
-            raise from_os_error(error, location.url) from error
-    if columns is None:
-        chunks = read_chunks(location, state=state)
-        columns = import_trace(chunks, name=location.url, progress=report, read_pieces=read_pieces)
-    return columns
+    reading = Reading(ReadOptions.of(location.variant), report, read_pieces)
+    try:
+        return import_source(source_of(location, state), reading)
+    except OSError as error:
+        if error.errno == errno.ESTALE:
+            raise changed(location.url) from error
+        raise from_os_error(error, location.url) from error
 
 
 def _may_be_half(trace: Trace | StorageError | TraceFormatError) -> bool:

@@ -14,7 +14,7 @@ from concurrent.futures import TimeoutError as StillRunningError
 from dataclasses import replace
 from pathlib import Path
 
-from torch_tb_profiler.importers.kineto.reader import PieceReader, read_in_turn
+from torch_tb_profiler.importers import PieceReader, read_in_turn
 from torch_tb_profiler.loading.ingest.rank import (
     SUMMARY_FOLDER,
     TRACE_FOLDER,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from typing import Generic, TypeVar
 
-from torch_tb_profiler.importers.kineto.batch import Batch
-from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.reader import AnyPiece, PieceReader, read_piece
+from torch_tb_profiler.importers import PieceReader
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
 
 AHEAD = 2
@@ -21,7 +20,8 @@ MOST_HELPERS = 3
 WINDOW = 32
 """Pieces that may be read before their turn: covers the start of the workers, and bounds memory."""
 
-Result = Future[Batch] | Batch
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 def read_with(executor: Executor, workers: int) -> PieceReader:
@@ -30,64 +30,64 @@ def read_with(executor: Executor, workers: int) -> PieceReader:
     Nothing is lost with a worker: what it was given is read here.
 
     Args:
-        executor: Performs :func:`read_piece`.
+        executor: Reads pieces.
         workers: How many tasks it works on at once.
     """
 
-    def read_pieces(pieces: Iterator[AnyPiece], cuts: Cuts) -> Iterator[tuple[AnyPiece, Batch]]:
-        return _Shared(executor, workers, cuts).read(pieces)
+    def read_pieces(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
+        return _Shared(executor, workers, read_piece).read(pieces)
 
     return read_pieces
 
 
-class _Shared:
+class _Shared(Generic[P, R]):
     """One file's pieces: those that are read, or being read, in order."""
 
-    def __init__(self, executor: Executor, workers: int, cuts: Cuts) -> None:
+    def __init__(self, executor: Executor, workers: int, read_piece: Callable[[P], R]) -> None:
         self.executor = executor
         self.most_given = AHEAD * workers
-        self.cuts = cuts
-        self.pending: deque[tuple[AnyPiece, Result]] = deque()
+        self.read_piece = read_piece
+        self.pending: deque[tuple[P, Future[R]]] = deque()
 
-    def read(self, pieces: Iterator[AnyPiece]) -> Iterator[tuple[AnyPiece, Batch]]:
+    def read(self, pieces: Iterator[P]) -> Iterator[tuple[P, R]]:
         try:
             while True:
                 self._give(pieces)
                 if not self.pending:
                     return
-                is_due = len(self.pending) >= WINDOW or _is_done(self.pending[0][1])
+                is_due = len(self.pending) >= WINDOW or self.pending[0][1].done()
                 if is_due or not self._read_one(pieces):
                     yield self._settled(*self.pending.popleft())
         finally:
             for _, result in self.pending:
-                if isinstance(result, Future):
-                    result.cancel()
+                result.cancel()
             if isinstance(self.executor, LocalExecutor):
                 self.executor.rest()  # the memory of the helpers is needed for what comes next
 
-    def _give(self, pieces: Iterator[AnyPiece]) -> None:
+    def _give(self, pieces: Iterator[P]) -> None:
         """Keep the workers busy."""
-        given = sum(not _is_done(result) for _, result in self.pending)
-        while given < self.most_given and (piece := next(pieces, None)) is not None:
-            self.pending.append((piece, self.executor.submit(read_piece, piece, self.cuts)))
+        given = sum(not result.done() for _, result in self.pending)
+        while given < self.most_given:
+            try:
+                piece = next(pieces)
+            except StopIteration:
+                return
+            self.pending.append((piece, self.executor.submit(self.read_piece, piece)))
             given += 1
 
-    def _read_one(self, pieces: Iterator[AnyPiece]) -> bool:
+    def _read_one(self, pieces: Iterator[P]) -> bool:
         """Read a piece here; False when there is none left."""
-        piece = next(pieces, None)
-        if piece is None:
+        try:
+            piece = next(pieces)
+        except StopIteration:
             return False
-        self.pending.append((piece, read_piece(piece, self.cuts)))
+        result: Future[R] = Future()
+        result.set_result(self.read_piece(piece))
+        self.pending.append((piece, result))
         return True
 
-    def _settled(self, piece: AnyPiece, result: Result) -> tuple[AnyPiece, Batch]:
-        if not isinstance(result, Future):
-            return piece, result
+    def _settled(self, piece: P, result: Future[R]) -> tuple[P, R]:
         with suppress(Exception):
             if not result.cancel():
                 return piece, result.result()
-        return piece, read_piece(piece, self.cuts)
-
-
-def _is_done(result: Result) -> bool:
-    return not isinstance(result, Future) or result.done()
+        return piece, self.read_piece(piece)

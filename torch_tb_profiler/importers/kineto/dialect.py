@@ -1,0 +1,36 @@
+"""Chrome JSON that others than PyTorch write much like Kineto does, and what is different in it.
+
+A dialect is a package beside this one that declares itself in one object, and its name in
+:func:`dialect_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Track
+
+
+def _no_category(_track: Track, _name: str) -> Category | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What tells a dialect, and what it changes.
+
+    Attributes:
+        issue: The note of the quality report that says whose file it is.
+        is_spoken: Whether a file is written in it, by its header (checked) and its tracks.
+        renamed: The name of a slice as others would write it; None where it is the same.
+        category: Of a slice whose own is missing or unknown, by the row it stands on and its name;
+            None where nothing but the common rules tells it.
+    """
+
+    issue: str
+    is_spoken: Callable[[Mapping[str, Any], Sequence[Track]], bool]
+    renamed: Callable[[str], str] | None = None
+    category: Callable[[Track, str], Category | None] = _no_category

@@ -1,0 +1,121 @@
+"""What a format declares, and what it is given to read with: all that others know of formats.
+
+A format is a package beside this module. It declares itself in one object, an :class:`Importer`,
+which is named in :mod:`torch_tb_profiler.importers.registry`; the modules that decode it are
+loaded when the first such trace is read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from torch_tb_profiler.storage.names import NamePattern
+
+if TYPE_CHECKING:
+    from torch_tb_profiler.importers.source import AnySource
+    from torch_tb_profiler.trace.columns import EventColumns
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+NO_PYTHON_FRAMES = "/no python frames"
+
+
+class PieceReader(Protocol):
+    """Reads the pieces that a large trace is cut into, maybe several at once."""
+
+    def __call__(
+        self, pieces: Iterator[P], read_piece: Callable[[P], R], /
+    ) -> Iterator[tuple[P, R]]:
+        """Every piece with what was read from it, in order.
+
+        Args:
+            pieces: They can be pickled. Some may be taken before their turn.
+            read_piece: A pure function that can be pickled; it is called here or in any process.
+        """
+
+
+def read_in_turn(pieces: Iterator[P], read_piece: Callable[[P], R], /) -> Iterator[tuple[P, R]]:
+    """Read one piece after the other, here."""
+    return ((piece, read_piece(piece)) for piece in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the reader of a trace wants of it; traces read with others are other traces.
+
+    Attributes:
+        python_frames: Whether python frames and modules are read, where there are any.
+    """
+
+    python_frames: bool = True
+
+    @property
+    def variant(self) -> str:
+        """The options as text, a part of what a trace is kept under; empty for the usual ones."""
+        return "" if self.python_frames else NO_PYTHON_FRAMES
+
+    @classmethod
+    def of(cls, variant: str) -> ReadOptions:
+        """The options behind the text."""
+        return cls(python_frames=variant != NO_PYTHON_FRAMES)
+
+
+def _unheard(_: int) -> None:
+    """Progress that nobody follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a trace is read.
+
+    Attributes:
+        options: What is wanted of it.
+        progress: Told how many bytes of the stored file were used so far. It may raise, to end the
+            reading, and is called by the thread that reads.
+        read_pieces: Reads the pieces of a trace that its format can cut.
+    """
+
+    options: ReadOptions = field(default_factory=ReadOptions)
+    progress: Callable[[int], None] = _unheard
+    read_pieces: PieceReader = read_in_turn
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A format.
+
+    Attributes:
+        name: As programs know it, ``"kineto"``; ``EventColumns.format`` of its traces.
+        title: As people know it.
+        module: The module whose ``read(source, reading)`` reads it.
+        sniff: Whether a file may be of this format, by its first bytes, unpacked, and its name.
+        files: Names that are those of its files.
+        folders: Names that are those of folders which are one trace each.
+        endings: Of files that are worth a try when somebody names them.
+    """
+
+    name: str
+    title: str
+    module: str
+    sniff: Callable[[bytes, str], bool]
+    files: tuple[NamePattern, ...] = ()
+    folders: tuple[NamePattern, ...] = ()
+    endings: tuple[str, ...] = ()
+
+    def prepare(self) -> None:
+        """Load what reads this format."""
+        importlib.import_module(self.module)
+
+    def read(self, source: AnySource, reading: Reading) -> EventColumns:
+        """The trace that ``source`` holds.
+
+        Raises:
+            TraceFormatError: it holds none.
+            StorageError, OSError: it cannot be read.
+        """
+        columns: EventColumns = importlib.import_module(self.module).read(source, reading)
+        return columns

@@ -1,0 +1,91 @@
+"""Why a file that no format recognises is none of ours, by its first bytes."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.source import HEAD_BYTES
+from torch_tb_profiler.importers.text import text_head
+
+LFS_POINTER = b"version https://git-lfs"
+HTML_STARTS = (b"<!doctype", b"<html", b"<?xml", b"<head", b"<")
+
+KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
+    (b"SQLite format 3\0", "an SQLite database (an Nsight Systems export, perhaps)"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"\x80", "a pickle (a memory snapshot, perhaps)"),
+)
+
+PERFETTO_PACKET = b"\x0a"
+"""Field 1, of a length, of the message ``perfetto.protos.Trace``: a file is nothing but these."""
+
+MAX_LENGTH_BYTES = 5
+WIRE_TYPES = (0, 1, 2, 5)
+"""Of protobuf: the others are gone, or were never there."""
+
+
+def refusal(head: bytes, name: str) -> TraceFormatError:
+    """What to tell of a file that is no trace.
+
+    Args:
+        head: Its first bytes, unpacked: all of them where there are no 4096.
+        name: As the user knows it.
+    """
+    text = text_head(head)
+    if not text:
+        return TraceFormatError(
+            "empty_file",
+            f"{name} is empty.",
+            "The recording process was probably stopped before it wrote the trace: export again.",
+        )
+    if text.startswith(LFS_POINTER):
+        return TraceFormatError(
+            "lfs_pointer",
+            f"{name} is a git-LFS pointer, not the trace itself.",
+            "Run 'git lfs pull' in its repository.",
+        )
+    if text.lower().startswith(HTML_STARTS):
+        return TraceFormatError(
+            "html_page",
+            f"{name} is a web page, not a trace.",
+            "The download probably failed or needs a login: fetch the file again.",
+        )
+    return TraceFormatError(
+        "not_json",
+        f"{name} is {_kind(head)}; it begins with {text[:16]!r}.",
+        "A PyTorch profiler trace is a JSON file, plain or gzip.",
+    )
+
+
+def _kind(head: bytes) -> str:
+    if is_perfetto(head):
+        return "a Perfetto trace"
+    return next((what for magic, what in KNOWN_BINARIES if head.startswith(magic)), "not JSON")
+
+
+def is_perfetto(head: bytes) -> bool:
+    """Whether a file begins with packets of a Perfetto trace. Their first byte is a line break,
+    too: so each must begin where the one before ends, with a field that protobuf may have."""
+    at = 0
+    while head.startswith(PERFETTO_PACKET, at):
+        length, start = _varint(head, at + 1)
+        if not length or start >= len(head) or start + length > len(head):
+            return at > 0 or len(head) >= HEAD_BYTES
+        if not _is_field(head[start]):
+            return False
+        at = start + length
+    return at == len(head) > 0
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of protobuf and the place behind it; 0 when it is none, or is cut."""
+    value = 0
+    for count, byte in enumerate(data[at : at + MAX_LENGTH_BYTES]):
+        value |= (byte & 0x7F) << 7 * count
+        if byte < 0x80:
+            return value, at + count + 1
+    return 0, at
+
+
+def _is_field(tag: int) -> bool:
+    return tag & 0x7 in WIRE_TYPES and tag >> 3 > 0

@@ -1,0 +1,129 @@
+"""What an importer reads: a file as its bytes and, on this machine, its path; or a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+
+from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed, in_background
+from torch_tb_profiler.storage.locations import FileState, Location, files_below, read_chunks
+from torch_tb_profiler.trace.quality import QualityReport
+
+HEAD_BYTES = 4096
+MAX_BLANK_BYTES = 16 << 20
+"""So much white space may stand before anything else."""
+
+
+class Source:
+    """One file, read once from its beginning; of gzip files what is packed.
+
+    Attributes:
+        name: As the user knows it, for messages.
+        path: Of a file on this machine, which may be read in any order; else None.
+        quality: What was odd while unpacking.
+    """
+
+    def __init__(self, name: str, chunks: Iterable[bytes], *, path: str | None = None) -> None:
+        """Read nothing yet.
+
+        Args:
+            name: The file's name.
+            chunks: Its bytes as they are stored, in pieces of any size.
+            path: Where it lies on this machine, if it does.
+        """
+        self.name = name
+        self.path = path
+        self.quality = QualityReport()
+        self._taken_bytes = 0
+        self._is_packed: bool | None = None
+        self._head: bytes | None = None
+        self._unpacked = decompressed(self._counted(chunks), self.quality.add)
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes, unpacked: at least 4096 where there are as many, and some that are not
+        blank.
+
+        Raises:
+            StorageError, OSError: it cannot be read.
+            UnpackLimitError: it unpacks too far.
+        """
+        if self._head is None:
+            head = b""
+            for chunk in self._unpacked:
+                head += chunk
+                is_enough = len(head) >= HEAD_BYTES and not head.isspace()
+                if is_enough or len(head) > MAX_BLANK_BYTES:
+                    break
+            self._head = head
+        return self._head
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is compressed."""
+        return bool(self.head) and self._is_packed is True
+
+    @property
+    def taken_bytes(self) -> int:
+        """How much of the stored file was read so far."""
+        return self._taken_bytes
+
+    def unpacked(self) -> Generator[bytes, None, None]:
+        """All of it, unpacked in a thread of its own, in bounded pieces; to be asked for once.
+
+        Raises:
+            StorageError, OSError: it cannot be read.
+            UnpackLimitError: it unpacks too far.
+        """
+        return in_background(chain([self.head], self._unpacked))
+
+    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if self._is_packed is None and chunk:
+                self._is_packed = chunk.startswith(GZIP_MAGIC)
+            self._taken_bytes += len(chunk)
+            yield chunk
+
+
+class Folder:
+    """A folder that is one trace.
+
+    Attributes:
+        name: As the user knows it, for messages.
+        path: Of a folder on this machine; else None.
+        files: The files in it and in the folders below, by path from here, ``"a/b.txt"``; each
+            call begins a reading.
+    """
+
+    def __init__(
+        self, name: str, files: Mapping[str, Callable[[], Source]], *, path: str | None = None
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.files = files
+        self.quality = QualityReport()
+
+
+AnySource = Source | Folder
+
+
+def source_of(location: Location, state: FileState) -> AnySource:
+    """What an importer reads of a file or folder that was found in a state.
+
+    Raises:
+        StorageError: a folder cannot be listed.
+    """
+    path = location.path if location.filesystem is None else None
+    if not location.is_folder:
+        return Source(location.url, read_chunks(location, state=state), path=path)
+    return Folder(
+        location.url,
+        {name: partial(_member, file) for name, file in files_below(location).items()},
+        path=path,
+    )
+
+
+def _member(location: Location) -> Source:
+    path = location.path if location.filesystem is None else None
+    return Source(location.url, read_chunks(location), path=path)
