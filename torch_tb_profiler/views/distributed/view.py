@@ -123,7 +123,9 @@ def _devices_table(traces: Mapping[str, Trace]) -> Table:
     for number, worker in enumerate(sorted(traces)):
         found = _NODE_AND_PROCESS.search(worker)
         node, process = (found["node"], found["process"]) if found else (worker, str(number))
-        for device in traces[worker].devices.filter("used").iter_rows(named=True):
+        for device in traces[worker].devices.iter_rows(named=True):
+            if not device["used"]:
+                continue
             used.append(device)
             rows.append(
                 (
