@@ -162,14 +162,13 @@ class _Maker:
         return rows, codes, ns
 
     def _names(self, events: Sequence[Event]) -> Int32:
-        strings = self.strings
-        names = [event.name for event in events]
-        if set(map(type, names)) <= {str}:
-            self.batch.quality.add("missing_name", names.count(""))
-            return np.array([strings[name or UNNAMED] for name in names], np.int32)
-        unnamed = sum(event.name in (None, "") and event.ph != "E" for event in events)
-        self.batch.quality.add("missing_name", unnamed)
-        return text_codes([UNNAMED if name in (None, "") else name for name in names], strings)
+        codes = text_codes([event.name for event in events], self.strings, absent=UNNAMED)
+        unnamed = self.strings.get(UNNAMED)
+        if unnamed is not None:
+            nameless = compress(events, (codes == unnamed).tolist())
+            missing = sum(event.name in (None, "") and event.ph != "E" for event in nameless)
+            self.batch.quality.add("missing_name", missing)
+        return codes
 
     def _slices(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         rows, codes, start = self._timed(events, codes, kind >= FIRST_SLICE_KIND)
@@ -190,11 +189,10 @@ class _Maker:
         }
         kinds = self.group_kind[codes]
         for slice_kind, decoder in SLICE_DECODERS.items():
-            of_kind = kinds == slice_kind
-            at = np.flatnonzero(of_kind)
+            at = np.flatnonzero(kinds == slice_kind)
             if not at.size:
                 continue
-            raws = [event.args for event in compress(rows, of_kind)]
+            raws = [rows[row].args for row in at.tolist()]
             args = decode_args(decoder, raws, quality)
             slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
             self._details(slice_kind, args, at)

@@ -93,10 +93,7 @@ def int_column(
     """
     if _is_absent(values, ABSENT):
         return np.full(len(values), ABSENT, np.int64)
-    column = None
-    if set(map(type, values)) <= {int}:
-        with suppress(OverflowError):
-            column = np.array(values, np.int64)
+    column = _plain_ints(values)
     if column is None:
         column = np.array([_as_int(value) for value in values], np.int64)
         _tell_wrong(values, column == ABSENT, key, quality)
@@ -105,6 +102,17 @@ def int_column(
         _tell_wrong(values, beyond, key, quality)
         column[beyond] = ABSENT
     return column
+
+
+def _plain_ints(values: list[Any]) -> Int64 | None:
+    """The column if all values are integers that it holds, or None (JSON's null)."""
+    kinds = set(map(type, values))
+    if not kinds <= {int, type(None)}:
+        return None
+    numbers = [ABSENT if value is None else value for value in values] if len(kinds) > 1 else values
+    with suppress(OverflowError, TypeError):
+        return np.array(numbers, np.int64)
+    return None
 
 
 def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Float64:
@@ -168,9 +176,17 @@ def text_codes(
     values: list[Any],
     strings: Interner,
     normalise: Callable[[Any], str | None] = text_of,
+    absent: str | None = None,
 ) -> Int32:
-    """Dictionary codes of texts, each distinct one normalised once; None and empty text are -1."""
-    if values.count(None) == len(values):
+    """Dictionary codes of texts, each distinct one normalised once.
+
+    Args:
+        values: As they were decoded.
+        strings: Gets the texts that it does not hold yet.
+        normalise: Makes the text of a value that is not None.
+        absent: What stands for None and for empty text; without it their code is -1.
+    """
+    if absent is None and values.count(None) == len(values):
         return np.full(len(values), -1, np.int32)
     distinct = Interner()
     try:
@@ -178,13 +194,16 @@ def text_codes(
     except TypeError:  # a list or an object
         distinct.clear()
         codes = np.array([distinct[text_of(value)] for value in values], np.int32)
-    return _final_codes(distinct, strings, normalise)[codes]
+    return _final_codes(distinct, strings, normalise, absent)[codes]
 
 
 def _final_codes(
-    distinct: Interner, strings: Interner, normalise: Callable[[Any], str | None]
+    distinct: Interner,
+    strings: Interner,
+    normalise: Callable[[Any], str | None],
+    absent: str | None = None,
 ) -> Int32:
-    texts = [None if value is None else normalise(value) for value in distinct]
+    texts = [(None if value is None else normalise(value)) or absent for value in distinct]
     return np.array([strings[text] if text else -1 for text in texts], np.int32)
 
 
@@ -217,5 +236,8 @@ def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
     if raws.count(NOTHING) == len(raws):
         return np.full(len(raws), -1, np.int32)
     distinct = Interner()
-    codes = np.array([distinct[raw] for raw in map(bytes, raws)], np.int32)
+    texts = b"\n".join(raws).split(b"\n")
+    if len(texts) != len(raws):  # a list over several lines
+        texts = list(map(bytes, raws))
+    codes = np.array([distinct[text] for text in texts], np.int32)
     return _final_codes(distinct, strings, list_text)[codes]
