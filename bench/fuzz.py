@@ -30,7 +30,7 @@ from typing import Any
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import TraceFormatError, import_trace
-from torch_tb_profiler.loading.answering import trace_view
+from torch_tb_profiler.loading.queries.views import trace_view
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.views.registry import all_views
 

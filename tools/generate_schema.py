@@ -11,6 +11,7 @@ on disk differs from what it would write.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 import types
@@ -18,12 +19,26 @@ import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from torch_tb_profiler.advice import EVIDENCE_TABLES
-from torch_tb_profiler.reports import payloads, timeline_payloads
-from torch_tb_profiler.reports.json import SCHEMA_VERSION
-from torch_tb_profiler.views import schema
+from torch_tb_profiler.analysis.call_stacks import Frame
+from torch_tb_profiler.requests import errors, general, runs, slices, timeline
+from torch_tb_profiler.requests import views as view_answers
+from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
+from torch_tb_profiler.views import schema, spec
 from torch_tb_profiler.views.registry import ViewSpec, all_views
 from torch_tb_profiler.views.schema import Column, TableSpec
+from torch_tb_profiler.views.slice import details
+from torch_tb_profiler.views.timeline import (
+    categories,
+    clocks,
+    flows,
+    places,
+    range_summary,
+    search,
+    tracks,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 TYPESCRIPT = ROOT / "fe" / "src" / "generated" / "schema.ts"
@@ -36,16 +51,46 @@ _ALIASES = {
     "NoteKind": schema.NoteKind,
     "SeriesKind": schema.SeriesKind,
     "Scalar": schema.Scalar,
-    "SpanState": payloads.SpanState,
-    "Face": payloads.Face,
-    "Scope": payloads.Scope,
-    "TimelineTrackKind": timeline_payloads.TimelineTrackKind,
-    "TimelineGroupKind": timeline_payloads.TimelineGroupKind,
-    "TimelineUnit": timeline_payloads.TimelineUnit,
-    "TimelineArrayType": timeline_payloads.TimelineArrayType,
-    "TimelineFlowKind": timeline_payloads.TimelineFlowKind,
+    "SpanState": runs.SpanState,
+    "Face": general.Face,
+    "Scope": spec.Scope,
+    "TimelineTrackKind": tracks.TrackKind,
+    "TimelineGroupKind": tracks.GroupKind,
+    "TimelineUnit": tracks.Unit,
+    "TimelineArrayType": timeline.ArrayType,
+    "TimelineFlowKind": flows.FlowKind,
 }
 """The named types of the declarations, kept as named types in TypeScript."""
+
+_ANSWER_MODULES = (general, runs, view_answers, slices, timeline)
+"""Where answers are declared; what they hold is found from them."""
+
+_NAMES: dict[type, str] = {
+    errors.Problem: "ErrorPayload",
+    runs.SpanStatus: "SpanPayload",
+    schema.Column: "ColumnPayload",
+    schema.Line: "LinePayload",
+    schema.Series: "SeriesPayload",
+    schema.Fact: "FactPayload",
+    schema.Note: "NotePayload",
+    Frame: "FramePayload",
+    details.LinkedSlice: "LinkedSlicePayload",
+    details.LinkedSlices: "LinkedPayload",
+    details.SliceLinks: "SliceLinksPayload",
+    details.SliceTrack: "SliceTrackPayload",
+    details.SliceDetails: "SlicePayload",
+    categories.TimelineCategory: "TimelineCategoryPayload",
+    tracks.Group: "TimelineGroupPayload",
+    tracks.TimelineTrack: "TimelineTrackPayload",
+    range_summary.CategoryTime: "TimelineTimePayload",
+    range_summary.NameTime: "TimelineTopPayload",
+    range_summary.GpuTime: "TimelineGpuPayload",
+    range_summary.Gap: "TimelineGapPayload",
+    places.PlacedSlice: "TimelineSlicePayload",
+    search.MatchingName: "TimelineFoundNamePayload",
+    clocks.WorkerClock: "TimelineClockPayload",
+}
+"""What is declared below the answers, under the names that the pages know it by."""
 
 _PRIMITIVES = {
     str: "string",
@@ -70,7 +115,8 @@ def main() -> int:
     check = parser.parse_args().check
     views = tuple(all_views().values())
     stale = False
-    for path, text in ((TYPESCRIPT, typescript(views)), (REFERENCE, reference(views, EVIDENCE_TABLES))):
+    texts = {TYPESCRIPT: typescript(views), REFERENCE: reference(views, EVIDENCE_TABLES)}
+    for path, text in texts.items():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
         if check:
@@ -90,7 +136,7 @@ def typescript(views: Iterable[ViewSpec]) -> str:
         "// prettier-ignore-start\n/* eslint-disable */",
         f"export const SCHEMA_VERSION = {SCHEMA_VERSION};",
         *(f"export type {name} = {_union(hint)};" for name, hint in _ALIASES.items()),
-        *(_interface(kind) for kind in _payload_types()),
+        *map(_interface, _shapes()),
         _view_constants(views),
         *(_row_interface(view, table) for view in views for table in view.tables),
         _row_index(views),
@@ -99,25 +145,56 @@ def typescript(views: Iterable[ViewSpec]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _payload_types() -> list[type]:
-    return [
-        kind
-        for module in (payloads, timeline_payloads)
-        for name, kind in vars(module).items()
-        if typing.is_typeddict(kind)
-        and not name.startswith("_")
-        and kind.__module__ == module.__name__
-    ]
+def _shapes() -> list[type]:
+    """Every shape of an answer, each behind those that it holds."""
+    shapes: dict[type, None] = {}
+
+    def add(hint: object) -> None:
+        if not _is_shape(hint):
+            for argument in typing.get_args(hint):
+                add(argument)
+        elif hint not in shapes:
+            for part in _fields(hint).values():
+                add(part)
+            shapes[hint] = None
+
+    for module in _ANSWER_MODULES:
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, Answer) and kind is not Answer:
+                add(kind)
+    return list(shapes)
 
 
-def _interface(kind: type) -> str:
-    required: frozenset[str] = getattr(kind, "__required_keys__", frozenset())
-    lines = [
-        f"  {key}{'' if key in required else '?'}: {_type(hint)};"
-        for key, hint in typing.get_type_hints(kind).items()
-    ]
-    summary = (kind.__doc__ or "").partition("\n")[0].replace("``", "`")
-    return "\n".join([f"/** {summary} */", f"export interface {kind.__name__} {{", *lines, "}"])
+def _is_shape(hint: object) -> typing.TypeGuard[type]:
+    return isinstance(hint, type) and (
+        issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint)
+    )
+
+
+def _fields(shape: type) -> dict[str, object]:
+    hints = typing.get_type_hints(shape)
+    if dataclasses.is_dataclass(shape):
+        return {field.name: hints[field.name] for field in dataclasses.fields(shape)}
+    return hints
+
+
+def _interface(shape: type) -> str:
+    lines = [f"  {_member(key, hint)};" for key, hint in _fields(shape).items()]
+    summary = (shape.__doc__ or "").partition("\n")[0].replace("``", "`")
+    return "\n".join([f"/** {summary} */", f"export interface {_name(shape)} {{", *lines, "}"])
+
+
+def _member(key: str, hint: object) -> str:
+    """What may be left out is declared as ``T | UnsetType``."""
+    parts = typing.get_args(hint)
+    if msgspec.UnsetType not in parts:
+        return f"{key}: {_type(hint)}"
+    (declared,) = (part for part in parts if part is not msgspec.UnsetType)
+    return f"{key}?: {_type(declared)}"
+
+
+def _name(shape: type) -> str:
+    return _NAMES.get(shape, shape.__name__)
 
 
 def _type(hint: object) -> str:
@@ -137,8 +214,8 @@ def _union(hint: object) -> str:
         return f"{_array_item(arguments[0])}[]"
     if origin is dict:
         return f"Record<string, {_type(arguments[1])}>"
-    if typing.is_typeddict(hint) and isinstance(hint, type):
-        return hint.__name__
+    if _is_shape(hint):
+        return _name(hint)
     if isinstance(hint, type) and hint in _PRIMITIVES:
         return _PRIMITIVES[hint]
     raise TypeError(f"no TypeScript type for {hint!r}")

@@ -17,15 +17,10 @@ import msgspec
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.loading.answering import (
-    Answer,
-    Subject,
-    TableQuery,
-    ViewRequest,
-    answer,
-    open_traces,
-)
+from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.queries.traces import open_traces
+from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
@@ -36,10 +31,12 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
     unknown,
 )
-from torch_tb_profiler.server.payloads import view_payload
+from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
 
@@ -56,7 +53,6 @@ __all__ = [
     "open_trace",
 ]
 
-NS_PER_US = 1000
 Steps = str | int | range
 T = TypeVar("T")
 
@@ -69,6 +65,7 @@ def open_trace(
     span: str | None = None,
     cache: bool = True,
     cache_dir: str | os.PathLike[str] | None = None,
+    python_frames: bool = True,
 ) -> OpenedTrace:
     """Open one trace: a file of any name, or one out of a folder of traces, local or remote.
 
@@ -79,6 +76,8 @@ def open_trace(
         span: Which span of the worker; None for the first.
         cache: Whether a parsed trace is kept, so that the next opening need not parse.
         cache_dir: Where, a folder or a URL; None for the user's cache folder.
+        python_frames: Whether python frames and modules are read. Without them a trace takes less
+            time and memory, and has no modules and no stacks of frames.
 
     Raises:
         OpenError: it does not exist, cannot be read or holds no trace.
@@ -88,7 +87,8 @@ def open_trace(
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
         raise OpenError(error.code, error.message, error.hint) from error
-    catalog = Catalog([Place(os.fspath(path))], cache=folder, rescan_s=math.inf)
+    place = Place(os.fspath(path), options=ReadOptions(python_frames))
+    catalog = Catalog([place], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 
 
@@ -200,7 +200,7 @@ class OpenedTrace:
         subject = Subject(self.run, self.worker, self.span, selection)
         request = ViewRequest(name, subject, rows=rows)
         return Result(
-            self._when_ready(lambda wait_s: answer(self._catalog, request, wait_s=wait_s))
+            self._when_ready(lambda wait_s: view_result(self._catalog, request, wait_s=wait_s))
         )
 
     def _when_ready(self, ask: Callable[[float], T]) -> T:
@@ -227,10 +227,10 @@ class Result:
         series: Data of the view's charts, by name.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, result: ViewResult) -> None:
         """Wrap the answer to one question."""
-        self._answer = answer
-        view = answer.view
+        self._result = result
+        view = result.view
         self.tables: Mapping[str, pl.DataFrame] = {
             name: table.frame for name, table in view.tables.items()
         }
@@ -240,12 +240,12 @@ class Result:
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}: {frame.height} rows" for name, frame in self.tables.items())
-        return f"<Result of {self._answer.spec.name} ({shapes})>"
+        return f"<Result of {self._result.spec.name} ({shapes})>"
 
     def __str__(self) -> str:
-        about = self._answer.subject
+        about = self._result.subject
         heading = " · ".join(filter(None, (about.run, about.worker, about.span)))
-        return terminal.dumps(self._answer.spec, self._answer.view, heading)
+        return terminal.dumps(self._result.spec, self._result.view, heading)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -278,7 +278,7 @@ class Result:
 
     def to_json(self) -> bytes:
         """What ``report --format json`` prints, in UTF-8."""
-        return json.dumps(view_payload(self._answer))
+        return json.dumps(self._result)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dicts and lists."""

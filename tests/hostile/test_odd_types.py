@@ -20,12 +20,13 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.header_types import typed_header
-from torch_tb_profiler.loading.answering import run_view, trace_view
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
+from torch_tb_profiler.loading.queries.views import run_view, trace_view
 from torch_tb_profiler.reports import csv, markdown, terminal
 from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.reports.chrome_trace import chrome_json
-from torch_tb_profiler.reports.payloads import TraceRef
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
@@ -34,7 +35,7 @@ from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import PairView, ViewSpec
 
 EVERYTHING = Selection()
-TRACE = TraceRef(run="run", worker="odd", span="1")
+ABOUT = Subject("run", "odd", "1", EVERYTHING)
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "cpu_op": {
@@ -106,7 +107,7 @@ def _show(trace: Trace) -> None:
     for spec in all_views().values():
         if spec.missing(trace) is None:
             view = _view(spec, trace, EVERYTHING)
-            json_report.dumps({"view": json_report.payload(spec, view, TRACE, EVERYTHING)})
+            json_report.dumps(ViewResult(spec, view, ABOUT))
 
 
 def _show_for_people(trace: Trace) -> None:

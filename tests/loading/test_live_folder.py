@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.answering import open_traces
 from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.storage import finished
 

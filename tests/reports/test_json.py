@@ -10,7 +10,8 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.reports import json as json_report
-from torch_tb_profiler.reports.payloads import TraceRef
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import (
@@ -33,7 +34,7 @@ def _never(_trace: Trace, _selection: Selection) -> View:
     raise AssertionError
 
 
-REF: TraceRef = {"run": "r", "worker": "w", "span": "s"}
+REF = {"run": "r", "worker": "w", "span": "s"}
 SPEC = ViewSpec("demo", "Demo", "What?", "trace", (TREE,), _never, ("name", "name+shape"))
 
 
@@ -42,9 +43,13 @@ def _table(names: list[str | None], numbers: list[float | None]) -> Table:
     return Table(TREE, frame, {"self_us": "not measured"}, row_count=7)
 
 
-def _answer(view: View, selection: Selection | None = None) -> dict[str, Any]:
-    payload = json_report.payload(SPEC, view, REF, selection or Selection())
-    answer: dict[str, Any] = json.loads(json_report.dumps(payload))
+def _dumps(view: View, selection: Selection | None = None, run: str = "r") -> bytes:
+    subject = Subject(run, "w", "s", selection or Selection())
+    return json_report.dumps(ViewResult(SPEC, view, subject))
+
+
+def _answer(view: View, selection: Selection | None = None, run: str = "r") -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(_dumps(view, selection, run))
     return answer
 
 
@@ -143,19 +148,16 @@ def test_the_default_group_by_is_named() -> None:
     }
 
 
-def test_nan_and_infinities_are_null_in_the_payload_and_in_the_text() -> None:
+def test_nan_and_infinities_are_null() -> None:
     view = View(tables={"nodes": _table(["a", "b", "c"], [math.nan, math.inf, -math.inf])})
-    payload = json_report.payload(SPEC, view, REF, Selection())
-    assert [row[1] for row in payload["tables"]["nodes"]["rows"]] == [None, None, None]
+    rows = _answer(view)["tables"]["nodes"]["rows"]
+    assert [row[1] for row in rows] == [None, None, None]
     note = Note("advice", "x", "info", "t", {"gain_us": math.nan})
-    assert b"NaN" not in json_report.dumps(
-        json_report.payload(SPEC, View(notes=(note,)), REF, Selection())
-    )
+    assert b"NaN" not in _dumps(View(notes=(note,)))
 
 
 def test_a_file_name_that_is_no_utf8_can_be_written() -> None:
-    payload = json_report.payload(SPEC, View(), {**REF, "run": "a\udcff"}, Selection())
-    assert json.loads(json_report.dumps(payload))["trace"] == {**REF, "run": "a?"}
+    assert _answer(View(), run="a\udcff")["trace"] == {**REF, "run": "a?"}
 
 
 def test_hostile_text_survives_as_text() -> None:

@@ -59,6 +59,7 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_subject(report, "")
     _add_rows(report)
     _add_cache(report)
+    _add_reading(report)
     _add_workers(report)
 
 
@@ -89,6 +90,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_subject(compare, "baseline-")
     _add_rows(compare)
     _add_cache(compare)
+    _add_reading(compare)
     _add_workers(compare)
 
 
@@ -119,6 +121,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "(default: $TORCH_TB_PROFILER_TOKEN)",
     )
     _add_cache(serve)
+    _add_reading(serve)
     _add_workers(serve)
 
 
@@ -138,6 +141,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "and the cache",
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
+    _add_reading(ingest)
     _add_workers(ingest)
 
 
@@ -199,6 +203,16 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("cache")
     group.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep any")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-python-frames",
+        dest="python_frames",
+        action="store_false",
+        help="leave python frames and modules out while reading: less time and memory, no modules "
+        "and no stacks of frames",
+    )
 
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:

@@ -19,15 +19,16 @@ from torch_tb_profiler.cli.tasks import (
     Task,
     cache_of,
     exit_code_of,
+    options_of,
     perform,
     request_parameters,
 )
-from torch_tb_profiler.loading.answering import view_spec, with_rows
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.queries.views import view_spec, with_rows
 from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
-from torch_tb_profiler.server import parameters
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.views.compare.gate import GateError, evaluate
@@ -52,15 +53,15 @@ def run(arguments: Namespace) -> int:
         typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
         rows = parameters.view_request(VIEW, {"table": tables[0], **typed}).rows
         sink = make_sink(arguments, [(VIEW, tables)])
-        answer = perform(_task(arguments))
+        result = perform(_task(arguments))
     except LoadingError as error:
         tell_error(error.problem.message, error.problem.hint)
         return exit_code_of(error)
-    if answer is None:
+    if result is None:
         return DONE
-    code = _check_gates(answer.view, arguments.fail_on)
+    code = _check_gates(result.view, arguments.fail_on)
     try:
-        shown = with_rows(answer.view, rows)
+        shown = with_rows(result.view, rows)
     except (QueryError, LoadingError) as error:
         tell_error(str(error))
         return BAD_USAGE
@@ -69,7 +70,7 @@ def run(arguments: Namespace) -> int:
         chosen = {name: _times_first(table) for name, table in chosen.items()}
     shown = replace(shown, tables=chosen)
     with writing_errors(arguments.output) as written:
-        sink.add(replace(answer, view=shown), VIEW)
+        sink.add(replace(result, view=shown), VIEW)
         sink.close()
     return max(code, written.code)
 
@@ -95,7 +96,11 @@ def _task(arguments: Namespace) -> Task:
     Raises:
         LoadingError: a place holds no trace, or none of the names asked for.
     """
-    places = [Place(arguments.baseline, BASELINE), Place(arguments.candidate, CANDIDATE)]
+    options = options_of(arguments)
+    places = [
+        Place(arguments.baseline, BASELINE, options),
+        Place(arguments.candidate, CANDIDATE, options),
+    ]
     cache = cache_of(arguments)
     store = TraceStore(cache=cache, parser=Parser(arguments.workers))
     catalog = Catalog(places, cache=cache, store=store)

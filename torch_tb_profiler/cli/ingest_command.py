@@ -16,7 +16,7 @@ from torch_tb_profiler.cli.exits import (
     tell_error,
     tell_warning,
 )
-from torch_tb_profiler.cli.tasks import exit_code_of
+from torch_tb_profiler.cli.tasks import exit_code_of, options_of
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.rank import Ingested
@@ -151,8 +151,9 @@ def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
     files: list[SpanFile] = []
     problems: list[Problem] = []
     runs: set[str] = set()
+    options = options_of(arguments)
     for path in arguments.paths:
-        contents = Catalog([Place(path)], cache=None).contents()
+        contents = Catalog([Place(path, options=options)], cache=None).contents()
         for note in contents.notes if contents.runs else ():
             tell_warning(note)
         if contents.problem is not None:

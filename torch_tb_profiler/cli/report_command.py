@@ -92,14 +92,14 @@ def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
                 told_notes.add(note)
                 tell_warning(note)
         try:
-            answer = perform(task)
+            result = perform(task)
         except LoadingError as error:
             tell_error(error.problem.message, error.problem.hint)
             sink.add_error(error)
             code = max(code, exit_code_of(error))
         else:
-            if answer is not None:
-                sink.add(answer, stems[number])
+            if result is not None:
+                sink.add(result, stems[number])
     sink.close()
     return code
 

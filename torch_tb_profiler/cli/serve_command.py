@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
-from torch_tb_profiler.cli.tasks import cache_of, exit_code_of
+from torch_tb_profiler.cli.tasks import cache_of, exit_code_of, options_of
 from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
@@ -34,6 +34,7 @@ def run(arguments: Namespace) -> int:
             cache=cache_of(arguments),
             workers=arguments.workers,
             token=token,
+            options=options_of(arguments),
             announce=_announce,
         )
     except LoadingError as error:

@@ -12,11 +12,12 @@ from typing import Protocol
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.output import Output
-from torch_tb_profiler.loading.answering import Answer, Subject
 from torch_tb_profiler.reports import csv, json, markdown, terminal
-from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
-from torch_tb_profiler.server.payloads import error_payload, view_payload
+from torch_tb_profiler.requests.general import ErrorAnswer
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
@@ -29,7 +30,7 @@ class Sink(Protocol):
     def files(self, stem: str, tables: Sequence[str]) -> list[str]:
         """Names of the files that an answer with these tables may become."""
 
-    def add(self, answer: Answer, stem: str) -> None:
+    def add(self, result: ViewResult, stem: str) -> None:
         """Write one answer; ``stem`` is the name of its files without suffix."""
 
     def add_error(self, error: LoadingError) -> None:
@@ -51,16 +52,14 @@ class JsonSink:
         """One per answer."""
         return [f"{stem}.json"]
 
-    def add(self, answer: Answer, stem: str) -> None:
+    def add(self, result: ViewResult, stem: str) -> None:
         """Write one answer as it is known."""
-        self._write(f"{stem}.json", json.dumps(view_payload(answer)))
+        self._write(f"{stem}.json", json.dumps(result))
 
     def add_error(self, error: LoadingError) -> None:
         """An error stands in the place of its answer."""
         if self._output.folder is None:
-            problem = error_payload(error.problem)
-            answer = ErrorAnswer(schema_version=json.SCHEMA_VERSION, error=problem)
-            self._write("", json.dumps(answer))
+            self._write("", encode(ErrorAnswer(error=error.problem)))
 
     def close(self) -> None:
         """End the array."""
@@ -87,9 +86,9 @@ class CsvSink:
         """One per table."""
         return [f"{stem}.{table}.csv" for table in self._chosen(tables)]
 
-    def add(self, answer: Answer, stem: str) -> None:
+    def add(self, result: ViewResult, stem: str) -> None:
         """Write the tables of one answer."""
-        tables = answer.view.tables
+        tables = result.view.tables
         names = self._chosen(list(tables))
         for name, file in zip(names, self.files(stem, names), strict=True):
             self._output.write(file, csv.dumps(tables[name]))
@@ -127,15 +126,15 @@ class TextSink:
         """One per answer."""
         return [f"{stem}.{'md' if self._is_markdown else 'txt'}"]
 
-    def add(self, answer: Answer, stem: str) -> None:
+    def add(self, result: ViewResult, stem: str) -> None:
         """Write one answer."""
-        view = _cut(answer.view, self._max_rows)
-        heading = heading_of(answer)
+        view = _cut(result.view, self._max_rows)
+        heading = heading_of(result)
         if self._is_markdown:
-            text = markdown.dumps(answer.spec, view, heading, self._columns)
+            text = markdown.dumps(result.spec, view, heading, self._columns)
         else:
             text = terminal.dumps(
-                answer.spec,
+                result.spec,
                 view,
                 heading,
                 width=_width(self._output),
@@ -155,11 +154,11 @@ class TextSink:
         """Nothing is left."""
 
 
-def heading_of(answer: Answer) -> str:
+def heading_of(result: ViewResult) -> str:
     """What an answer is about: run, worker, span and selection; of a pair both sides."""
-    if answer.baseline is None:
-        return _subject_text(answer.subject)
-    return f"{_subject_text(answer.subject)} against {_subject_text(answer.baseline)}"
+    if result.baseline is None:
+        return _subject_text(result.subject)
+    return f"{_subject_text(result.subject)} against {_subject_text(result.baseline)}"
 
 
 def _subject_text(subject: Subject) -> str:

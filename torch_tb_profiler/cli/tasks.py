@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
-from torch_tb_profiler.loading.answering import Answer, ViewRequest, answer, view_spec
+from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.queries.views import view_result, view_spec
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
-from torch_tb_profiler.server import parameters
+from torch_tb_profiler.requests.questions import ViewRequest
+from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
@@ -70,6 +73,11 @@ def chosen_views(names: str) -> list[ViewSpec]:
     return specs
 
 
+def options_of(arguments: Namespace) -> ReadOptions:
+    """What is wanted of traces that are read."""
+    return ReadOptions(python_frames=arguments.python_frames)
+
+
 def cache_of(arguments: Namespace) -> CacheFolder | None:
     """The cache that the arguments choose.
 
@@ -111,7 +119,8 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parser = Parser(arguments.workers)
     for path in arguments.paths:
         store = TraceStore(cache=cache, parser=parser)
-        catalog = Catalog([Place(path)], cache=cache, store=store)
+        place = Place(path, options=options_of(arguments))
+        catalog = Catalog([place], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)
         except LoadingError as error:
@@ -179,7 +188,7 @@ def _pairs(specs: Sequence[ViewSpec], files: Sequence[SpanFile]) -> list[tuple[V
     return pairs
 
 
-def perform(task: Task) -> Answer | None:
+def perform(task: Task) -> ViewResult | None:
     """The answer, with a bar on the terminal while the trace is parsed.
 
     Returns:
@@ -193,7 +202,9 @@ def perform(task: Task) -> Answer | None:
         raise task.problem or OpenError("unreadable", "There is nothing to read.")
     progress = Progress()
     try:
-        return when_ready(lambda wait_s: answer(catalog, request, wait_s=wait_s), progress.show)
+        return when_ready(
+            lambda wait_s: view_result(catalog, request, wait_s=wait_s), progress.show
+        )
     except RequestError as error:
         if error.problem.code != "view_unavailable":
             raise

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import DONE
-from torch_tb_profiler.reports.json import SCHEMA_VERSION, dumps
+from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, encode
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -16,7 +16,7 @@ def run(arguments: Namespace) -> int:
     views = all_views().values()
     if arguments.format == "json":
         answer = {"schema_version": SCHEMA_VERSION, "views": [_as_json(spec) for spec in views]}
-        sys.stdout.buffer.write(dumps(answer) + b"\n")
+        sys.stdout.buffer.write(encode(answer) + b"\n")
     else:
         print("\n\n".join(map(_as_text, views)))
     return DONE

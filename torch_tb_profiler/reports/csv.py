@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.reports.json import finite
+from torch_tb_profiler.reports.cells import finite
 from torch_tb_profiler.views.schema import Table
 
 _FORMULA_START = r"^[=+\-@\t\r\n＝＋－＠]"

@@ -11,14 +11,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.reports.json import SCHEMA_VERSION
-from torch_tb_profiler.reports.timeline_payloads import TimelineArrayPayload, TimelineHead
+from torch_tb_profiler.requests.timeline import TimelineArrayPayload, TimelineHead
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.counter_screen import CounterScreen, counter_screen
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
-from torch_tb_profiler.views.timeline.screen import Screen, View, screen
+from torch_tb_profiler.views.timeline.screen import Screen, Viewport, screen
 
 Array = npt.NDArray[Any]
 
@@ -39,13 +38,13 @@ NAME_ENTRY_BYTES = 9
 BUSY_UNIT = 32_768
 """Busy time of a merged stretch that fills its bucket."""
 
-NOTHING = 2**32 - 1
+NO_VALUE = 2**32 - 1
 """Id and name code of what is no slice of the trace."""
 
 _ALIGNMENT = 8
 
 
-def timeline_bytes(timeline: Timeline, choice: Choice, view: View) -> bytes:
+def timeline_bytes(timeline: Timeline, choice: Choice, view: Viewport) -> bytes:
     """What ``view`` shows of the lanes and counters of ``choice``, at most :data:`MAX_BYTES`."""
     drawn = screen(timeline.lanes, choice.lanes, view, MAX_LANE_BYTES)
     codes, names, arrays = _slice_arrays(timeline, drawn, view)
@@ -55,7 +54,6 @@ def timeline_bytes(timeline: Timeline, choice: Choice, view: View) -> bytes:
     arrays["slice_name_codes"] = codes
     arrays |= _counter_arrays(counted)
     head = TimelineHead(
-        schema_version=SCHEMA_VERSION,
         start_ns=view.start_ns,
         end_ns=view.end_ns,
         pixel_ns=view.pixel_ns,
@@ -92,7 +90,7 @@ def _busy_shares(drawn: Screen) -> npt.NDArray[np.uint16]:
 
 
 def _slice_arrays(
-    timeline: Timeline, drawn: Screen, view: View
+    timeline: Timeline, drawn: Screen, view: Viewport
 ) -> tuple[Array, list[str | None], dict[str, Array]]:
     """Codes of the names, names, and the arrays of the whole slices."""
     lanes, slices = timeline.lanes, timeline.trace.slices
@@ -110,13 +108,13 @@ def _slice_arrays(
     np.maximum.at(longest, name, dur)
     names = _names(timeline, codes, longest)
     return (
-        np.where(codes < 0, NOTHING, codes).astype(np.uint32),
+        np.where(codes < 0, NO_VALUE, codes).astype(np.uint32),
         names,
         {
             "slice_start_ns": _offsets(start - view.start_ns),
             "slice_dur_ns": _durations(dur),
             "slice_name": _unsigned(name),
-            "slice_id": np.where(made_up, NOTHING, ids).astype(np.uint32),
+            "slice_id": np.where(made_up, NO_VALUE, ids).astype(np.uint32),
             "slice_category": lanes.category[drawn.whole].astype(np.uint8),
         },
     )
@@ -177,20 +175,20 @@ def _packed(head: TimelineHead, arrays: dict[str, Array]) -> bytes:
     """Length of the head, head, arrays; each array begins at a multiple of 8."""
     size = 0
     for name, array in arrays.items():
-        head["arrays"][name] = TimelineArrayPayload(
+        head.arrays[name] = TimelineArrayPayload(
             dtype=array.dtype.name, offset=size, length=len(array)
         )
         size += _aligned(array.nbytes)
     # The offsets are part of the head that they lie behind: room for the longest comes first.
     room = _aligned(4 + len(msgspec.json.encode(head)) + 7 * len(arrays))
-    for entry in head["arrays"].values():
-        entry["offset"] += room
+    for entry in head.arrays.values():
+        entry.offset += room
     body = bytearray(room + size)
     text = msgspec.json.encode(head).ljust(room - 4)
     body[:4] = (room - 4).to_bytes(4, "little")
     body[4:room] = text
     for name, array in arrays.items():
-        offset = head["arrays"][name]["offset"]
+        offset = head.arrays[name].offset
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         body[offset : offset + array.nbytes] = little.tobytes()
     return bytes(body)

@@ -1,1 +1,1 @@
-"""Questions as typed values and answers as declared shapes, free of HTTP: one room for all faces."""
+"""Questions as typed values, answers as declared shapes: one room for all faces, without HTTP."""

@@ -5,15 +5,37 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Explained(Protocol):
+    """An error of any room with its code, its text and the next step."""
+
+    @property
+    def code(self) -> str:
+        """Stable name."""
+
+    @property
+    def message(self) -> str:
+        """What and why."""
+
+    @property
+    def hint(self) -> str | None:
+        """The next step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error as pages and scripts get it: stable code, what and why, and the next step."""
+    """What went wrong, for programs and for people."""
 
     code: str
     message: str
     hint: str | None = None
+
+    @classmethod
+    def of(cls, error: Explained) -> Problem:
+        """The same of an error of another room."""
+        return cls(error.code, error.message, error.hint)
 
 
 class LoadingError(Exception):

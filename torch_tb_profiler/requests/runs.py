@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
+from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.errors import Problem
 
 SpanState = Literal["queued", "parsing", "ready", "failed"]
@@ -41,3 +45,57 @@ class SpanStatus:
     error: Problem | None = None
     retry_s: float | None = None
     version: str | None = None
+
+
+class WorkerPayload(msgspec.Struct, frozen=True):
+    """The files of one worker."""
+
+    name: str
+    spans: list[SpanStatus]
+
+
+class RunPayload(msgspec.Struct, frozen=True):
+    """The workers of one run."""
+
+    name: str
+    workers: list[WorkerPayload]
+
+
+class SilentPlacePayload(msgspec.Struct, frozen=True):
+    """A place that does not answer: for how long, and when it is asked again (0: now).
+
+    The runs listed of it are those that it had when it last answered. Seconds from now, because
+    the clock of whoever looks is another.
+    """
+
+    place: str
+    silent_s: float
+    next_try_s: float
+    error: Problem
+
+
+class RunsAnswer(Answer, kw_only=True):
+    """``/runs``: everything found so far, what was left out, and why there is nothing at all."""
+
+    discovering: bool
+    runs: list[RunPayload]
+    notes: tuple[str, ...]
+    problem: Problem | None
+    silent_places: list[SilentPlacePayload]
+
+
+class PendingAnswer(Answer, kw_only=True):
+    """Status 202: the trace is still being read; for a run view all its workers in one."""
+
+    span: SpanStatus
+
+
+def runs_of(statuses: Iterable[tuple[str, str, SpanStatus]]) -> list[RunPayload]:
+    """Runs with their workers and spans from (run, worker, status), in their order."""
+    listed: dict[str, dict[str, list[SpanStatus]]] = {}
+    for run, worker, status in statuses:
+        listed.setdefault(run, {}).setdefault(worker, []).append(status)
+    return [
+        RunPayload(run, [WorkerPayload(name, spans) for name, spans in workers.items()])
+        for run, workers in listed.items()
+    ]

@@ -15,14 +15,12 @@ from typing import Any
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.status import NotReadyError
-from torch_tb_profiler.reports.json import SCHEMA_VERSION
-from torch_tb_profiler.reports.payloads import PendingAnswer
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
+from torch_tb_profiler.requests.runs import PendingAnswer
 from torch_tb_profiler.server.access import Access, denied
 from torch_tb_profiler.server.errors import HttpError, method_error, status_of
 from torch_tb_profiler.server.gate import Gate, WaitingRoom
 from torch_tb_profiler.server.limits import AnswerLimits
-from torch_tb_profiler.server.payloads import span_payload
 from torch_tb_profiler.server.responses import error_response, json_response
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.shared_answers import SharedAnswers
@@ -194,9 +192,7 @@ def _answered(request: Request, answer: Callable[[], Response]) -> Response:
     try:
         return answer()
     except NotReadyError as pending:
-        span = span_payload(pending.status)
-        body = PendingAnswer(schema_version=SCHEMA_VERSION, span=span)
-        return json_response(request, body, status=202)
+        return json_response(request, PendingAnswer(span=pending.status), status=202)
     except LoadingError as error:
         return error_response(request, status_of(error), error.problem)
     except HttpError as error:

@@ -10,10 +10,9 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import Error, RequestEntityTooLarge
 
-from torch_tb_profiler.reports.json import SCHEMA_VERSION, dumps
-from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.requests.encoding import encode
+from torch_tb_profiler.requests.general import ErrorAnswer
 from torch_tb_profiler.server.errors import HttpError, method_error
-from torch_tb_profiler.server.payloads import error_payload
 from torch_tb_profiler.server.responses import JSON_TYPE, secured_headers
 
 METHODS = frozenset({"GET", "HEAD"})
@@ -83,8 +82,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc]
         headers = secured_headers(JSON_TYPE)
         headers["Cache-Control"] = "no-store"
         headers.update(refusal.headers)
-        answer = ErrorAnswer(schema_version=SCHEMA_VERSION, error=error_payload(refusal.problem))
-        body = dumps(answer)
+        body = encode(ErrorAnswer(error=refusal.problem))
         self.status = f"{refusal.status} {error.reason}"
         self.response_headers.extend(headers)
         self.channel.is_refused = True

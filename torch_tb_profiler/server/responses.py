@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from isal import igzip, isal_zlib
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from torch_tb_profiler.reports.json import SCHEMA_VERSION, dumps
-from torch_tb_profiler.reports.payloads import ErrorAnswer
+from torch_tb_profiler.requests.encoding import Answer, encode
 from torch_tb_profiler.requests.errors import Problem
-from torch_tb_profiler.server.payloads import error_payload
+from torch_tb_profiler.requests.general import ErrorAnswer
 
 JSON_TYPE = "application/json"
 MIN_GZIP_BYTES = 1024
@@ -40,15 +38,14 @@ CONTENT_SECURITY_POLICY = "; ".join(
 """No other host, no inline script. TensorBoard and editors may frame the page."""
 
 
-def json_response(request: Request, body: Mapping[str, Any], status: int = 200) -> Response:
+def json_response(request: Request, body: Answer, status: int = 200) -> Response:
     """``body`` as JSON."""
-    return data_response(request, dumps(body), JSON_TYPE, status=status)
+    return data_response(request, encode(body), JSON_TYPE, status=status)
 
 
 def error_response(request: Request, status: int, problem: Problem) -> Response:
     """The one shape of every error."""
-    body = ErrorAnswer(schema_version=SCHEMA_VERSION, error=error_payload(problem))
-    return json_response(request, body, status)
+    return json_response(request, ErrorAnswer(error=problem), status)
 
 
 def data_response(

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Collection
 from urllib.parse import quote
 
+from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.store.trace_store import TraceStore
@@ -35,6 +36,7 @@ def make_app_server(
     cache: CacheFolder | None,
     workers: int | None = None,
     token: str | None = None,
+    options: ReadOptions | None = None,
     answer_limits: AnswerLimits | None = None,
     connection_limits: ConnectionLimits | None = None,
 ) -> HttpServer:
@@ -51,7 +53,8 @@ def make_app_server(
     except StorageError as error:
         raise OpenError(error.code, error.message, error.hint) from error
     store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
-    catalog = Catalog([Place(url)], cache=cache, store=store)
+    place = Place(url, options=options or ReadOptions())
+    catalog = Catalog([place], cache=cache, store=store)
     app = standalone_app(
         Site(catalog, "standalone"),
         allowed_hosts=allowed_hosts(host),
@@ -71,6 +74,7 @@ def serve(
     cache: CacheFolder | None = None,
     workers: int | None = None,
     token: str | None = None,
+    options: ReadOptions | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages of the place ``url`` until Ctrl-C.
@@ -82,13 +86,22 @@ def serve(
         cache: Where parsed traces are kept, or None.
         workers: Cores that parse; None for all this process may use.
         token: What requests must prove to know (:mod:`torch_tb_profiler.server.access`), or None.
+        options: What is wanted of the traces; None for all of them.
         announce: Gets the URL when the server listens, and what to know beside.
 
     Raises:
         OpenError: the place does not exist or cannot be reached.
         OSError: the address cannot be bound (in use, not of this machine).
     """
-    server = make_app_server(url, port=port, host=host, cache=cache, workers=workers, token=token)
+    server = make_app_server(
+        url,
+        port=port,
+        host=host,
+        cache=cache,
+        workers=workers,
+        token=token,
+        options=options,
+    )
     with contextlib.closing(server):
         all_views()  # their modules are loaded before anybody waits for an answer
         announce(server_url(server, host, token))

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import TableSpec, View
 
+Scope = Literal["trace", "run", "pair"]
 TraceView = Callable[[Trace, Selection], View]
 RunView = Callable[[Mapping[str, Trace], Selection], View]
 PairView = Callable[[Trace, Selection, Trace, Selection], View]
@@ -42,7 +43,7 @@ class ViewSpec:
     name: str
     title: str
     help: str
-    scope: Literal["trace", "run", "pair"]
+    scope: Scope
     tables: tuple[TableSpec, ...]
     function: TraceView | RunView | PairView
     group_bys: tuple[str, ...] = ()

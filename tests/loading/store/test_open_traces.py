@@ -16,18 +16,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.discovered import discover
 from tests.helpers.waiting import wait_until
-from torch_tb_profiler.loading.answering import Subject, ViewRequest, answer
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_file, open_in_state
 from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.loading.store import open_traces
 from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.loading.store.trace_store import Gathered, TraceStore
+from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.storage.cache_folder import CacheFolder
-from torch_tb_profiler.storage.discovery import SpanFile, discover
+from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.locations import Location, open_location
 from torch_tb_profiler.trace.derived import PerTrace
 
@@ -166,7 +168,7 @@ def test_a_run_view_names_the_workers_there_is_no_room_for(
 ) -> None:
     place = Place(str(samples / "cpu_ddp4_gloo"))
     catalog = Catalog([place], cache=cache, store=store_for(0.01))
-    view = answer(catalog, ViewRequest("distributed"), wait_s=WAIT_S).view
+    view = view_result(catalog, ViewRequest("distributed"), wait_s=WAIT_S).view
     left_out = [note for note in view.notes if note.code == "worker_left_out"]
     assert len(left_out) == 3
     assert all(note.evidence["code"] == "no_room" for note in left_out)
@@ -303,4 +305,5 @@ def test_a_view_of_a_trace_is_answered_however_small_the_memory(
     catalog = Catalog([Place(str(folder))], cache=cache, store=store_for(0.01))
     for worker in ("w0", "w1", "w0"):
         request = ViewRequest("operators", Subject(worker=worker))
-        assert answer(catalog, request, wait_s=WAIT_S).view.tables["operators"].frame.height == 500
+        view = view_result(catalog, request, wait_s=WAIT_S).view
+        assert view.tables["operators"].frame.height == 500

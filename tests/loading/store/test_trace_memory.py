@@ -83,7 +83,8 @@ def test_what_cannot_be_made_again_is_content() -> None:
 
 MEASURE = """
 import gc, json, sys, time
-from torch_tb_profiler.loading.answering import Subject, ViewRequest, answer
+from torch_tb_profiler.loading.queries.views import view_result
+from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.processes.freeing import give_back
 from torch_tb_profiler.loading.store.trace_store import TraceStore
@@ -104,7 +105,7 @@ def ask_everything(path):
     trace = store.trace(file)
     for spec in all_views().values():
         if spec.scope != "pair" and spec.missing(trace) is None:
-            answer(catalog, ViewRequest(spec.name), wait_s=None)
+            view_result(catalog, ViewRequest(spec.name), wait_s=None)
     timeline(trace)
     store.settle()
     return catalog

@@ -18,7 +18,7 @@ from torch_tb_profiler.views.timeline.counter_screen import counter_screen
 from torch_tb_profiler.views.timeline.curves import MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.extremes import BLOCK, Extremes
 from torch_tb_profiler.views.timeline.index import timeline
-from torch_tb_profiler.views.timeline.screen import View
+from torch_tb_profiler.views.timeline.screen import Viewport
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,7 +76,7 @@ def test_the_queue_counts_what_waits() -> None:
     events += [kernel("k", 50 + 10 * i, 10, corr=i + 1) for i in range(3)]
     made = timeline(trace(events))
     (number,) = (i for i, t in enumerate(made.tracks) if t.title == "Launch queue length")
-    shown = counter_screen(made, [number], View(0, 80_000, 80), 10**6)
+    shown = counter_screen(made, [number], Viewport(0, 80_000, 80), 10**6)
     moments = [int(b) << shown.shift for b in shown.bucket]
     assert shown.last.tolist() == [1, 2, 3, 2, 1, 0]
     for moment, expected in zip(moments, [0, 10_000, 20_000, 50_000, 60_000, 70_000], strict=True):
@@ -109,7 +109,7 @@ def test_counters_share_the_size_that_is_allowed() -> None:
     made = timeline(trace(events))
     numbers = list(made.counters)
     assert len(numbers) == 3
-    shown = counter_screen(made, numbers, View(0, 6_000_000, 4000), 10_000)
+    shown = counter_screen(made, numbers, Viewport(0, 6_000_000, 4000), 10_000)
     assert len(shown.bucket) * 16 <= 10_000
     assert shown.first.tolist()[-1] == len(shown.bucket)
 

@@ -29,12 +29,12 @@ LAUNCHED = [
 def test_self_time_is_cut_at_the_range() -> None:
     summary = range_summary(timeline(trace(LAUNCHED)), 15_000, 80_000)
     operators = {
-        entry.name: (entry.count, entry.self_ns, entry.total_ns) for entry in summary.operators
+        entry.name: (entry.count, entry.self_us, entry.total_us) for entry in summary.operators
     }
-    assert operators == {"aten::linear": (1, 15_000, 45_000), "aten::mm": (1, 25_000, 30_000)}
-    assert [(entry.name, entry.total_ns) for entry in summary.kernels] == [("gemm", 25_000)]
-    by_category = {entry.category: entry.self_ns for entry in summary.categories}
-    assert by_category == {0: 40_000, 2: 10_000, 8: 15_000, 9: 25_000}
+    assert operators == {"aten::linear": (1, 15.0, 45.0), "aten::mm": (1, 25.0, 30.0)}
+    assert [(entry.name, entry.total_us) for entry in summary.kernels] == [("gemm", 25.0)]
+    by_category = {entry.category: entry.self_us for entry in summary.categories}
+    assert by_category == {0: 40.0, 2: 10.0, 8: 15.0, 9: 25.0}
 
 
 def test_gaps_name_what_the_host_did() -> None:
@@ -45,9 +45,9 @@ def test_gaps_name_what_the_host_did() -> None:
     assert (second.start_ns, second.end_ns) == (65_000, 100_000)
     assert [entry.name for entry in first.host] == ["aten::mm", "train", "aten::linear"]
     assert second.host[0].name == "cudaStreamSynchronize"
-    assert second.host[0].self_ns == 20_000
+    assert second.host[0].self_us == 20.0
     (gpu,) = summary.gpus
-    assert (gpu.computation_ns, gpu.idle_ns, gpu.busy_ns) == (25_000, 75_000, 25_000)
+    assert (gpu.computation_us, gpu.idle_us, gpu.busy_us) == (25.0, 75.0, 25.0)
 
 
 @settings(max_examples=80, deadline=None)
@@ -60,18 +60,20 @@ def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: i
     end = begin + slices["dur_ns"].to_numpy()
     inside = np.minimum(end, start + length) - np.maximum(begin, start)
     for gpu in summary.gpus:
-        assert gpu.busy_ns + gpu.idle_ns == length
+        assert round(gpu.busy_us * 1000) + round(gpu.idle_us * 1000) == length
         work = made.trace.device_work
         moments: set[int] = set()
         for row in np.flatnonzero(work["device"].to_numpy() == gpu.device).tolist():
             at = work["slice"][row]
             moments.update(range(max(begin[at], start), min(end[at], start + length)))
-        assert gpu.busy_ns == len(moments)
+        assert gpu.busy_us == len(moments) / 1000
     for entry in summary.kernels:
         named = [made.trace.text(code) == entry.name for code in slices["name_code"]]
         on_device = slices["category"].is_in([9, 10, 11]).to_numpy()
         whole = np.maximum(inside, 0)[np.array(named) & on_device].sum()
-        assert abs(entry.total_ns - whole) <= entry.count  # overlaps of 1 ns are rounding
+        assert (
+            abs(round(entry.total_us * 1000) - whole) <= entry.count
+        )  # overlaps of 1 ns are rounding
 
 
 def test_search_finds_counts_and_steps_through() -> None:

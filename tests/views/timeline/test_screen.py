@@ -16,12 +16,12 @@ from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
-from torch_tb_profiler.views.timeline.screen import Screen, View, screen
+from torch_tb_profiler.views.timeline.screen import Screen, Viewport, screen
 
 ROOMY = 10**9
 
 
-def drawn(made: Timeline, view: View, max_bytes: int = ROOMY) -> Screen:
+def drawn(made: Timeline, view: Viewport, max_bytes: int = ROOMY) -> Screen:
     return screen(made.lanes, np.arange(len(made.lanes.track)), view, max_bytes)
 
 
@@ -47,14 +47,14 @@ def busy_moments(slices: list[tuple[int, int]], start: int, end: int) -> int:
     return len(moments)
 
 
-def in_view(slices: list[tuple[int, int]], view: View) -> int:
+def in_view(slices: list[tuple[int, int]], view: Viewport) -> int:
     return sum(
         low < view.end_ns and (high > view.start_ns or low == high >= view.start_ns)
         for low, high in slices
     )
 
 
-def check_nothing_lost(made: Timeline, view: View, shown: Screen) -> None:
+def check_nothing_lost(made: Timeline, view: Viewport, shown: Screen) -> None:
     expected = {lane: slices for lane, slices in lane_slices(made).items() if in_view(slices, view)}
     numbers = shown.lane.tolist()
     for lane, slices in expected.items():
@@ -76,10 +76,10 @@ def check_nothing_lost(made: Timeline, view: View, shown: Screen) -> None:
 
 
 @st.composite
-def views(draw: st.DrawFn) -> View:
+def views(draw: st.DrawFn) -> Viewport:
     start = draw(st.integers(-200, 2000))
     width_px = draw(st.integers(1, 60) | st.integers(1, 4000))
-    return View(start, start + draw(st.integers(1, 3000)), width_px)
+    return Viewport(start, start + draw(st.integers(1, 3000)), width_px)
 
 
 def slowed(event: Event) -> Event:
@@ -89,7 +89,7 @@ def slowed(event: Event) -> Event:
 
 @settings(max_examples=150, deadline=None)
 @given(recordings(), views(), st.sampled_from([ROOMY, 600, 200]))
-def test_nothing_is_lost_in_any_view(recording: Recording, view: View, max_bytes: int) -> None:
+def test_nothing_is_lost_in_any_view(recording: Recording, view: Viewport, max_bytes: int) -> None:
     made = timeline(trace(slowed(event) for event in recording.events))
     shown = drawn(made, view, max_bytes)
     if not shown.lanes_left_out:
@@ -101,7 +101,9 @@ KERNELS = st.lists(st.tuples(st.integers(0, 150), st.integers(0, 40)), min_size=
 
 @settings(max_examples=150, deadline=None)
 @given(KERNELS, views())
-def test_nothing_is_lost_of_overlapping_kernels(kernels: list[tuple[int, int]], view: View) -> None:
+def test_nothing_is_lost_of_overlapping_kernels(
+    kernels: list[tuple[int, int]], view: Viewport
+) -> None:
     made = timeline(trace(kernel("k", start / 100, dur / 100) for start, dur in kernels))
     check_nothing_lost(made, view, drawn(made, view))
     (stream,) = (track for track in made.tracks if track.kind == "device_stream")
@@ -125,7 +127,7 @@ def test_nothing_is_lost_where_wide_and_narrow_slices_alternate(
     for gap, dur in runs:
         events.append(kernel("k", (now + gap) / 1000, dur / 1000))
         now += gap + dur
-    view = View(start, start + length, width_px)
+    view = Viewport(start, start + length, width_px)
     made = timeline(trace(events))
     check_nothing_lost(made, view, drawn(made, view))
 
@@ -142,7 +144,7 @@ def names_of(made: Timeline, places: np.ndarray) -> list[str | None]:
 def test_wide_slices_come_whole_and_narrow_neighbours_merge() -> None:
     events = [*many(100, 0.05, 0.1), op("aten::mm", 20, 100)]
     made = timeline(trace(events))
-    shown = drawn(made, View(0, 128_000, 128))
+    shown = drawn(made, Viewport(0, 128_000, 128))
     assert (1 << shown.shift).tolist() == [512]
     assert names_of(made, shown.whole) == ["aten::mm"]
     # 100 operators, ten per µs, in buckets of 512 ns: from 0 to 9.95 µs.
@@ -154,22 +156,22 @@ def test_wide_slices_come_whole_and_narrow_neighbours_merge() -> None:
 
 def test_a_narrow_slice_that_is_alone_keeps_its_name() -> None:
     made = timeline(trace([op("first", 0, 1), op("tiny", 500, 0.001), op("last", 999, 1)]))
-    shown = drawn(made, View(0, 1_000_000, 10))
+    shown = drawn(made, Viewport(0, 1_000_000, 10))
     assert names_of(made, shown.whole) == ["first", "tiny", "last"]
     assert not len(shown.count)
 
 
 def test_a_slice_that_covers_the_view_is_there() -> None:
     made = timeline(trace([op("long", 0, 1000), op("later", 2000, 1)]))
-    assert names_of(made, drawn(made, View(500_000, 500_100, 1000)).whole) == ["long"]
-    assert not len(drawn(made, View(1_000_000, 1_500_000, 1000)).whole)
-    assert not len(drawn(made, View(-900, -100, 1000)).lane)
+    assert names_of(made, drawn(made, Viewport(500_000, 500_100, 1000)).whole) == ["long"]
+    assert not len(drawn(made, Viewport(1_000_000, 1_500_000, 1000)).whole)
+    assert not len(drawn(made, Viewport(-900, -100, 1000)).lane)
 
 
 def test_crowded_lanes_share_what_is_allowed_and_sparse_ones_stay_sharp() -> None:
     events = [*many(4000, 0.2, 1.0), *many(5, 3.0, 700.0, tid=2)]
     made = timeline(trace(events))
-    view = View(0, 4_000_000, 4000)
+    view = Viewport(0, 4_000_000, 4000)
     shown = drawn(made, view, max_bytes=2000)
     crowded, sparse = shown.shift.tolist()
     assert shown.coarse
@@ -187,7 +189,7 @@ def test_overlaps_within_the_clock_make_no_lane_and_count_once() -> None:
     assert (stream.lanes, stream.overlap_from) == (1, None)
     at = made.tracks.index(stream)
     for width_px in (10, 50_000):
-        shown = drawn(made, View(0, 50_000, width_px))
+        shown = drawn(made, Viewport(0, 50_000, width_px))
         lane = made.lanes.track[shown.lane].tolist().index(at)
         whole = shown.whole[slice(*shown.whole_first[lane : lane + 2])]
         merged = slice(*shown.merged_first[lane : lane + 2])
@@ -198,7 +200,7 @@ def test_overlaps_within_the_clock_make_no_lane_and_count_once() -> None:
 
 def test_lanes_without_room_are_counted() -> None:
     made = timeline(trace([event for tid in range(50) for event in many(3, 0.5, 1.0, tid=tid)]))
-    shown = drawn(made, View(0, 10_000, 100), max_bytes=1000)
+    shown = drawn(made, Viewport(0, 10_000, 100), max_bytes=1000)
     assert shown.lanes_left_out > 0
     assert shown.lanes_left_out + len(shown.lane) == 50
 
@@ -207,7 +209,7 @@ def test_main_category_is_that_with_most_time() -> None:
     events = [kernel("gemm", 0.1 * i, 0.02) for i in range(6)]
     events += [kernel("ncclKernel_AllReduce", 0.1 * i + 0.03, 0.06) for i in range(6)]
     made = timeline(trace([*events, op("far", 100_000, 1)]))
-    shown = drawn(made, View(0, 100_000_000, 10))
+    shown = drawn(made, Viewport(0, 100_000_000, 10))
     rows = {made.tracks[made.lanes.track[lane]].kind: at for at, lane in enumerate(shown.lane)}
     first = shown.merged_first[rows["device_stream"]]
     assert shown.category[first] == 18
@@ -218,7 +220,7 @@ def test_main_category_is_that_with_most_time() -> None:
 )
 def test_a_trace_of_one_event(event: Event) -> None:
     made = timeline(trace([event]))
-    view = View(0, made.end_ns + 1, 800)
+    view = Viewport(0, made.end_ns + 1, 800)
     shown = drawn(made, view)
     check_nothing_lost(made, view, shown)
     assert (made.lanes.slice[shown.whole] == 0).sum() == 1
@@ -227,13 +229,13 @@ def test_a_trace_of_one_event(event: Event) -> None:
 def test_a_trace_of_nothing() -> None:
     made = timeline(trace([]))
     assert made.tracks == []
-    assert not len(drawn(made, View(0, 1, 10)).lane)
+    assert not len(drawn(made, Viewport(0, 1, 10)).lane)
 
 
 def test_every_corpus_sample_keeps_every_slice(sample_traces: list[Trace]) -> None:
     for found in sample_traces:
         made = timeline(found)
-        shown = drawn(made, View(0, made.end_ns + 1, 1000), max_bytes=200_000)
+        shown = drawn(made, Viewport(0, made.end_ns + 1, 1000), max_bytes=200_000)
         real = made.lanes.slice[shown.whole] != NO_SLICE
         of_merged = np.repeat(shown.lane, np.diff(shown.merged_first))
         kinds = np.array([made.tracks[number].kind for number in made.lanes.track[of_merged]])

@@ -3,7 +3,7 @@ of merged tracks beside them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import Category
@@ -11,8 +11,9 @@ from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.model import Trace
 
 
-class TimelineCategory(NamedTuple):
-    """A meaning of a category code."""
+@dataclass(frozen=True, slots=True)
+class TimelineCategory:
+    """What a slice's category code means."""
 
     key: str
     title: str

@@ -17,7 +17,7 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True)
 class WorkerClock:
-    """The clock of one worker.
+    """What to add to the times of a worker's timeline; null when nothing tells it.
 
     Attributes:
         worker: Its name.

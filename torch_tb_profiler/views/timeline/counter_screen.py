@@ -8,7 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.views.timeline.index import Timeline
-from torch_tb_profiler.views.timeline.screen import View
+from torch_tb_profiler.views.timeline.screen import Viewport
 
 POINT_BYTES = 16
 
@@ -33,7 +33,7 @@ class CounterScreen:
 
 
 def counter_screen(
-    timeline: Timeline, chosen: list[int], view: View, max_bytes: int
+    timeline: Timeline, chosen: list[int], view: Viewport, max_bytes: int
 ) -> CounterScreen:
     """What ``view`` shows of the counters of the tracks ``chosen``, in at most ``max_bytes``."""
     shift = view.shift
@@ -54,7 +54,7 @@ def counter_screen(
     )
 
 
-def _edges(view: View, shift: int) -> Int64:
+def _edges(view: Viewport, shift: int) -> Int64:
     """Edges of the buckets of ``2**shift`` ns that the view touches, aligned to their width."""
     first, last = view.start_ns >> shift, (view.end_ns - 1) >> shift
     return np.arange(first, last + 2, dtype=np.int64) << shift

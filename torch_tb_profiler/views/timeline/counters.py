@@ -76,7 +76,13 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
 
 def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:
     track = TimelineTrack(
-        key, what.title, "counter", group.key, help=what.help, lanes=1, unit=what.unit
+        key,
+        what.title,
+        kind="counter",
+        group=group.key,
+        help=what.help,
+        lanes=1,
+        unit=what.unit,
     )
     return Counter(replace(track, device=group.device), group, curve)
 

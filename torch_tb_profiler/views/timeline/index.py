@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.counters import Counter, counters, device_group
-from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_times
+from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_activity
 from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (
     Group,
@@ -64,6 +64,7 @@ class Timeline:
         groups: Headings from top to bottom.
         tracks: Tracks from top to bottom; their place is their number.
         lanes: The slices.
+        rows: Track key → the row of the trace whose slices it holds, of tracks that hold one's.
         counters: Track number → the counter it shows.
         counters_left_out: How many counters of the file have no track.
     """
@@ -72,6 +73,7 @@ class Timeline:
     groups: list[Group]
     tracks: list[TimelineTrack]
     lanes: Lanes
+    rows: dict[str, int]
     counters: dict[int, Counter]
     counters_left_out: int
 
@@ -119,6 +121,7 @@ def timeline(trace: Trace) -> Timeline:
         groups,
         _with_communication(tracks, lanes),
         lanes,
+        placement.rows,
         {number_of[counter.track.key]: counter for counter in listed},
         left_out,
     )
@@ -133,18 +136,18 @@ def _arranged(
         TimelineTrack(
             f"d{device}.merged",
             "Computation and communication",
-            "merged",
-            f"d{device}",
+            kind="merged",
+            group=f"d{device}",
             help="What all streams of the GPU did together.",
             lanes=len(LANE_TITLES),
             lane_titles=LANE_TITLES,
             slices=sum(len(part.start_ns) for part in times.lanes),
             device=device,
         )
-        for device, times in device_times(trace).items()
+        for device, times in device_activity(trace).items()
     ]
     headings = {group.key: group for group in groups}
-    for device in device_times(trace):
+    for device in device_activity(trace):
         headings.setdefault(f"d{device}", device_group(trace, device))
     for counter in listed:
         headings.setdefault(counter.group.key, counter.group)
@@ -184,7 +187,7 @@ def _slice_lanes(trace: Trace, order: LaneOrder, number: list[int]) -> Lanes:
 def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes:
     """``lanes`` with those of the merged tracks behind."""
     parts = [lanes]
-    for device, times in device_times(trace).items():
+    for device, times in device_activity(trace).items():
         number = number_of[f"d{device}.merged"]
         for row, intervals in enumerate(times.lanes):
             count = len(intervals.start_ns)

@@ -21,7 +21,7 @@ LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DeviceTime:
+class DeviceActivity:
     """When one device did what; times of the trace."""
 
     computation: Intervals
@@ -36,7 +36,7 @@ class DeviceTime:
 
 
 @per_trace
-def device_times(trace: Trace) -> dict[int, DeviceTime]:
+def device_activity(trace: Trace) -> dict[int, DeviceActivity]:
     """What every device with work did, by device id; made once."""
     work = trace.device_work
     device = indices(work["device"])
@@ -49,7 +49,7 @@ def device_times(trace: Trace) -> dict[int, DeviceTime]:
         computation = union(start[here & ~moving], end[here & ~moving])
         communication = union(start[here & moving], end[here & moving])
         either = union_all(computation, communication)
-        times[number] = DeviceTime(
+        times[number] = DeviceActivity(
             computation,
             communication,
             intersect(computation, communication),

@@ -15,7 +15,7 @@ from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 
 @dataclass(frozen=True, slots=True)
 class PlacedSlice:
-    """One slice of the trace on the timeline; times in ns from the origin."""
+    """One slice and where it is drawn; times in ns from the origin."""
 
     id: int
     name: str

@@ -15,9 +15,10 @@ from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import exact_microseconds
 from torch_tb_profiler.views.timeline.categories import CATEGORIES, COMMUNICATION
 from torch_tb_profiler.views.timeline.index import Lanes, Timeline
-from torch_tb_profiler.views.timeline.merged import device_times
+from torch_tb_profiler.views.timeline.merged import device_activity
 
 TOP = 10
 """Names listed of each kind."""
@@ -31,44 +32,45 @@ _WORK = (Category.KERNEL, Category.MEMCPY, Category.MEMSET, COMMUNICATION)
 
 @dataclass(frozen=True, slots=True)
 class CategoryTime:
-    """Slices and self time of one category code, on hosts or on devices."""
+    """Time of one category in a range."""
 
     category: int
     is_device: bool
     count: int
-    self_ns: int
+    self_us: float
 
 
 @dataclass(frozen=True, slots=True)
 class NameTime:
-    """Slices of one name, their self time, and their whole time (nested ones count twice)."""
+    """One name in a range; ``self_us`` is what lies in the range, without children.
+
+    Nested slices count twice in ``total_us``, their whole time.
+    """
 
     name: str
     count: int
-    self_ns: int
-    total_ns: int
+    self_us: float
+    total_us: float
 
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """What a GPU did; the parts but ``busy_ns`` are disjoint and add up to the range."""
+    """What one GPU did in a range; the four parts add up to the range."""
 
     device: int
-    computation_ns: int
-    communication_ns: int
-    overlap_ns: int
-    idle_ns: int
-
-    @property
-    def busy_ns(self) -> int:
-        """Time with any work."""
-        return self.computation_ns + self.communication_ns + self.overlap_ns
+    busy_us: float
+    computation_us: float
+    communication_us: float
+    overlap_us: float
+    idle_us: float
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time without work on a GPU; ``thread`` is the host thread that launches most of its work,
-    ``host`` what that did meanwhile. Times from the origin."""
+    """A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile.
+
+    ``thread`` is the one that launches most of its work. Times from the origin.
+    """
 
     device: int
     start_ns: int
@@ -92,7 +94,7 @@ class RangeSummary:
 
 def range_summary(timeline: Timeline, start_ns: int, end_ns: int) -> RangeSummary:
     """Summary of ``[start_ns, end_ns)``, from the origin."""
-    drawn = [number for number, track in enumerate(timeline.tracks) if track.row is not None]
+    drawn = [number for number, track in enumerate(timeline.tracks) if track.key in timeline.rows]
     sums = _sums(timeline, np.flatnonzero(np.isin(timeline.lanes.track, drawn)), start_ns, end_ns)
     gaps, gap_count = _gaps(timeline, start_ns, end_ns)
     return RangeSummary(
@@ -145,11 +147,16 @@ class _Sums:
         of = key % (2 * len(CATEGORIES))
         counts = np.bincount(of, count, 2 * len(CATEGORIES))
         times = np.bincount(of, self_ns, 2 * len(CATEGORIES))
-        found = [
-            CategoryTime(number // 2, bool(number % 2), int(counts[number]), int(times[number]))
+        listed = [
+            CategoryTime(
+                number // 2,
+                bool(number % 2),
+                int(counts[number]),
+                exact_microseconds(int(times[number])),
+            )
             for number in np.flatnonzero(counts).tolist()
         ]
-        return sorted(found, key=lambda entry: (entry.is_device, -entry.self_ns))
+        return sorted(listed, key=lambda entry: (entry.is_device, -entry.self_us))
 
     def top(self, categories: tuple[int, ...], limit: int) -> list[NameTime]:
         """The names of these categories with most self time."""
@@ -162,7 +169,9 @@ class _Sums:
         best = np.argsort(-sums[1], kind="stable")[:limit]
         return [
             NameTime(
-                self._trace.text(int(names[row])) or "", *(int(column[row]) for column in sums)
+                self._trace.text(int(names[row])) or "",
+                int(sums[0][row]),
+                *(exact_microseconds(int(times[row])) for times in sums[1:]),
             )
             for row in best.tolist()
         ]
@@ -219,8 +228,8 @@ def _busy_until(lanes: Lanes, lane: int, time_ns: Int64) -> Int64:
 
 def _gpus(timeline: Timeline, start_ns: int, end_ns: int) -> list[GpuTime]:
     low, high = start_ns + timeline.origin_ns, end_ns + timeline.origin_ns
-    found = []
-    for device, times in device_times(timeline.trace).items():
+    gpus = []
+    for device, times in device_activity(timeline.trace).items():
         alone = [
             total(clip(subtract(a, b), low, high))
             for a, b in (
@@ -229,9 +238,10 @@ def _gpus(timeline: Timeline, start_ns: int, end_ns: int) -> list[GpuTime]:
             )
         ]
         both = total(clip(times.overlap, low, high))
-        idle = end_ns - start_ns - sum(alone) - both
-        found.append(GpuTime(device, alone[0], alone[1], both, idle))
-    return found
+        busy = sum(alone) + both
+        parts = (busy, *alone, both, end_ns - start_ns - busy)
+        gpus.append(GpuTime(device, *map(exact_microseconds, parts)))
+    return gpus
 
 
 def _gaps(timeline: Timeline, start_ns: int, end_ns: int) -> tuple[list[Gap], int]:
@@ -239,7 +249,7 @@ def _gaps(timeline: Timeline, start_ns: int, end_ns: int) -> tuple[list[Gap], in
     origin = timeline.origin_ns
     found: list[tuple[int, int, int]] = []
     count = 0
-    for device, times in device_times(timeline.trace).items():
+    for device, times in device_activity(timeline.trace).items():
         idle = clip(times.idle, start_ns + origin, end_ns + origin)
         count += len(idle.start_ns)
         longest = np.argsort(idle.start_ns - idle.end_ns, kind="stable")[:MAX_GAPS]
@@ -255,7 +265,7 @@ def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns
     title = None
     for kind in ("operators", "runtime", "python"):
         for number, track in enumerate(timeline.tracks):
-            if row is None or track.row != row or track.kind != kind or host:
+            if row is None or timeline.rows.get(track.key) != row or track.kind != kind or host:
                 continue
             title = track.title
             lanes = np.flatnonzero(timeline.lanes.track == number)

@@ -28,7 +28,7 @@ WHOLE_BYTES, MERGED_BYTES, LANE_BYTES = 23, 9, 21
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Viewport:
     """A part of time, in ns from the origin, and its width on the screen."""
 
     start_ns: int
@@ -77,7 +77,7 @@ class Screen:
     lanes_left_out: int
 
 
-def screen(lanes: Lanes, chosen: Int64, view: View, max_bytes: int) -> Screen:
+def screen(lanes: Lanes, chosen: Int64, view: Viewport, max_bytes: int) -> Screen:
     """What ``view`` shows of the lanes ``chosen`` (numbers), in at most ``max_bytes``.
 
     Where that is not enough for buckets of a pixel, the lanes with most in them get wider ones.
@@ -100,7 +100,7 @@ def screen(lanes: Lanes, chosen: Int64, view: View, max_bytes: int) -> Screen:
             inside = inside.first_lanes(fewer)
 
 
-def _in_view(lanes: Lanes, chosen: Int64, view: View) -> LanesInView:
+def _in_view(lanes: Lanes, chosen: Int64, view: Viewport) -> LanesInView:
     low, high = lanes.first[chosen], lanes.first[chosen + 1]
     start = np.full(len(chosen), view.start_ns, np.int64)
     begun = first_at_or_after(lanes.start_ns, low, high, start)
@@ -140,7 +140,7 @@ class _Cut:
         return counts
 
 
-def _cut(lanes: Lanes, inside: LanesInView, view: View, allowed: int) -> _Cut:
+def _cut(lanes: Lanes, inside: LanesInView, view: Viewport, allowed: int) -> _Cut:
     shift = bucket_shifts(inside, view.shift, allowed)
     first, last, of = _stretches(lanes, inside, shift)
     wide_ns = lanes.busy_ns[last] - lanes.busy_ns[last - 1]
@@ -153,7 +153,9 @@ def _cut(lanes: Lanes, inside: LanesInView, view: View, allowed: int) -> _Cut:
     return _Cut(shift, first, last, of, is_wide, size_bytes)
 
 
-def _drawn(lanes: Lanes, inside: LanesInView, view: View, cut: _Cut, lanes_left_out: int) -> Screen:
+def _drawn(
+    lanes: Lanes, inside: LanesInView, view: Viewport, cut: _Cut, lanes_left_out: int
+) -> Screen:
     shift, first, of, narrow = cut.shift, cut.first, cut.of, cut.narrow
     merged = narrow >= 2
     # A wide slice is drawn whole, and so is a narrow one that is alone; the first of two can be one

@@ -16,8 +16,8 @@ MAX_NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class FoundName:
-    """A name that matches, its dictionary code, and how many slices have it."""
+class MatchingName:
+    """A name that matches a search, its dictionary code, and how many slices have it."""
 
     name: str
     code: int
@@ -25,8 +25,8 @@ class FoundName:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What a search found.
+class SearchHits:
+    """The slices that a search is after.
 
     Attributes:
         count: All slices that match.
@@ -40,7 +40,7 @@ class Found:
 
     count: int
     name_count: int
-    names: list[FoundName]
+    names: list[MatchingName]
     hits: Int64
     following: int | None
     previous: int | None
@@ -70,7 +70,7 @@ def codes_containing(trace: Trace, text: str) -> Int64:
 
 def find(
     trace: Trace, codes: Int64, *, from_slice: int | None = None, from_ns: int | None = None
-) -> Found:
+) -> SearchHits:
     """The slices whose name has one of ``codes``.
 
     Args:
@@ -92,11 +92,12 @@ def find(
     ids, start = ids[order], start[order]
     spread = np.arange(min(len(ids), MAX_HITS)) * len(ids) // max(1, min(len(ids), MAX_HITS))
     before, after = _around(trace, ids, start, from_slice, from_ns)
-    return Found(
+    return SearchHits(
         count=len(ids),
         name_count=len(codes),
         names=[
-            FoundName(trace.text(code) or "", code, int(counts[code])) for code in frequent.tolist()
+            MatchingName(trace.text(code) or "", code, int(counts[code]))
+            for code in frequent.tolist()
         ],
         hits=ids[spread],
         following=int(ids[after]) if after is not None and after < len(ids) else None,

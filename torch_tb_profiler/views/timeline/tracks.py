@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import IntEnum
 from typing import Literal
 
@@ -70,7 +70,7 @@ TREE_OF_CATEGORY = _tree_of_category()
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A process, a device, or the trace itself: a heading of the timeline."""
+    """A process or a device with tracks below, or the trace itself."""
 
     key: str
     title: str
@@ -80,21 +80,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class TimelineTrack:
-    """One row of the timeline; see ``docs/architecture.md``, "Timeline".
+    """One row of the timeline; its place in the list is its number in binary answers.
 
-    Attributes:
-        row: The row of the trace it stands for, None for made-up ones.
-        tree: Which of that row's slices it shows.
+    The fields: ``docs/architecture.md``, "Timeline".
     """
 
     key: str
     title: str
-    kind: TrackKind
-    group: str
+    _: KW_ONLY
     subtitle: str | None = None
     help: str | None = None
-    row: int | None = None
-    tree: Tree | None = None
+    kind: TrackKind
+    group: str
     lanes: int = 0
     lane_titles: tuple[str, ...] | None = None
     overlap_from: int | None = None
@@ -113,12 +110,14 @@ class Placement:
     Attributes:
         groups: Headings, from top to bottom.
         tracks: Tracks that hold slices, from top to bottom.
+        rows: Track key → the row of the trace whose slices it holds; steps are of all rows.
         number: Track number of ``row × TREE_COUNT + tree``; -1 where there is none. Steps of all
             rows are in track 0.
     """
 
     groups: list[Group]
     tracks: list[TimelineTrack]
+    rows: dict[str, int]
     number: Int32
 
 
@@ -126,6 +125,7 @@ class Placement:
 class _Placing:
     groups: dict[str, Group] = field(default_factory=dict)
     tracks: list[TimelineTrack] = field(default_factory=list)
+    held: dict[str, tuple[int, Tree]] = field(default_factory=dict)
 
 
 STEPS_GROUP = Group("trace", "Trace", "trace")
@@ -140,7 +140,9 @@ def place_tracks(trace: Trace) -> Placement:
     steps = int(counts[:, Category.STEP].sum())
     if steps:
         placing.groups["trace"] = STEPS_GROUP
-        placing.tracks.append(TimelineTrack("steps", "Steps", "steps", "trace", slices=steps))
+        placing.tracks.append(
+            TimelineTrack("steps", "Steps", kind="steps", group="trace", slices=steps)
+        )
     for row in rows:
         of_row = counts[row["track"]]
         in_tree = np.bincount(TREE_OF_CATEGORY, of_row, TREE_COUNT).astype(np.int64)
@@ -153,10 +155,12 @@ def place_tracks(trace: Trace) -> Placement:
                 only_runtime = in_tree[tree] == of_row[Category.RUNTIME]
                 track = _track(row, tree, group, runtime=bool(only_runtime))
                 placing.tracks.append(replace(track, slices=int(in_tree[tree])))
+                placing.held[track.key] = (row["track"], tree)
     groups = list(placing.groups.values())
     order = {group.key: position for position, group in enumerate(groups)}
     tracks = sorted(placing.tracks, key=lambda track: order[track.group])
-    return Placement(groups, tracks, _numbers(tracks, trace))
+    rows_held = {key: row for key, (row, _) in placing.held.items()}
+    return Placement(groups, tracks, rows_held, _numbers(tracks, placing.held, trace))
 
 
 def _slices_by_category(trace: Trace) -> Int64:
@@ -168,13 +172,14 @@ def _slices_by_category(trace: Trace) -> Int64:
     return np.stack([np.bincount(part, minlength=len(Category)) for part in parts])
 
 
-def _numbers(tracks: list[TimelineTrack], trace: Trace) -> Int32:
+def _numbers(tracks: list[TimelineTrack], held: dict[str, tuple[int, Tree]], trace: Trace) -> Int32:
     number = np.full(max(trace.tracks.height, 1) * TREE_COUNT, -1, np.int32)
     for position, track in enumerate(tracks):
         if track.kind == "steps":
             number[Tree.STEPS :: TREE_COUNT] = position
-        elif track.row is not None and track.tree is not None:
-            number[track.row * TREE_COUNT + track.tree] = position
+        elif track.key in held:
+            row, tree = held[track.key]
+            number[row * TREE_COUNT + tree] = position
     return number
 
 
@@ -219,8 +224,6 @@ def _track(row: dict[str, object], tree: Tree, group: Group, *, runtime: bool) -
         subtitle=subtitles[tree],
         kind=kinds[tree],
         group=group.key,
-        row=number if isinstance(number, int) else None,
-        tree=tree,
         collapsed=tree in (Tree.PYTHON, Tree.OTHER),
         device=group.device,
     )
@@ -234,5 +237,5 @@ def track_of_slices(trace: Trace, placement: Placement, chosen: Int64 | None = N
         rows, categories = rows.gather(ids), categories.gather(ids)
     key = rows.to_numpy() * np.int32(TREE_COUNT)
     key += TREE_OF_CATEGORY[categories.to_numpy()]
-    found: Int32 = placement.number[key]
-    return found
+    numbers: Int32 = placement.number[key]
+    return numbers

@@ -13,9 +13,10 @@ import pytest
 
 from tests.helpers.traces import op, step, trace
 from torch_tb_profiler.loading.opening.open_file import open_file
-from torch_tb_profiler.server.slice_details import MAX_LINKED, slice_details
+from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.slice.details import MAX_LINKED, slice_details
 
 
 def trace_of(tmp_path: Path, events: list[dict[str, Any]]) -> Trace:
@@ -25,9 +26,15 @@ def trace_of(tmp_path: Path, events: list[dict[str, Any]]) -> Trace:
     return open_file(open_location(str(path)), cache=None)
 
 
+def plain(trace: Trace, slice_id: int) -> dict[str, Any]:
+    """The details as the JSON has them."""
+    details: dict[str, Any] = json.loads(encode(slice_details(trace, slice_id)))
+    return details
+
+
 def by_name(trace: Trace, name: str) -> dict[str, Any]:
     names = [trace.text(code) for code in trace.slices["name_code"]]
-    return slice_details(trace, names.index(name))
+    return plain(trace, names.index(name))
 
 
 def linked(details: dict[str, Any], link: str) -> list[str]:
@@ -109,8 +116,7 @@ def test_slices_of_real_traces_keep_their_name_and_time(samples: Path, run: str)
     raw = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     known = {(event.get("name"), event.get("dur")) for event in raw if event.get("ph") == "X"}
     for slice_id in range(0, trace.slices.height, 97):
-        details = slice_details(trace, slice_id)
-        json.dumps(details)
+        details = plain(trace, slice_id)
         durations = {duration for name, duration in known if name == details["name"]}
         assert any(abs(details["dur_us"] - float(dur)) < 0.0015 for dur in durations)
 

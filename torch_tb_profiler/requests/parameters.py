@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.loading.answering import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
+from torch_tb_profiler.trace.units import NS_PER_US
 
 MAX_TEXT = 4096
 """Characters of one parameter; a filter that long is no filter a person wrote."""
@@ -17,7 +18,6 @@ MAX_TIME_US = 2.0**53
 """285 years: what a float of µs can say exactly, and less than int64 of ns can hold."""
 
 MAX_ROWS = 10**9
-NS_PER_US = 1000
 
 Parameters = Mapping[str, str]
 
@@ -78,6 +78,17 @@ def text(parameters: Parameters, name: str) -> str | None:
         message = f"{name} has {len(value)} characters; {MAX_TEXT} are allowed."
         raise RequestError("bad_parameter", message)
     return value or None
+
+
+def slice_id(given: str) -> int:
+    """The id of a slice, as it stands in a path.
+
+    Raises:
+        RequestError: it is no whole number.
+    """
+    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+        raise RequestError("bad_parameter", f"{given[:40]!r} is no slice id (a whole number).")
+    return int(given)
 
 
 def time_ns(parameters: Parameters, name: str) -> int | None:

@@ -1,83 +1,26 @@
-"""From a request to a view: the traces it is about, the view's function, sort and filter."""
+"""From a question to a view: the traces it is about, the function, advice, sort and filter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler import advice
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
-from torch_tb_profiler.loading.status import NotReadyError, joined
-from torch_tb_profiler.loading.store.trace_store import Wanted
-from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.loading.queries.traces import open_traces, open_what_fits, subject_trace
+from torch_tb_profiler.requests.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
+from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, ViewsAnswer
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.querying import QueryError, query
-from torch_tb_profiler.views.registry import (
-    PairView,
-    RunView,
-    TraceView,
-    ViewSpec,
-)
+from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is looked at: names of a run, worker and span (None: the first), and which part."""
-
-    run: str | None = None
-    worker: str | None = None
-    span: str | None = None
-    selection: Selection = field(default_factory=Selection)
-
-
-@dataclass(frozen=True, slots=True)
-class TableQuery:
-    """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first."""
-
-    table: str | None = None
-    sort: str | None = None
-    filter: str | None = None
-    offset: int = 0
-    limit: int | None = None
-
-    @property
-    def changes_nothing(self) -> bool:
-        """True when every row is wanted in its own order."""
-        return not (self.sort or self.filter or self.offset) and self.limit is None
-
-
-@dataclass(frozen=True, slots=True)
-class ViewRequest:
-    """One question: a view of a subject, and of a baseline when it is a pair view."""
-
-    view: str
-    subject: Subject = field(default_factory=Subject)
-    baseline: Subject | None = None
-    rows: TableQuery = field(default_factory=TableQuery)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A view with what it is about: the names that were found, and the selections asked for.
-
-    Attributes:
-        spec: Declaration of the view.
-        view: What it says.
-        subject: What it is about; its worker is None for run views.
-        baseline: What a pair view compares with, else None.
-    """
-
-    spec: ViewSpec
-    view: View
-    subject: Subject
-    baseline: Subject | None = None
 
 
 def view_spec(name: str) -> ViewSpec:
@@ -92,8 +35,10 @@ def view_spec(name: str) -> ViewSpec:
         raise unknown("view", name, registry.VIEW_NAMES) from None
 
 
-def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0) -> Answer:
-    """The answer to ``request``; asking starts the parsing of what it is about.
+def view_result(
+    catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
+) -> ViewResult:
+    """What ``request`` asks for; asking starts the parsing of what it is about.
 
     Args:
         catalog: Where the traces are.
@@ -108,62 +53,62 @@ def answer(catalog: Catalog, request: ViewRequest, *, wait_s: float | None = 0.0
     spec = view_spec(request.view)
     _check_group_by(spec, request.subject.selection)
     try:
-        return _answer(catalog, spec, request, wait_s)
+        result = _whole_result(catalog, spec, request, wait_s)
+        return replace(result, view=with_rows(result.view, request.rows))
     except (SelectionError, QueryError) as error:
         raise RequestError("bad_parameter", str(error)) from error
     finally:
         catalog.store.settle()
 
 
-def _answer(catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None) -> Answer:
+def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0.0) -> ViewsAnswer:
+    """The views of a trace, and why the others are missing.
+
+    Raises:
+        LoadingError: there is no such trace, or it cannot be read.
+        NotReadyError: it is not parsed when the time is up.
+    """
+    file, trace = subject_trace(catalog, subject, wait_s)
+    workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
+    return ViewsAnswer(
+        views=[_view_entry(catalog, spec, trace, workers) for spec in registry.all_views().values()]
+    )
+
+
+def _view_entry(
+    catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
+) -> ViewEntryPayload:
+    reason = spec.missing(trace)
+    if reason is not None and spec.scope == "run" and _may_have(catalog, spec, workers):
+        reason = None
+    return ViewEntryPayload(
+        name=spec.name,
+        title=spec.title,
+        help=spec.help,
+        scope=spec.scope,
+        available=reason is None,
+        reason=reason,
+        group_bys=spec.group_bys,
+    )
+
+
+def _may_have(catalog: Catalog, spec: ViewSpec, workers: list[SpanFile]) -> bool:
+    """Whether one of ``workers`` has something for ``spec``, or is not open yet."""
+    traces = [catalog.store.trace(file) for file in workers]
+    return any(trace is None or spec.missing(trace) is None for trace in traces)
+
+
+def _whole_result(
+    catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
+) -> ViewResult:
+    """The view with all its rows."""
     subject = request.subject
     if spec.scope == "run":
-        answered = _run_answer(catalog, spec, subject, wait_s)
-    elif spec.scope == "pair":
-        answered = _pair_answer(catalog, spec, request, wait_s)
-    else:
-        file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
-        (trace,) = open_traces(catalog, [file], wait_s)
-        view = trace_view(spec, trace, subject.selection)
-        answered = Answer(spec, view, _found(subject, file))
-    return replace(answered, view=with_rows(answered.view, request.rows))
-
-
-def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
-    """The traces of ``files``, in order.
-
-    Raises:
-        NotReadyError: not all are parsed when the time is up.
-        OpenError: one of them cannot be read.
-    """
-    opened, failed = open_what_fits(catalog, [(file, "trace") for file in files], wait_s)
-    if failed:
-        raise failed[0][1]
-    return [trace for _, trace in opened]
-
-
-def open_what_fits(
-    catalog: Catalog, wanted: Sequence[Wanted], wait_s: float | None
-) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
-    """What of ``wanted`` is open, with the traces (or summaries), and what failed: it cannot be
-    read, or there is no room for it beside those before it.
-
-    Raises:
-        NotReadyError: there is more when the time is up.
-    """
-    gathered = catalog.store.gather(wanted, wait_s)
-    if not all(each.is_settled for each in gathered):
-        raise NotReadyError(joined(gathered[0].file.span, [each.status for each in gathered]))
-    opened: list[tuple[SpanFile, Trace]] = []
-    failed: list[tuple[SpanFile, LoadingError]] = []
-    for each in gathered:
-        problem = each.status.error
-        if each.trace is not None:
-            opened.append((each.file, each.trace))
-        elif problem is not None:
-            error = OpenError(problem.code, problem.message, problem.hint)
-            failed.append((each.file, error))
-    return opened, failed
+        return _run_result(catalog, spec, subject, wait_s)
+    if spec.scope == "pair":
+        return _pair_result(catalog, spec, request, wait_s)
+    file, trace = subject_trace(catalog, subject, wait_s)
+    return ViewResult(spec, trace_view(spec, trace, subject.selection), _named(subject, file))
 
 
 def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
@@ -178,9 +123,9 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     if spec.name != "overview":
         return make(trace, selection)
     with ThreadPoolExecutor(1, "advice") as beside:
-        found = beside.submit(advice.all_advice, trace, selection)
+        notes = beside.submit(advice.all_advice, trace, selection)
         view = make(trace, selection)
-        return replace(view, notes=view.notes + found.result())
+        return replace(view, notes=view.notes + notes.result())
 
 
 def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
@@ -221,7 +166,9 @@ def with_rows(view: View, rows: TableQuery) -> View:
     return replace(view, tables={**view.tables, name: table})
 
 
-def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None) -> Answer:
+def _run_result(
+    catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
+) -> ViewResult:
     files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
     part: Part = "summary" if spec.reads_summaries else "trace"
     opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
@@ -230,8 +177,8 @@ def _run_answer(catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: floa
     traces = {file.worker: trace for file, trace in opened}
     view = run_view(spec, traces, subject.selection)
     left_out = tuple(_left_out(file, error) for file, error in failed)
-    found = replace(_found(subject, files[0]), worker=None)
-    return Answer(spec, replace(view, notes=left_out + view.notes), found)
+    about = replace(_named(subject, files[0]), worker=None)
+    return ViewResult(spec, replace(view, notes=left_out + view.notes), about)
 
 
 def _left_out(file: SpanFile, error: LoadingError) -> Note:
@@ -241,9 +188,9 @@ def _left_out(file: SpanFile, error: LoadingError) -> Note:
     return Note("quality", "worker_left_out", "warning", text, {**evidence, "code": problem.code})
 
 
-def _pair_answer(
+def _pair_result(
     catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
-) -> Answer:
+) -> ViewResult:
     if request.baseline is None:
         hint = "Give baseline_run, and baseline_worker and baseline_span where there are several."
         raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
@@ -257,7 +204,7 @@ def _pair_answer(
         _check_available(spec, [spec.missing(trace)])
     function = cast(PairView, spec.function)
     view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
-    return Answer(spec, view, _found(subjects[1], files[1]), _found(subjects[0], files[0]))
+    return ViewResult(spec, view, _named(subjects[1], files[1]), _named(subjects[0], files[0]))
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
@@ -276,5 +223,6 @@ def _check_available(spec: ViewSpec, reasons: list[str | None]) -> None:
         raise RequestError("view_unavailable", f"{spec.title}: {reasons[0]}")
 
 
-def _found(asked: Subject, file: SpanFile) -> Subject:
+def _named(asked: Subject, file: SpanFile) -> Subject:
+    """``asked`` with the names of what there is."""
     return replace(asked, run=file.run, worker=file.worker, span=file.span)

@@ -15,16 +15,12 @@ import pytest
 
 from tests.helpers.views import use_views
 from torch_tb_profiler.analysis.selection import Selection, selected_steps
-from torch_tb_profiler.loading.answering import (
-    Subject,
-    TableQuery,
-    ViewRequest,
-    answer,
-)
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening import parsing
+from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
+from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import ViewSpec
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
@@ -97,33 +93,33 @@ def rows(view: View) -> list[tuple[object, ...]]:
 
 def test_a_view_of_one_trace(catalog: Catalog) -> None:
     request = ViewRequest("single", Subject("one", "w0"))
-    answered = answer(catalog, request, wait_s=None)
-    assert rows(answered.view) == [("", "aten::mm"), ("", "aten::add")]
-    found = answered.subject
+    result = view_result(catalog, request, wait_s=None)
+    assert rows(result.view) == [("", "aten::mm"), ("", "aten::add")]
+    found = result.subject
     assert (found.run, found.worker, found.span) == ("one", "w0", "default")
 
 
 def test_a_view_of_every_worker(catalog: Catalog) -> None:
-    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
-    assert rows(answered.view) == [("w0", "aten::mm"), ("w0", "aten::add"), ("w1", "aten::mul")]
-    assert answered.subject.worker is None
-    assert answered.view.notes == ()
+    result = view_result(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert rows(result.view) == [("w0", "aten::mm"), ("w0", "aten::add"), ("w1", "aten::mul")]
+    assert result.subject.worker is None
+    assert result.view.notes == ()
 
 
 def test_a_worker_with_nothing_for_the_view_is_part_of_the_run(
     catalog: Catalog, tmp_path: Path, write_trace: Writer
 ) -> None:
     write_trace(tmp_path / "one" / "w2.pt.trace.json", ("other",))
-    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
-    assert ("w2", "other") in rows(answered.view)
+    result = view_result(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert ("w2", "other") in rows(result.view)
 
 
 def test_a_broken_worker_is_named_and_left_out(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "one" / "w2.pt.trace.json").write_text("no json at all")
     (tmp_path / "one" / "w3.pt.trace.json").touch()
-    answered = answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
-    assert {worker for worker, _ in rows(answered.view)} == {"w0", "w1"}
-    notes = answered.view.notes
+    result = view_result(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+    assert {worker for worker, _ in rows(result.view)} == {"w0", "w1"}
+    notes = result.view.notes
     assert [(note.kind, note.severity) for note in notes] == [("quality", "warning")] * 2
     assert [note.evidence["worker"] for note in notes] == ["w2", "w3"]
     assert "w2.pt.trace.json" in notes[0].text
@@ -133,25 +129,25 @@ def test_a_run_whose_workers_are_all_broken_fails(catalog: Catalog, tmp_path: Pa
     for number in (0, 1):
         (tmp_path / "one" / f"w{number}.pt.trace.json").write_text("no json at all")
     with pytest.raises(OpenError):
-        answer(catalog, ViewRequest("every", Subject("one")), wait_s=None)
+        view_result(catalog, ViewRequest("every", Subject("one")), wait_s=None)
 
 
 def test_a_view_of_a_pair(catalog: Catalog) -> None:
     request = ViewRequest("both", Subject("two"), baseline=Subject("one", "w1"))
-    answered = answer(catalog, request, wait_s=None)
-    assert rows(answered.view) == [("baseline", "aten::mul"), ("candidate", "other")]
-    assert answered.baseline is not None
-    assert (answered.baseline.run, answered.baseline.worker) == ("one", "w1")
+    result = view_result(catalog, request, wait_s=None)
+    assert rows(result.view) == [("baseline", "aten::mul"), ("candidate", "other")]
+    assert result.baseline is not None
+    assert (result.baseline.run, result.baseline.worker) == ("one", "w1")
     with pytest.raises(RequestError) as caught:
-        answer(catalog, ViewRequest("both", Subject("two")), wait_s=None)
+        view_result(catalog, ViewRequest("both", Subject("two")), wait_s=None)
     assert "baseline_run" in (caught.value.problem.hint or "")
 
 
 def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
     query = TableQuery(sort="-name", filter="name~aten", limit=1)
-    answered = answer(catalog, ViewRequest("single", Subject("one"), rows=query), wait_s=None)
-    assert rows(answered.view) == [("", "aten::mm")]
-    assert answered.view.tables["names"].row_count == 2
+    result = view_result(catalog, ViewRequest("single", Subject("one"), rows=query), wait_s=None)
+    assert rows(result.view) == [("", "aten::mm")]
+    assert result.view.tables["names"].row_count == 2
 
 
 @pytest.mark.parametrize(
@@ -168,11 +164,11 @@ def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
         (ViewRequest("single", Subject("three")), UnknownError, "unknown_run"),
     ],
 )
-def test_what_cannot_be_answered(
+def test_what_cannot_be_result(
     catalog: Catalog, request_: ViewRequest, error: type[LoadingError], code: str | None
 ) -> None:
     with pytest.raises(error) as caught:
-        answer(catalog, request_, wait_s=None)
+        view_result(catalog, request_, wait_s=None)
     problem = caught.value.problem
     assert problem.code == (code or "bad_parameter")
     assert problem.message
@@ -180,7 +176,7 @@ def test_what_cannot_be_answered(
 
 def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
     with pytest.raises(RequestError, match="no aten operator"):
-        answer(catalog, ViewRequest("aten", Subject("two")), wait_s=None)
+        view_result(catalog, ViewRequest("aten", Subject("two")), wait_s=None)
 
 
 def test_asking_starts_the_parsing_and_does_not_wait(
@@ -189,7 +185,7 @@ def test_asking_starts_the_parsing_and_does_not_wait(
     monkeypatch.setattr(parsing, "open_in_state", _never)
     catalog.contents()
     with pytest.raises(NotReadyError) as caught:
-        answer(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
+        view_result(catalog, ViewRequest("every", Subject("one")), wait_s=0.0)
     assert caught.value.status.state in ("queued", "parsing")
     assert caught.value.status.file == "2 files"
     catalog.store.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.server.parameters import time_ns
+from torch_tb_profiler.requests.parameters import time_ns
 
 
 @pytest.mark.parametrize(

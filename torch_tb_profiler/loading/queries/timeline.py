@@ -1,0 +1,265 @@
+"""From a question about the timeline to its answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.queries.slices import check_slice
+from torch_tb_profiler.loading.queries.traces import run_traces, subject_trace, trace_ref
+from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.timeline import (
+    TimelineClocksAnswer,
+    TimelineFlowPayload,
+    TimelineFlowsAnswer,
+    TimelineNamePageAnswer,
+    TimelineNamesAnswer,
+    TimelineRangeAnswer,
+    TimelineSearchAnswer,
+    TimelineStepsAnswer,
+    TimelineStretchPayload,
+    TimelineTracksAnswer,
+)
+from torch_tb_profiler.requests.timeline_questions import (
+    FlowsRequest,
+    NamesRequest,
+    RangeRequest,
+    ScreenRequest,
+    SearchRequest,
+)
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.views.timeline.categories import CATEGORIES
+from torch_tb_profiler.views.timeline.choice import Choice, ChoiceError, choose
+from torch_tb_profiler.views.timeline.clocks import worker_clocks
+from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, Flow, flows_of
+from torch_tb_profiler.views.timeline.index import Timeline, timeline
+from torch_tb_profiler.views.timeline.names import names_from
+from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
+from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
+from torch_tb_profiler.views.timeline.range_summary import range_summary
+from torch_tb_profiler.views.timeline.screen import Viewport
+from torch_tb_profiler.views.timeline.search import codes_matching, find
+from torch_tb_profiler.views.timeline.selected import selected_ranges
+
+MAX_TRACKS = 5000
+"""Tracks that are told of: more than any real trace has."""
+
+
+def tracks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineTracksAnswer:
+    """What there is to draw.
+
+    Raises:
+        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
+    """
+    file, trace = subject_trace(catalog, subject, wait_s)
+    shown = timeline(trace)
+    return TimelineTracksAnswer(
+        trace=trace_ref(file),
+        end_ns=shown.end_ns,
+        origin_us=exact_microseconds(shown.origin_ns),
+        slices=trace.slices.height,
+        overlapping=shown.overlapping,
+        tracks_left_out=shown.counters_left_out + max(0, len(shown.tracks) - MAX_TRACKS),
+        categories=CATEGORIES,
+        groups=shown.groups,
+        tracks=shown.tracks[:MAX_TRACKS],
+    )
+
+
+def screen_question(
+    catalog: Catalog, request: ScreenRequest, wait_s: float | None
+) -> tuple[Timeline, Choice, Viewport]:
+    """The timeline, the lanes of it that a screen shows, and which part of time.
+
+    Raises:
+        RequestError: the range is empty, or the tracks are not those of the timeline.
+    """
+    shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
+    start_ns, end_ns = _whole_range(request.range, shown)
+    try:
+        choice = choose(shown, request.tracks)
+    except ChoiceError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    return shown, choice, Viewport(start_ns, end_ns, request.width_px)
+
+
+def names_answer(
+    catalog: Catalog, request: NamesRequest, wait_s: float | None
+) -> TimelineNamesAnswer | TimelineNamePageAnswer:
+    """Names behind codes."""
+    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    if request.codes is None:
+        page = names_from(trace, request.from_code)
+        return TimelineNamePageAnswer(codes=page.codes, names=page.names, next=page.next_code)
+    known = len(trace.strings)
+    return TimelineNamesAnswer(
+        names=[trace.text(code) if code < known else None for code in request.codes]
+    )
+
+
+def range_answer(
+    catalog: Catalog, request: RangeRequest, wait_s: float | None
+) -> TimelineRangeAnswer:
+    """Summary of a range.
+
+    Raises:
+        RequestError: the range is empty.
+    """
+    shown = timeline(subject_trace(catalog, request.subject, wait_s)[1])
+    start_ns, end_ns = _whole_range(request, shown)
+    summary = range_summary(shown, start_ns, end_ns)
+    return TimelineRangeAnswer(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        categories=summary.categories,
+        operators=summary.operators,
+        python=summary.python,
+        kernels=summary.kernels,
+        gpus=summary.gpus,
+        gaps=summary.gaps,
+        gap_count=summary.gap_count,
+    )
+
+
+def search_answer(
+    catalog: Catalog, request: SearchRequest, wait_s: float | None
+) -> TimelineSearchAnswer:
+    """What a search is after, and the neighbours of the place it looks from.
+
+    Raises:
+        RequestError: it says neither what to look for nor a code of a name.
+        UnknownError: there is no slice to look from.
+    """
+    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    shown = timeline(trace)
+    if request.from_slice is not None:
+        check_slice(trace, request.from_slice)
+    code, query = request.name_code, request.query
+    if code is not None and code < len(trace.strings):
+        codes, query = np.array([code], np.int64), trace.text(code) or ""
+    elif query is not None:
+        codes = codes_matching(trace, query)
+    else:
+        raise RequestError("bad_parameter", "q: what to look for, or the name_code of a name.")
+    moment = None if request.from_ns is None else math.ceil(request.from_ns) + shown.origin_ns
+    hits = find(trace, codes, from_slice=request.from_slice, from_ns=moment)
+    return TimelineSearchAnswer(
+        query=query,
+        count=hits.count,
+        position=hits.position,
+        name_count=hits.name_count,
+        names=hits.names,
+        hits=placed(shown, hits.hits),
+        next=_placed_or_none(shown, hits.following),
+        previous=_placed_or_none(shown, hits.previous),
+    )
+
+
+def flows_answer(
+    catalog: Catalog, request: FlowsRequest, wait_s: float | None
+) -> TimelineFlowsAnswer:
+    """A slice, its arrows, and its neighbours of the same name.
+
+    Raises:
+        UnknownError: there is no such slice.
+    """
+    file, trace = subject_trace(catalog, request.subject, wait_s)
+    shown = timeline(trace)
+    check_slice(trace, request.slice)
+    flows = flows_of(trace, request.slice)
+    peers: list[TimelineFlowPayload] = []
+    peer_count = 0
+    if request.peers and is_collective(trace, request.slice):
+        peers, peer_count = _peers(catalog, file, shown, request.slice, wait_s)
+    name = trace.slices["name_code"][request.slice]
+    same_name = find(trace, np.array([name], np.int64), from_slice=request.slice)
+    return TimelineFlowsAnswer(
+        slice=placed(shown, [request.slice])[0],
+        flow_count=len(flows) + peer_count,
+        flows=[*peers, *_arrows(shown, flows)][:MAX_FLOWS],
+        next=_placed_or_none(shown, same_name.following),
+        previous=_placed_or_none(shown, same_name.previous),
+    )
+
+
+def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineStepsAnswer:
+    """Where the selected steps lie.
+
+    Raises:
+        RequestError: the selection is malformed, or names a step that is not there.
+    """
+    trace = subject_trace(catalog, subject, wait_s)[1]
+    origin_ns = timeline(trace).origin_ns
+    try:
+        ranges = selected_ranges(trace, subject.selection)
+    except SelectionError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    return TimelineStepsAnswer(
+        ranges=[
+            TimelineStretchPayload(start_ns - origin_ns, end_ns - origin_ns)
+            for start_ns, end_ns in ranges
+        ]
+    )
+
+
+def clocks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineClocksAnswer:
+    """The workers of the run on the clock of one of them."""
+    file, _ = subject_trace(catalog, subject, wait_s)
+    clocks = worker_clocks(run_traces(catalog, file, wait_s), file.worker)
+    return TimelineClocksAnswer(trace=trace_ref(file), workers=clocks)
+
+
+def _whole_range(request: RangeRequest, shown: Timeline) -> tuple[int, int]:
+    """Whole ns that hold the range; what is not given is that of the trace."""
+    start_ns = 0 if request.start_ns is None else math.floor(request.start_ns)
+    end_ns = shown.end_ns + 1 if request.end_ns is None else math.ceil(request.end_ns)
+    if end_ns <= start_ns:
+        raise RequestError("bad_parameter", "end_ns must lie after start_ns.")
+    return start_ns, end_ns
+
+
+def _placed_or_none(shown: Timeline, slice_id: int | None) -> PlacedSlice | None:
+    return None if slice_id is None else placed(shown, [slice_id])[0]
+
+
+def _arrows(shown: Timeline, flows: list[Flow]) -> list[TimelineFlowPayload]:
+    """Arrows between slices of one trace."""
+    sources = placed(shown, [flow.source for flow in flows])
+    targets = placed(shown, [flow.target for flow in flows])
+    ends = zip(flows, sources, targets, strict=True)
+    return [TimelineFlowPayload(flow.kind, source, target) for flow, source, target in ends]
+
+
+def _peers(
+    catalog: Catalog, file: SpanFile, shown: Timeline, slice_id: int, wait_s: float | None
+) -> tuple[list[TimelineFlowPayload], int]:
+    """Arrows to the same collective on other workers, those times moved so that all end together,
+    and how many workers have it.
+
+    Workers whose file cannot be read are left out. Of many workers only those that arrived last
+    are told: for each a trace is opened.
+    """
+    summaries = run_traces(catalog, file, wait_s)
+    if file.worker not in summaries:
+        return [], 0
+    peers = peers_of(summaries, file.worker, shown.trace, slice_id)
+    order = list(summaries)
+    shown_peers = sorted(peers[:MAX_PEERS], key=lambda peer: order.index(peer.worker))
+    traces = run_traces(catalog, file, wait_s, {peer.worker for peer in shown_peers})
+    own = placed(shown, [slice_id])[0]
+    arrows = []
+    for peer in shown_peers:
+        twin = slice_of(peer, traces[peer.worker]) if peer.worker in traces else None
+        if twin is None:
+            continue
+        there = placed(timeline(traces[peer.worker]), [twin])[0]
+        moved_ns = own.start_ns + own.dur_ns - there.dur_ns - there.start_ns
+        moved = replace(there, start_ns=there.start_ns + moved_ns)
+        arrows.append(TimelineFlowPayload("collective", own, moved, peer.worker, moved_ns))
+    return arrows, len(peers)

@@ -1,0 +1,96 @@
+"""From the names of a run, worker and span to open traces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.status import NotReadyError, joined
+from torch_tb_profiler.loading.store.trace_store import Wanted
+from torch_tb_profiler.requests.errors import LoadingError, OpenError
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.views import TraceRef
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
+
+
+def subject_trace(
+    catalog: Catalog, subject: Subject, wait_s: float | None
+) -> tuple[SpanFile, Trace]:
+    """The file that the names of ``subject`` mean, and its trace.
+
+    Raises:
+        LoadingError: there is none, or it cannot be read.
+        NotReadyError: it is not parsed when the time is up.
+    """
+    file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
+    return file, open_traces(catalog, [file], wait_s)[0]
+
+
+def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:
+    """The traces of ``files``, in order.
+
+    Raises:
+        NotReadyError: not all are parsed when the time is up.
+        OpenError: one of them cannot be read.
+    """
+    opened, failed = open_what_fits(catalog, [(file, "trace") for file in files], wait_s)
+    if failed:
+        raise failed[0][1]
+    return [trace for _, trace in opened]
+
+
+def open_what_fits(
+    catalog: Catalog, wanted: Sequence[Wanted], wait_s: float | None
+) -> tuple[list[tuple[SpanFile, Trace]], list[tuple[SpanFile, LoadingError]]]:
+    """What of ``wanted`` is open, with the traces (or summaries), and what failed: it cannot be
+    read, or there is no room for it beside those before it.
+
+    Raises:
+        NotReadyError: there is more when the time is up.
+    """
+    gathered = catalog.store.gather(wanted, wait_s)
+    if not all(each.is_settled for each in gathered):
+        raise NotReadyError(joined(gathered[0].file.span, [each.status for each in gathered]))
+    opened: list[tuple[SpanFile, Trace]] = []
+    failed: list[tuple[SpanFile, LoadingError]] = []
+    for each in gathered:
+        problem = each.status.error
+        if each.trace is not None:
+            opened.append((each.file, each.trace))
+        elif problem is not None:
+            error = OpenError(problem.code, problem.message, problem.hint)
+            failed.append((each.file, error))
+    return opened, failed
+
+
+def run_traces(
+    catalog: Catalog, file: SpanFile, wait_s: float | None, among: Collection[str] | None = None
+) -> dict[str, Trace]:
+    """The summaries of the workers of the run and span of ``file``, by worker; or, of those in
+    ``among``, their traces. What cannot be read or does not fit into memory is left out.
+
+    They are asked for together with what the same question has looked at before, so that what
+    comes later does not push out what came first.
+
+    Raises:
+        NotReadyError: one is not parsed when the time is up.
+    """
+    files = catalog.workers(file.run, file.span, wait_s=wait_s)
+    part: Part = "summary" if among is None else "trace"
+    chosen = [fellow for worker, fellow in files.items() if among is None or worker in among]
+    own: list[Wanted] = [(file, "trace")]
+    wanted = own + [(fellow, "summary") for fellow in files.values()]
+    wanted += [(fellow, part) for fellow in chosen]
+    wanted = list(dict.fromkeys(wanted))
+    gathered = dict(zip(wanted, catalog.store.gather(wanted, wait_s), strict=True))
+    if not all(each.is_settled for each in gathered.values()):
+        raise NotReadyError(joined(file.span, [each.status for each in gathered.values()]))
+    traces = {fellow.worker: gathered[fellow, part].trace for fellow in chosen}
+    return {worker: trace for worker, trace in traces.items() if trace is not None}
+
+
+def trace_ref(file: SpanFile) -> TraceRef:
+    """Which trace an answer is about."""
+    return TraceRef(file.run, file.worker, file.span)

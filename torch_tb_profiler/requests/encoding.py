@@ -1,0 +1,39 @@
+"""Answers as JSON: what is declared in this room is encoded as it is declared.
+
+Numbers that JSON cannot write (NaN, infinities) are null; text that UTF-8 cannot write (lone
+surrogates of a file name) gets "?".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SCHEMA_VERSION = 1
+"""Version of the shape of every JSON answer. It grows when a key changes its meaning or goes."""
+
+
+class Answer(msgspec.Struct):
+    """What every answer has."""
+
+    schema_version: int = SCHEMA_VERSION
+
+
+def encode(answer: object) -> bytes:
+    """The answer as compact UTF-8 JSON without a line end."""
+    try:
+        return msgspec.json.encode(answer)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(answer)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    """A copy of plain values whose texts UTF-8 can write."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    return value

@@ -1,0 +1,43 @@
+"""Questions as typed values: what is looked at, and what is asked about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch_tb_profiler.analysis.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at: names of a run, worker and span (None: the first), and which part."""
+
+    run: str | None = None
+    worker: str | None = None
+    span: str | None = None
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first."""
+
+    table: str | None = None
+    sort: str | None = None
+    filter: str | None = None
+    offset: int = 0
+    limit: int | None = None
+
+    @property
+    def changes_nothing(self) -> bool:
+        """True when every row is wanted in its own order."""
+        return not (self.sort or self.filter or self.offset) and self.limit is None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRequest:
+    """One question: a view of a subject, and of a baseline when it is a pair view."""
+
+    view: str
+    subject: Subject = field(default_factory=Subject)
+    baseline: Subject | None = None
+    rows: TableQuery = field(default_factory=TableQuery)

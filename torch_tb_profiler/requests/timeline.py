@@ -1,0 +1,141 @@
+"""The answers of the timeline's routes, and the head of its binary answer.
+
+Shapes and rules: ``docs/architecture.md``, "Timeline". All times are integers of nanoseconds from
+the timeline's origin, the start of the trace's first slice, so that they are exact in JavaScript.
+Tracks, slices, sums and clocks are encoded as ``views.timeline`` declares them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from torch_tb_profiler.requests.encoding import Answer
+from torch_tb_profiler.requests.views import TraceRef
+from torch_tb_profiler.views.timeline.categories import TimelineCategory
+from torch_tb_profiler.views.timeline.clocks import WorkerClock
+from torch_tb_profiler.views.timeline.flows import FlowKind
+from torch_tb_profiler.views.timeline.places import PlacedSlice
+from torch_tb_profiler.views.timeline.range_summary import CategoryTime, Gap, GpuTime, NameTime
+from torch_tb_profiler.views.timeline.search import MatchingName
+from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack
+
+ArrayType = Literal["uint8", "uint16", "uint32", "int32", "float32", "float64"]
+
+
+class TimelineTracksAnswer(Answer, kw_only=True):
+    """``/timeline/tracks``: what there is to draw."""
+
+    trace: TraceRef
+    end_ns: int
+    origin_us: float
+    slices: int
+    overlapping: int
+    tracks_left_out: int
+    categories: tuple[TimelineCategory, ...]
+    groups: list[Group]
+    tracks: list[TimelineTrack]
+
+
+class TimelineArrayPayload(msgspec.Struct):
+    """Where an array lies in the binary answer: bytes from its start, a multiple of 8."""
+
+    dtype: ArrayType
+    offset: int
+    length: int
+
+
+class TimelineHead(Answer, kw_only=True):
+    """The JSON at the beginning of the binary answer."""
+
+    start_ns: int
+    end_ns: int
+    pixel_ns: float
+    bucket_ns: int
+    counter_bucket_ns: int
+    coarse: bool
+    lanes_left_out: int
+    names: list[str | None]
+    arrays: dict[str, TimelineArrayPayload]
+
+
+class TimelineNamesAnswer(Answer, kw_only=True):
+    """``/timeline/names?codes=``: the names behind codes, in their order."""
+
+    names: list[str | None]
+
+
+class TimelineNamePageAnswer(Answer, kw_only=True):
+    """``/timeline/names?from=``: names of slices in order of code; ``next`` asks for more."""
+
+    codes: list[int]
+    names: list[str]
+    next: int | None
+
+
+class TimelineRangeAnswer(Answer, kw_only=True):
+    """``/timeline/range``: summary of a time range."""
+
+    start_ns: int
+    end_ns: int
+    categories: list[CategoryTime]
+    operators: list[NameTime]
+    python: list[NameTime]
+    kernels: list[NameTime]
+    gpus: list[GpuTime]
+    gaps: list[Gap]
+    gap_count: int
+
+
+class TimelineSearchAnswer(Answer, kw_only=True):
+    """``/timeline/search``: what matches, thinned for drawing, and the neighbours of a place."""
+
+    query: str
+    count: int
+    position: int | None
+    name_count: int
+    names: list[MatchingName]
+    hits: list[PlacedSlice]
+    next: PlacedSlice | None
+    previous: PlacedSlice | None
+
+
+class TimelineFlowPayload(msgspec.Struct, frozen=True):
+    """An arrow from one slice to another; the target may be ``worker``'s, moved by ``moved_ns``."""
+
+    kind: FlowKind
+    source: PlacedSlice
+    target: PlacedSlice
+    worker: str | None = None
+    moved_ns: int = 0
+
+
+class TimelineFlowsAnswer(Answer, kw_only=True):
+    """``/timeline/flows``: the slice itself and its arrows, nearest first."""
+
+    slice: PlacedSlice
+    flow_count: int
+    flows: list[TimelineFlowPayload]
+    next: PlacedSlice | None
+    previous: PlacedSlice | None
+
+
+class TimelineStretchPayload(msgspec.Struct, frozen=True):
+    """A stretch of the timeline."""
+
+    start_ns: int
+    end_ns: int
+
+
+class TimelineStepsAnswer(Answer, kw_only=True):
+    """``/timeline/steps``: where the selected steps lie; steps that touch are one stretch."""
+
+    ranges: list[TimelineStretchPayload]
+
+
+class TimelineClocksAnswer(Answer, kw_only=True):
+    """``/timeline/clocks``: the workers of a run on the clock of one of them."""
+
+    trace: TraceRef
+    workers: list[WorkerClock]

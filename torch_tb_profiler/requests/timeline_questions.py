@@ -1,0 +1,140 @@
+"""The timeline's questions as typed values. Times are ns from the origin, and may be fractions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch_tb_profiler.requests import parameters
+from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.parameters import Parameters
+from torch_tb_profiler.requests.questions import Subject
+
+MAX_WIDTH_PX = 4000
+MAX_TIME_NS = 2.0**60
+"""36 years: sums and differences of such times stay within 64 bits."""
+
+MAX_CODES = 500
+MAX_TRACKS_TEXT = 65_536
+"""Characters of ``tracks``: 4000 tracks with their lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRequest:
+    """A stretch of a trace; what is None is that of the whole trace."""
+
+    subject: Subject
+    start_ns: float | None = None
+    end_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRequest:
+    """One screen of a stretch; ``tracks`` None means those that are not collapsed."""
+
+    range: RangeRequest
+    width_px: int
+    tracks: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamesRequest:
+    """The names behind ``codes``, or, when that is None, those of slices from a code on."""
+
+    subject: Subject
+    codes: tuple[int, ...] | None
+    from_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """Slices whose name matches ``query``, or has ``name_code``; looked at from a slice or time."""
+
+    subject: Subject
+    query: str | None = None
+    name_code: int | None = None
+    from_slice: int | None = None
+    from_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsRequest:
+    """The arrows of a slice, with those to other workers when ``peers``."""
+
+    subject: Subject
+    slice: int
+    peers: bool = False
+
+
+def range_request(given: Parameters) -> RangeRequest:
+    """What ``start_ns`` and ``end_ns`` ask for.
+
+    Raises:
+        RequestError: a parameter makes no sense; so of all functions here.
+    """
+    return RangeRequest(
+        parameters.subject(given), _time_ns(given, "start_ns"), _time_ns(given, "end_ns")
+    )
+
+
+def screen_request(given: Parameters) -> ScreenRequest:
+    """What ``/timeline?…`` asks for."""
+    width_px = parameters.count(given, "width_px")
+    if width_px is None or not 1 <= width_px <= MAX_WIDTH_PX:
+        raise RequestError("bad_parameter", f"width_px: needs a number from 1 to {MAX_WIDTH_PX}.")
+    stretch = range_request(given)
+    tracks = given.get("tracks") or None
+    if tracks is not None and len(tracks) > MAX_TRACKS_TEXT:
+        raise RequestError("bad_parameter", f"tracks: {MAX_TRACKS_TEXT} characters are allowed.")
+    return ScreenRequest(stretch, width_px, tracks)
+
+
+def names_request(given: Parameters) -> NamesRequest:
+    """What ``/timeline/names?…`` asks for: ``codes``, or ``from`` a code on."""
+    subject = parameters.subject(given)
+    from_code = parameters.count(given, "from")
+    if from_code is not None:
+        return NamesRequest(subject, None, from_code)
+    codes = (parameters.text(given, "codes") or "").split(",")
+    if len(codes) > MAX_CODES or not all(_is_number(code) for code in codes):
+        message = f"codes: needs up to {MAX_CODES} whole numbers with commas between."
+        raise RequestError("bad_parameter", message, "Or ask with from= for all in order of code.")
+    return NamesRequest(subject, tuple(map(int, codes)))
+
+
+def search_request(given: Parameters) -> SearchRequest:
+    """What ``/timeline/search?…`` asks for."""
+    return SearchRequest(
+        parameters.subject(given),
+        query=parameters.text(given, "q"),
+        name_code=parameters.count(given, "name_code"),
+        from_slice=parameters.count(given, "from_slice"),
+        from_ns=_time_ns(given, "from_ns"),
+    )
+
+
+def flows_request(given: Parameters) -> FlowsRequest:
+    """What ``/timeline/flows?…`` asks for."""
+    subject = parameters.subject(given)
+    slice_id = parameters.count(given, "slice")
+    if slice_id is None:
+        raise RequestError("bad_parameter", "slice: needs the id of a slice.")
+    return FlowsRequest(subject, slice_id, given.get("peers") == "1")
+
+
+def _time_ns(given: Parameters, name: str) -> float | None:
+    value = parameters.text(given, name)
+    if value is None:
+        return None
+    try:
+        time_ns = float(value)
+    except ValueError:
+        time_ns = math.nan
+    if not abs(time_ns) <= MAX_TIME_NS:
+        message = f"{name}: {value[:40]!r} is no time in nanoseconds."
+        raise RequestError("bad_parameter", message)
+    return time_ns
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10

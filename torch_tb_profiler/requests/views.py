@@ -1,0 +1,173 @@
+"""The answers about views: which there are, and one filled view with what it is about.
+
+The parts of a view (columns, facts, notes, lines) are encoded as ``views.schema`` declares them; a
+table is put together here, of its declaration and its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.requests.encoding import Answer
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.views.schema import Column, Fact, Note, Scalar, Series, Table, View
+from torch_tb_profiler.views.spec import Scope, ViewSpec
+
+
+class ViewEntryPayload(msgspec.Struct, frozen=True):
+    """One view, and why a trace does not have it."""
+
+    name: str
+    title: str
+    help: str
+    scope: Scope
+    available: bool
+    reason: str | None
+    group_bys: tuple[str, ...]
+
+
+class ViewsAnswer(Answer, kw_only=True):
+    """``/views``: the views of a trace."""
+
+    views: list[ViewEntryPayload]
+
+
+class TreePayload(msgspec.Struct, frozen=True):
+    """Which columns make the rows of a table a tree."""
+
+    id: str
+    parent: str
+
+
+class TablePayload(msgspec.Struct, frozen=True):
+    """One table: rows are arrays in the order of the columns."""
+
+    title: str
+    help: str
+    columns: tuple[Column, ...]
+    rows: list[tuple[Scalar, ...]]
+    row_count: int
+    null_reasons: dict[str, str]
+    sort: str
+    tree: TreePayload | None
+
+
+class SelectionPayload(msgspec.Struct, frozen=True):
+    """What part of the trace was looked at."""
+
+    steps: str | None
+    start_us: float | None
+    end_us: float | None
+    group_by: str | None
+
+
+class BaselineRef(msgspec.Struct, frozen=True):
+    """Which trace a pair view compares with."""
+
+    run: str
+    worker: str
+    span: str
+    selection: SelectionPayload
+
+
+class TraceRef(msgspec.Struct, frozen=True):
+    """Which trace was looked at; ``worker`` is null in views of a whole run."""
+
+    run: str
+    worker: str | None
+    span: str
+    baseline: BaselineRef | msgspec.UnsetType = msgspec.UNSET
+
+
+class ViewAnswer(Answer, kw_only=True):
+    """``/view/<name>``: a view."""
+
+    view: str
+    title: str
+    group_bys: tuple[str, ...]
+    trace: TraceRef
+    selection: SelectionPayload
+    tables: dict[str, TablePayload]
+    series: dict[str, Series]
+    facts: tuple[Fact, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewResult:
+    """A view with what it is about: the names that were found, and the selections asked for.
+
+    Attributes:
+        spec: Declaration of the view.
+        view: What it says.
+        subject: What it is about; its worker is None for run views.
+        baseline: What a pair view compares with, else None.
+    """
+
+    spec: ViewSpec
+    view: View
+    subject: Subject
+    baseline: Subject | None = None
+
+
+def view_answer(result: ViewResult) -> ViewAnswer:
+    """A view as it is answered: by ``/view/<name>``, ``report --format json`` and the API."""
+    spec, view = result.spec, result.view
+    return ViewAnswer(
+        view=spec.name,
+        title=spec.title,
+        group_bys=spec.group_bys,
+        trace=_trace_ref(result),
+        selection=selection_payload(result.subject.selection, spec),
+        tables={name: table_payload(table) for name, table in view.tables.items()},
+        series=view.series,
+        facts=view.facts,
+        notes=view.notes,
+    )
+
+
+def table_payload(table: Table) -> TablePayload:
+    """One table with its declaration."""
+    spec = table.spec
+    return TablePayload(
+        title=spec.title,
+        help=spec.help,
+        columns=spec.columns,
+        rows=table.frame.rows(),
+        row_count=table.frame.height if table.row_count is None else table.row_count,
+        null_reasons=table.null_reasons,
+        sort=spec.sort,
+        tree=None if spec.tree is None else TreePayload(*spec.tree),
+    )
+
+
+def selection_payload(selection: Selection, spec: ViewSpec) -> SelectionPayload:
+    """The selection with times in µs, and the group-by that ``spec`` uses when none was chosen."""
+    default = spec.group_bys[0] if spec.group_bys else None
+    return SelectionPayload(
+        steps=selection.steps,
+        start_us=_microseconds(selection.start_ns),
+        end_us=_microseconds(selection.end_ns),
+        group_by=selection.group_by or default,
+    )
+
+
+def _trace_ref(result: ViewResult) -> TraceRef:
+    subject, baseline = result.subject, result.baseline
+    compared: BaselineRef | msgspec.UnsetType = msgspec.UNSET
+    if baseline is not None:
+        compared = BaselineRef(
+            run=baseline.run or "",
+            worker=baseline.worker or "",
+            span=baseline.span or "",
+            selection=selection_payload(baseline.selection, result.spec),
+        )
+    return TraceRef(subject.run or "", subject.worker, subject.span or "", compared)
+
+
+def _microseconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else exact_microseconds(time_ns)

@@ -1,0 +1,1 @@
+"""One slice of a trace, with everything known about it."""

@@ -1,0 +1,43 @@
+"""The names of a trace's slices in order of their codes, page by page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+MAX_NAMES = 10_000
+MAX_CHARACTERS = 1_000_000
+"""Of the names of one page; a longer one comes alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamePage:
+    """Names with their codes; ``next_code`` is where the next page begins, None at the end."""
+
+    codes: list[int]
+    names: list[str]
+    next_code: int | None
+
+
+@per_trace
+def slice_name_codes(trace: Trace) -> Int64:
+    """The codes that name slices, ascending."""
+    codes: Int64 = trace.slices["name_code"].unique().sort().to_numpy().astype(np.int64)
+    return codes[codes >= 0]
+
+
+def names_from(trace: Trace, first_code: int) -> NamePage:
+    """The names of slices whose code is ``first_code`` or greater, as many as a page holds."""
+    codes = slice_name_codes(trace)
+    codes = codes[np.searchsorted(codes, first_code) :]
+    page = codes[:MAX_NAMES].tolist()
+    names = [trace.text(code) or "" for code in page]
+    ends = np.cumsum([len(name) for name in names])
+    count = max(1, int(np.searchsorted(ends, MAX_CHARACTERS, "right")))
+    next_code = int(codes[count]) if count < len(codes) else None
+    return NamePage(page[:count], names[:count], next_code)
