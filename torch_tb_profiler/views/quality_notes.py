@@ -20,6 +20,7 @@ HARMLESS = frozenset(
         "empty_event",
         "external_id_untrusted",
         "no_steps",
+        "python_frames_left_out",
         "quote_repaired",
         "several_processes",
         "step_left_out",
@@ -55,6 +56,7 @@ LINK_ISSUES = (
         "launch_without_operator",
         "overlapping_slices",
         "paddle_trace",
+        "python_frames_left_out",
     }
 )
 """Issues that concern the numbers of operators and kernels."""
@@ -85,6 +87,7 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "negative_duration": (*_HOST_TIME, "total_us", "min_us"),
     "no_steps": ("average_step_us", "step_count", "step"),
     "overlapping_slices": _HOST_TIME,
+    "python_frames_left_out": ("call_stack",),
     "several_processes": ("average_step_us", "step_count", "step"),
     "step_left_out": ("average_step_us", "step_count", "step"),
 }

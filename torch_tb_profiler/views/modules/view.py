@@ -174,6 +174,8 @@ def _missing(trace: Trace) -> str | None:
         return None
     if is_lightning(trace):
         return "The Lightning recording holds no [pl][module] ranges."
+    if "python_frames_left_out" in trace.quality.counts:
+        return "Python frames, and modules with them, were left out while reading, as was asked."
     if trace.python.height == 0:
         return (
             "The recording holds no Python frames, thus no modules (with_stack=True records them)."

@@ -1,0 +1,78 @@
+"""What a file is that no format recognises, by its first bytes: of real files where there are some,
+whole and cut, packed and not; and text that begins like a Perfetto trace.
+"""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.importers import TraceFormatError, import_trace
+from torch_tb_profiler.importers.refusals import is_perfetto
+from torch_tb_profiler.importers.source import HEAD_BYTES
+
+
+def told(data: bytes, chunk_bytes: int = 1 << 16) -> str:
+    chunks = (data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes))
+    with pytest.raises(TraceFormatError) as error:
+        import_trace(chunks, name="a file")
+    assert error.value.code == "not_json"
+    return error.value.message
+
+
+@pytest.fixture(scope="module", name="perfetto")
+def perfetto_trace(corpus: Path) -> bytes:
+    return (corpus / "pftrace" / "torch2141_synthetic_gpu.pftrace.gz").read_bytes()
+
+
+@pytest.mark.parametrize("chunk_bytes", [7, 4096, 1 << 20])
+def test_a_perfetto_trace(perfetto: bytes, chunk_bytes: int) -> None:
+    unpacked = gzip.decompress(perfetto)
+    for data in (perfetto, unpacked, unpacked[:5000], unpacked[:300]):
+        assert "is a Perfetto trace" in told(data, chunk_bytes)
+
+
+def test_a_perfetto_head_cut_anywhere(perfetto: bytes) -> None:
+    head = gzip.decompress(perfetto)[:HEAD_BYTES]
+    for size in (*range(45, 400), HEAD_BYTES):
+        assert is_perfetto(head[:size]), size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"\n", b"\nhello", b"\n\nhello world", b"\nname,start,dur\nmm,1,2\n" * 400],
+)
+def test_text_that_begins_with_a_line_break_is_none(text: bytes) -> None:
+    assert not is_perfetto(text)
+
+
+@given(st.text(alphabet="\n\r\t abcxyz019,;:{}", max_size=300))
+def test_lines_are_no_packets(text: str) -> None:
+    whole = f"\n{text}\n"
+    if is_perfetto(whole.encode()):  # then they happen to be some, one behind the other
+        assert whole.encode()[2 + whole.encode()[1] :][:1] in (b"", b"\n")
+
+
+def test_a_database(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "nsys.sqlite") as database:
+        database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
+    assert "is an SQLite database" in told((tmp_path / "nsys.sqlite").read_bytes())
+
+
+def test_a_pickle_and_a_table() -> None:
+    assert "is a pickle" in told(pickle.dumps({"segments": []}))
+    assert "is not JSON; it begins with b'Name,Calls,Total" in told(b"Name,Calls,Total\nmm,1,2\n")
+
+
+def test_white_space_before_a_trace_of_any_length() -> None:
+    blank = b" \r\n\t" * 100_000
+    text = blank + b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2}]}'
+    assert import_trace([text], name="x").strings == ["a"]
+    chunks = (text[at : at + 1000] for at in range(0, len(text), 1000))
+    assert import_trace(chunks, name="x").strings == ["a"]
