@@ -40,7 +40,7 @@ from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
     EventColumns,
-    Table,
+    ColumnArrays,
     Track,
     empty_table,
 )
@@ -67,7 +67,7 @@ def make_events(slices: int) -> EventColumns:
         _stream(HOST_THREADS + stream, per_stream, periods * PERIOD_NS, rng)
         for stream in range(STREAMS)
     ]
-    columns: Table = {
+    columns: ColumnArrays = {
         name: np.concatenate([table[name] for table in tables]) for name in TABLE_COLUMNS["slices"]
     }
     strings = [*(f"model.py({i}): forward_{i}" for i in range(400)), "aten::mm", "python_function"]
@@ -83,7 +83,7 @@ def make_events(slices: int) -> EventColumns:
     return EventColumns("kineto", {**empty, "slices": columns}, strings, tracks, 0, 1)
 
 
-def _host(track: int, count: int, rng: np.random.Generator) -> Table:
+def _host(track: int, count: int, rng: np.random.Generator) -> ColumnArrays:
     """Calls 40 frames deep, and operators beside them of a like depth."""
     periods = max(1, count // (2 * DEPTH))
     level = np.tile(np.arange(DEPTH), periods * 2)
@@ -97,7 +97,7 @@ def _host(track: int, count: int, rng: np.random.Generator) -> Table:
     return _table(track, start, PERIOD_NS - 2 * inset, category, names)
 
 
-def _stream(track: int, count: int, span_ns: int, rng: np.random.Generator) -> Table:
+def _stream(track: int, count: int, span_ns: int, rng: np.random.Generator) -> ColumnArrays:
     """Kernels of all lengths, one after the other."""
     edges = np.sort(rng.integers(0, span_ns, 2 * count))
     kernels = np.full(count, Category.KERNEL)
@@ -108,7 +108,7 @@ def _stream(track: int, count: int, span_ns: int, rng: np.random.Generator) -> T
 
 def _table(
     track: int, start: np.ndarray, dur: np.ndarray, category: np.ndarray, names: np.ndarray
-) -> Table:
+) -> ColumnArrays:
     size = len(start)
     given = {
         "category": category,

@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.traces import annotation, call, op, trace
-from torch_tb_profiler.analysis.containment import innermost_around, innermost_around_start
+from torch_tb_profiler.analysis.containment import (
+    innermost_around,
+    innermost_around_start,
+    last_above,
+)
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 
@@ -64,3 +68,27 @@ def test_around_follows_the_tree() -> None:
     found = trace([op("a", 0, 100), op("b", 10, 50), op("c", 20, 10), op("d", 70, 10)])
     ids = np.array([0, 1, 2, 3, -1])
     assert innermost_around(found, np.array([0, 1]), ids).tolist() == [0, 1, 1, 0, -1]
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(-1, 6)), max_size=8),
+)
+def test_last_above_is_what_going_back_one_by_one_meets(
+    values: list[int], queries: list[tuple[int, int]]
+) -> None:
+    queries = [(min(stop, len(values)), threshold) for stop, threshold in queries]
+    stop, threshold = np.array(queries, np.int64).reshape(-1, 2).T
+    expected = [
+        max((place for place in range(end) if values[place] > least), default=-1)
+        for end, least in queries
+    ]
+    assert last_above(np.array(values), stop, threshold).tolist() == expected
+
+
+def test_many_calls_that_are_over_are_not_gone_through_one_by_one() -> None:
+    """Going back over all of them for each call took time by the square of their number."""
+    count = 100_000
+    ends_ns = np.append(10 * count, np.arange(count))
+    stop = np.full(count, count + 1)
+    assert (last_above(ends_ns, stop, np.full(count, count)) == 0).all()

@@ -69,8 +69,8 @@ def test_the_predecessors_tensor_core_fragments_still_count(fragment: str) -> No
 
 
 def test_a_name_nobody_knows_is_unknown_not_no() -> None:
-    assert kernels.classify("my_kernel") == kernels.UNKNOWN
-    assert kernels.classify("") == kernels.UNKNOWN
+    assert kernels.classify("my_kernel") == kernels.UNKNOWN_KERNEL
+    assert kernels.classify("") == kernels.UNKNOWN_KERNEL
 
 
 def test_a_hostile_name_is_classified_quickly() -> None:

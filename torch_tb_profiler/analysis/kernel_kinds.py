@@ -50,7 +50,7 @@ class KindsOfNames:
     Attributes:
         kinds: The distinct answers.
         number: Per string of the trace the place of its answer in ``kinds``; 0, which is
-            ``kernels.UNKNOWN``, for what is no name of a kernel.
+            ``kernels.UNKNOWN_KERNEL``, for what is no name of a kernel.
     """
 
     kinds: list[kernels.KernelKind]
@@ -69,7 +69,7 @@ def kinds_of_names(trace: Trace) -> KindsOfNames:
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
     found = kernels.classify_all([str(text) for text in trace.strings[present]])
-    place = {kernels.UNKNOWN: 0}
+    place = {kernels.UNKNOWN_KERNEL: 0}
     number = np.zeros(len(trace.strings), np.int16)
     number[present] = [place.setdefault(kind, len(place)) for kind in found]
     return KindsOfNames(list(place), number)

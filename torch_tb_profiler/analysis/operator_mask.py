@@ -9,7 +9,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
-WRAPPERS = ("DataParallel.forward", "DistributedDataParallel.forward")
+MODEL_WRAPPERS = ("DataParallel.forward", "DistributedDataParallel.forward")
 """Operator events that wrap a whole model."""
 
 OPTIMIZER_PREFIX = "Optimizer."
@@ -17,7 +17,7 @@ OPTIMIZER_PREFIX = "Optimizer."
 
 def is_operator_name(name: str) -> bool:
     """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
-    return name not in WRAPPERS and not name.startswith(OPTIMIZER_PREFIX)
+    return name not in MODEL_WRAPPERS and not name.startswith(OPTIMIZER_PREFIX)
 
 
 def operator_mask(trace: Trace) -> Bools:

@@ -60,7 +60,7 @@ class KernelKind:
     rule: str | None
 
 
-UNKNOWN = KernelKind("other", None, False, None)
+UNKNOWN_KERNEL = KernelKind("other", None, False, None)
 """The answer for a name no rule knows."""
 
 
@@ -98,14 +98,14 @@ def classify(name: str) -> KernelKind:
     for pattern, kind in _compiled():
         if pattern.search(name):
             return kind
-    return UNKNOWN
+    return UNKNOWN_KERNEL
 
 
 def classify_all(names: Sequence[str]) -> list[KernelKind]:
     """:func:`classify` of each name, fifty times faster where there are thousands of them."""
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
-    found = [UNKNOWN] * len(names)
+    found = [UNKNOWN_KERNEL] * len(names)
     heads = [name[:MAX_NAME_CHARS] for name in names]
     left = pl.DataFrame({"name": heads}, {"name": pl.String}).with_row_index("at")
     for pattern, kind in _compiled():

@@ -147,7 +147,7 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "instants": INSTANT_COLUMNS,
 }
 
-Table = dict[str, npt.NDArray[Any]]
+ColumnArrays = dict[str, npt.NDArray[Any]]
 """Equal-length arrays by column name, with the dtypes of :data:`TABLE_COLUMNS`."""
 
 
@@ -175,7 +175,7 @@ class EventColumns:
 
     Attributes:
         format: Name of the input format, ``"kineto"``.
-        tables: Table name of :data:`TABLE_COLUMNS` → columns; every table is present, maybe empty.
+        tables: Name of :data:`TABLE_COLUMNS` → columns; every table is present, maybe empty.
         strings: The dictionary behind every ``*_code`` column.
         tracks: The tracks, indexed by the ``track`` columns; unused declared ones are left out.
         base_ns: Epoch nanoseconds of time 0, or 0 when the format gives no epoch.
@@ -187,7 +187,7 @@ class EventColumns:
     """
 
     format: str
-    tables: dict[str, Table]
+    tables: dict[str, ColumnArrays]
     strings: list[str]
     tracks: list[Track]
     base_ns: int
@@ -197,7 +197,7 @@ class EventColumns:
     launch: Int64 | None = None
 
 
-def empty_table(name: str) -> Table:
+def empty_table(name: str) -> ColumnArrays:
     """A table of :data:`TABLE_COLUMNS` with no rows.
 
     Raises:

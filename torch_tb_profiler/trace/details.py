@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import ABSENT, DEVICE_COLUMNS, EventColumns, Int64, Table
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    DEVICE_COLUMNS,
+    ColumnArrays,
+    EventColumns,
+    Int64,
+)
 from torch_tb_profiler.trace.devices import WorkPlaces
 from torch_tb_profiler.trace.forward import forward_of
 from torch_tb_profiler.trace.links import DeviceWork
@@ -25,7 +31,7 @@ from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.sums import resolve
 
 
-def by_slice(table: Table, new_id: Int64) -> Table:
+def by_slice(table: ColumnArrays, new_id: Int64) -> ColumnArrays:
     """A table of details with its ``slice`` column in ids of the trace, ordered by it.
 
     The columns are taken out of ``table``.

@@ -14,10 +14,10 @@ from torch_tb_profiler.trace.columns import (
     ABSENT,
     DEVICE_LABEL,
     Bools,
+    ColumnArrays,
     EventColumns,
     Int32,
     Int64,
-    Table,
     Track,
 )
 from torch_tb_profiler.trace.info import DeviceInfo
@@ -127,7 +127,7 @@ class WorkPlaces:
 
 
 def places_of_work(
-    slices: OrderedSlices, details: Table, tracks: pl.DataFrame, work: Int64
+    slices: OrderedSlices, details: ColumnArrays, tracks: pl.DataFrame, work: Int64
 ) -> WorkPlaces:
     """Device and stream per device work (ids): its own arguments, else those of its track."""
     pair = []

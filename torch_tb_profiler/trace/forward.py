@@ -6,38 +6,45 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.trace.clock import TrackClock
-from torch_tb_profiler.trace.columns import EventColumns, Int64, Table
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
+_Thread = tuple[int, int]
+"""Process, number of a forward thread."""
 
-def forward_of(events: EventColumns, slices: OrderedSlices, operators: Table) -> Int64:
+
+def forward_of(events: EventColumns, slices: OrderedSlices, operators: ColumnArrays) -> Int64:
     """Per row of ``operators`` (slice ids of the trace) the forward operator, -1 for none.
 
     A backward node has a forward thread and shares the sequence number of its forward operator.
     Of several operators with one number on that thread the last one that starts before the
-    backward node is meant: the number moves on when the node is made (formats.md §1.7). Forward
-    threads are numbered by torch, not by the system; which track one is follows from the flows of
-    the file, else from where its sequence numbers occur.
+    backward node is meant: the number moves on when the node is made. Forward threads are numbered
+    by torch, not by the system, in every process anew; which track one is follows from the flows
+    of the file, else from where its sequence numbers occur.
     """
     forward = np.full(len(operators["slice"]), -1, np.int64)
     has_number = operators["sequence_number"] >= 0
     backward = np.flatnonzero(has_number & (operators["forward_thread"] > 0))
-    made = np.flatnonzero(has_number & (operators["forward_thread"] <= 0))
-    if len(backward) == 0 or len(made) == 0:
+    numbered = np.flatnonzero(has_number & (operators["forward_thread"] <= 0))
+    if len(backward) == 0 or len(numbered) == 0:
         return forward
     track = slices.track[operators["slice"]]
     number = operators["sequence_number"]
-    thread = operators["forward_thread"][backward]
-    home = _tracks_of_threads(events, slices, operators, backward, made)
+    home = _tracks_of_threads(events, slices, operators, backward, numbered)
     no_track = len(events.tracks)
-    home_track = np.array([home.get(value, no_track) for value in thread.tolist()], np.int32)
-    places = np.concatenate((track[made], home_track))
-    numbers = number[np.concatenate((made, backward))]
+    process = slices.process_of(operators["slice"][backward]).tolist()
+    thread = operators["forward_thread"][backward].tolist()
+    home_track = np.array(
+        [home.get(value, no_track) for value in zip(process, thread, strict=True)], np.int32
+    )
+    places = np.concatenate((track[numbered], home_track))
+    numbers = number[np.concatenate((numbered, backward))]
     pair_keys = TrackClock(numbers, int(places.max()) + 1).keys(places, numbers)
     _, pair = np.unique(pair_keys, return_inverse=True)
     start = slices.start_ns[operators["slice"]]
-    found = _last_before(pair[: len(made)], start[made], pair[len(made) :], start[backward])
-    forward[backward] = np.where(found >= 0, operators["slice"][made[found]], -1)
+    split = len(numbered)
+    last = _last_before(pair[:split], start[numbered], pair[split:], start[backward])
+    forward[backward] = np.where(last >= 0, operators["slice"][numbered[last]], -1)
     return forward
 
 
@@ -47,37 +54,42 @@ def _last_before(group: Int64, time_ns: Int64, wanted: Int64, before_ns: Int64) 
     keys = clock.keys(group, time_ns)
     order = np.argsort(keys, kind="stable")
     position = np.searchsorted(keys[order], clock.keys(wanted, before_ns - 1), "right") - 1
-    found = order[position]
-    return np.where((position >= 0) & (group[found] == wanted), found, -1)
+    last = order[position]
+    return np.where((position >= 0) & (group[last] == wanted), last, -1)
 
 
 def _tracks_of_threads(
-    events: EventColumns, slices: OrderedSlices, operators: Table, backward: Int64, made: Int64
-) -> dict[int, int]:
-    """Forward thread number → track of its operators."""
+    events: EventColumns,
+    slices: OrderedSlices,
+    operators: ColumnArrays,
+    backward: Int64,
+    numbered: Int64,
+) -> dict[_Thread, int]:
+    """Forward thread → track of its operators."""
     track = slices.track[operators["slice"]]
+    process = slices.process_of(operators["slice"])
+    number = operators["sequence_number"]
     numbers = pl.DataFrame(
-        {"number": operators["sequence_number"][backward]}
+        {"process": process[backward], "number": number[backward]}
         | {"thread": operators["forward_thread"][backward]}
     )
-    places = pl.DataFrame({"number": operators["sequence_number"][made], "track": track[made]})
-    votes = numbers.unique().join(places.unique(), on="number")
-    by_number = votes.group_by("thread", "track").len().sort("len", "track")
-    home = dict(zip(by_number["thread"].to_list(), by_number["track"].to_list(), strict=True))
-    return home | _threads_in_flows(events, slices, operators, backward)
+    places = pl.DataFrame(
+        {"process": process[numbered], "number": number[numbered], "home": track[numbered]}
+    )
+    votes = numbers.unique().join(places.unique(), on=["process", "number"])
+    return _most_voted(votes) | _threads_in_flows(events, slices, operators, backward)
 
 
 def _threads_in_flows(
-    events: EventColumns, slices: OrderedSlices, operators: Table, backward: Int64
-) -> dict[int, int]:
-    """Forward thread number → track, as the forward-backward flows of the file tell."""
-    flows = pl.DataFrame(events.tables["flows"])
-    ends = flows.filter(pl.col("is_start") == 0).select(
-        "raw_category_code", "flow_id_code", "track", "time_ns"
+    events: EventColumns, slices: OrderedSlices, operators: ColumnArrays, backward: Int64
+) -> dict[_Thread, int]:
+    """Forward thread → track, as the forward-backward flows of the file tell."""
+    flows = pl.DataFrame(events.tables["flows"]).with_columns(
+        process=pl.Series(slices.process_of_track[events.tables["flows"]["track"]])
     )
-    starts = flows.filter(pl.col("is_start") == 1).select(
-        "raw_category_code", "flow_id_code", pl.col("track").alias("home")
-    )
+    names = ("process", "raw_category_code", "flow_id_code")
+    ends = flows.filter(pl.col("is_start") == 0).select(*names, "track", "time_ns")
+    starts = flows.filter(pl.col("is_start") == 1).select(*names, pl.col("track").alias("home"))
     nodes = pl.DataFrame(
         {
             "track": slices.track[operators["slice"][backward]],
@@ -85,11 +97,11 @@ def _threads_in_flows(
             "thread": operators["forward_thread"][backward],
         }
     )
-    votes = (
-        ends.join(starts, on=["raw_category_code", "flow_id_code"])
-        .join(nodes, on=["track", "time_ns"])
-        .group_by("thread", "home")
-        .len()
-        .sort("len", "home")
-    )
-    return dict(zip(votes["thread"].to_list(), votes["home"].to_list(), strict=True))
+    return _most_voted(ends.join(starts, on=names).join(nodes, on=["track", "time_ns"]))
+
+
+def _most_voted(votes: pl.DataFrame) -> dict[_Thread, int]:
+    """Per (process, thread) the home with most rows."""
+    counted = votes.group_by("process", "thread", "home").len().sort("len", "home")
+    threads = zip(counted["process"].to_list(), counted["thread"].to_list(), strict=True)
+    return dict(zip(threads, counted["home"].to_list(), strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.trace.columns import ABSENT, Int64, Table
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
 
 NO_LINK = -1
 """Marks an absent id, row number, depth or dictionary code in the builder's own columns."""
@@ -48,14 +48,14 @@ def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None)
     return series.set(pl.Series(missing), None) if missing.any() else series
 
 
-def table_to_frame(table: Table) -> pl.DataFrame:
+def table_to_frame(table: ColumnArrays) -> pl.DataFrame:
     """A table of :mod:`torch_tb_profiler.trace.columns` with its absent values as nulls."""
     schema = {name: pl.Series(values[:0]).dtype for name, values in table.items()}
     absent = {name: marker for name in table if (marker := absent_marker(name, table)) is not None}
     return to_frame(dict(table), schema, absent)
 
 
-def absent_marker(name: str, table: Table) -> int | None:
+def absent_marker(name: str, table: ColumnArrays) -> int | None:
     """What marks an absent value in this column of an importer's table; None if nothing does."""
     if name.endswith("_code") or name == "is_async":
         return NO_LINK

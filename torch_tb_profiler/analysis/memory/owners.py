@@ -13,7 +13,7 @@ from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
-UNKNOWN = "<unknown>"
+UNKNOWN_OPERATOR = "<unknown>"
 NO_MODULE = "<no module>"
 _BARE = "aten::empty"
 
@@ -49,7 +49,7 @@ def operator_labels(trace: Trace, operator: Int64) -> Labels:
     recoded = np.empty(len(pairs), np.int64)
     for place, key in enumerate(pairs.tolist()):
         name, outer = (code - 1 for code in divmod(key, len(trace.strings) + 1))
-        text = trace.text(name) or UNKNOWN
+        text = trace.text(name) or UNKNOWN_OPERATOR
         if outer >= 0:
             text = f"{trace.text(outer)} ({text})"
         recoded[place] = texts.setdefault(text, len(texts))

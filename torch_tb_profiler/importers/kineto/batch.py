@@ -34,7 +34,7 @@ from torch_tb_profiler.importers.kineto.values import (
     text_of,
 )
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Table
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 USABLE_NS = 2**62
@@ -63,7 +63,7 @@ class Batch:
         tail: What follows the end of the event array, if the array ends in this piece.
     """
 
-    tables: dict[str, list[Table]] = field(default_factory=dict)
+    tables: dict[str, list[ColumnArrays]] = field(default_factory=dict)
     strings: list[str] = field(default_factory=list)
     tracks: list[tuple[str, str]] = field(default_factory=list)
     declared: dict[Declaration, Any] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class _Maker:
             return
         quality = self.batch.quality
         track, word = self._track_codes(codes)
-        slices: Table = {
+        slices: ColumnArrays = {
             "category": self.group_category[codes],
             "raw_category_code": word,
             "name_code": self._names(rows),
@@ -219,7 +219,7 @@ class _Maker:
         if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
             self._add("collective", tables.collective_table(args, at, strings, quality))
 
-    def _add(self, name: str, table: Table | None) -> None:
+    def _add(self, name: str, table: ColumnArrays | None) -> None:
         if table is not None and next(iter(table.values())).size:
             self.batch.tables.setdefault(name, []).append(table)
 
@@ -255,7 +255,7 @@ class _Maker:
             return
         rows, codes, time = self._timed(events, codes, chosen)
         track, word = self._track_codes(codes)
-        flows: Table = {
+        flows: ColumnArrays = {
             "raw_category_code": word,
             "flow_id_code": text_codes([event.id for event in rows], self.strings),
             "is_start": (self.group_kind[codes] == Kind.FLOW_START).astype(np.int8),
@@ -276,7 +276,7 @@ class _Maker:
         owner = np.array([row for row, one in enumerate(series) for _ in one], np.int64)
         keys = [key for one in series for key in one]
         values = [value for one in series for value in one.values()]
-        counters: Table = {
+        counters: ColumnArrays = {
             "track": track[owner],
             "name_code": name[owner],
             "series_code": np.array([self.strings[key] for key in keys], np.int32),

@@ -42,7 +42,7 @@ CATEGORIES: dict[str, Category] = {
 }
 """Category as the file writes it, in lower case → ours."""
 
-UNKNOWN = -1
+UNKNOWN_CATEGORY = -1
 """A category that is missing or that nobody knows; settled by track, arguments and name."""
 
 NAMED_RANGES: tuple[tuple[re.Pattern[str], Category], ...] = (
@@ -65,26 +65,26 @@ DEVICE_NAMES: tuple[tuple[re.Pattern[str], Category], ...] = (
 
 
 def category_of(raw: str | None) -> int:
-    """The category behind the file's word for it; :data:`UNKNOWN` when there is none.
+    """The category behind the file's word for it; :data:`UNKNOWN_CATEGORY` when there is none.
 
     Host API calls are recognised by their ending, so that a new vendor's are not lost.
     """
     if raw is None:
-        return UNKNOWN
+        return UNKNOWN_CATEGORY
     word = raw.lower()
     if word in CATEGORIES:
         return int(CATEGORIES[word])
     if word.endswith(("_runtime", "_driver")):
         return int(Category.RUNTIME)
-    return UNKNOWN
+    return UNKNOWN_CATEGORY
 
 
 def range_category(name: str) -> int:
-    """STEP, DATALOADER or OPTIMIZER for the profiler's own ranges, else :data:`UNKNOWN`."""
+    """STEP, DATALOADER or OPTIMIZER for the profiler's own ranges, else unknown."""
     for pattern, category in NAMED_RANGES:
         if pattern.match(name):
             return int(category)
-    return UNKNOWN
+    return UNKNOWN_CATEGORY
 
 
 def category_without_word(name: str, *, on_device: bool) -> Category:
@@ -98,8 +98,8 @@ def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:
     """Turn the ranges the profiler names itself into their category, in place."""
     rows = np.flatnonzero(np.isin(category, [int(c) for c in RANGE_CATEGORIES]))
     codes = name_code[rows]
-    by_code = np.full(len(strings), UNKNOWN, np.int8)
+    by_code = np.full(len(strings), UNKNOWN_CATEGORY, np.int8)
     for code in np.flatnonzero(np.bincount(codes, minlength=len(strings))):
         by_code[code] = range_category(strings[code])
     found = by_code[codes]
-    category[rows] = np.where(found == UNKNOWN, category[rows], found)
+    category[rows] = np.where(found == UNKNOWN_CATEGORY, category[rows], found)

@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.importers import ascend, paddle
 from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.trace.columns import Table, Track
+from torch_tb_profiler.trace.columns import ColumnArrays, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 DIALECTS: tuple[Dialect, ...] = (paddle.DIALECT, ascend.DIALECT)
@@ -25,7 +25,7 @@ def dialect_of(
     return spoken
 
 
-def rename(slices: Table, strings: list[str], renamed: Callable[[str], str]) -> None:
+def rename(slices: ColumnArrays, strings: list[str], renamed: Callable[[str], str]) -> None:
     """Give slices other names, in place; equal ones become one."""
     first: dict[str, int] = {}
     code = np.arange(len(strings) + 1, dtype=np.int32)

@@ -21,8 +21,8 @@ from torch_tb_profiler.trace.columns import (
     DEVICE_LABEL,
     EPOCH_NS,
     TABLE_COLUMNS,
+    ColumnArrays,
     EventColumns,
-    Table,
     Track,
 )
 from torch_tb_profiler.trace.limits import MAX_DEVICES
@@ -67,11 +67,11 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     )
 
 
-def _complete(slices: Table) -> Table:
+def _complete(slices: ColumnArrays) -> ColumnArrays:
     return {name: slices[name] for name in TABLE_COLUMNS["slices"]}
 
 
-def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
+def _fill_devices(tables: dict[str, ColumnArrays], tracks: list[Track]) -> None:
     """Device and stream from the row of a kernel or copy whose arguments do not give them.
 
     Kineto's rule: the process of a device event is its device, the thread its stream.
@@ -102,7 +102,7 @@ def _fill_devices(tables: dict[str, Table], tracks: list[Track]) -> None:
         device[column][gap] = numbers[track[gap]]
 
 
-def _settle_devices(tables: dict[str, Table], quality: QualityReport) -> None:
+def _settle_devices(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
     """No number of a device, or of a type of device, is absurd."""
     for table, column in (("device", "device"), ("memory", "device"), ("memory", "device_type")):
         values = tables[table][column]
@@ -133,7 +133,7 @@ def _absent(dtype: type[np.generic]) -> float | int:
     return float("nan") if dtype is np.float64 else -1
 
 
-def _rebase(tables: dict[str, Table], header: dict[str, Any]) -> int:
+def _rebase(tables: dict[str, ColumnArrays], header: dict[str, Any]) -> int:
     """Make times count from the base; return its epoch nanoseconds, 0 when there is none.
 
     Files without ``baseTimeNanoseconds`` that write epoch times get the second of their first
@@ -157,7 +157,7 @@ def _rebase(tables: dict[str, Table], header: dict[str, Any]) -> int:
     return base_ns
 
 
-def _settle_durations(tables: dict[str, Table], quality: QualityReport) -> None:
+def _settle_durations(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
     """No duration is absent, negative, or reaches absurdly far behind the recording."""
     slices = tables["slices"]
     start, dur = slices["start_ns"], slices["dur_ns"]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from torch_tb_profiler.importers.kineto import structs
-from torch_tb_profiler.importers.kineto.categories import UNKNOWN, category_of
+from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_of
 from torch_tb_profiler.trace.categories import Category
 
 
@@ -92,4 +92,6 @@ def _slice_kind(category: Any) -> Kind:
     if category == MEMORY_CATEGORY:
         return Kind.INSTANT
     known = category_of(category if isinstance(category, str) else None)
-    return Kind.OTHER_SLICE if known == UNKNOWN else _KIND_OF_CATEGORY[Category(int(known))]
+    return (
+        Kind.OTHER_SLICE if known == UNKNOWN_CATEGORY else _KIND_OF_CATEGORY[Category(int(known))]
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.batch import Batch, Declaration
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
-from torch_tb_profiler.trace.columns import TABLE_COLUMNS, Int32, Table, empty_table
+from torch_tb_profiler.trace.columns import TABLE_COLUMNS, ColumnArrays, Int32, empty_table
 from torch_tb_profiler.trace.quality import QualityReport
 
 PHASE_COLUMN = "phase"
@@ -25,7 +25,7 @@ class Merger:
     declared: dict[Declaration, Any] = field(default_factory=dict)
     quality: QualityReport = field(default_factory=QualityReport)
     has_fraction: bool = False
-    parts: dict[str, list[Table]] = field(default_factory=dict)
+    parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
     slice_count: int = 0
 
     def add(self, batch: Batch) -> None:
@@ -67,7 +67,7 @@ class Merger:
             values = values + self.slice_count
         return values
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> ColumnArrays:
         """One whole table; its parts are given up. Details are ordered by slice."""
         parts = self.parts.pop(name, [])
         if not parts:

@@ -6,13 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN
-from torch_tb_profiler.trace.columns import ABSENT, Int64, Table
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 BEGIN, END = 1, 2
 
 
-def pair_begin_end(tables: dict[str, Table], unnamed_code: int, quality: QualityReport) -> None:
+def pair_begin_end(
+    tables: dict[str, ColumnArrays], unnamed_code: int, quality: QualityReport
+) -> None:
     """Give every B its duration and remove the E rows, in place.
 
     Pairs by a stack per track in order of time; an E closes the innermost open B of its name, or
@@ -78,14 +80,14 @@ class _OpenRows:
         return rows
 
 
-def _close(rows: list[int], end: Int64, slices: Table, quality: QualityReport) -> None:
+def _close(rows: list[int], end: Int64, slices: ColumnArrays, quality: QualityReport) -> None:
     """Let the Bs without E end with the last thing on their track."""
     if rows:
         slices["dur_ns"][rows] = end[slices["track"][rows]] - slices["start_ns"][rows]
         quality.add("unmatched_begin", len(rows))
 
 
-def _drop_rows(tables: dict[str, Table], gone: npt.NDArray[np.bool_]) -> None:
+def _drop_rows(tables: dict[str, ColumnArrays], gone: npt.NDArray[np.bool_]) -> None:
     position = np.where(gone, ABSENT, np.cumsum(~gone) - 1)
     for name, table in tables.items():
         if name == "slices":

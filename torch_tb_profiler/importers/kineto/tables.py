@@ -1,7 +1,7 @@
 """Decoded arguments of one kind of event → the columns of its tables.
 
 Every function takes the decoded args structs and the rows they belong to, and gives a
-:data:`Table` with only the rows that have something to say.
+:data:`ColumnArrays` with only the rows that have something to say.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from torch_tb_profiler.importers.kineto.values import (
 )
 from torch_tb_profiler.trace.columns import (
     ABSENT,
+    ColumnArrays,
     Float64,
     Int32,
     Int64,
-    Table,
 )
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
@@ -84,7 +84,7 @@ def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
     return _integers(args, LINK_FIELDS, "correlation", quality), external
 
 
-def _keep(table: Table, rows: Int64, present: npt.NDArray[np.bool_]) -> Table:
+def _keep(table: ColumnArrays, rows: Int64, present: npt.NDArray[np.bool_]) -> ColumnArrays:
     kept = {"slice": rows[present].astype(np.int64)}
     kept.update({name: column[present] for name, column in table.items()})
     return kept
@@ -102,13 +102,15 @@ def _any_present(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[
     return present
 
 
-def operator_table(args: Args, rows: Int64, strings: Interner, quality: QualityReport) -> Table:
+def operator_table(
+    args: Args, rows: Int64, strings: Interner, quality: QualityReport
+) -> ColumnArrays:
     """The operator arguments of host slices."""
     assert has_fields(args, OPERATOR_FIELDS)
     shape = raw_codes([arg.input_shape for arg in args], strings)
     if np.all(shape < 0):
         shape = raw_codes([arg.input_shape_old for arg in args], strings)
-    table: Table = {
+    table: ColumnArrays = {
         "input_shape_code": shape,
         "input_type_code": raw_codes([arg.input_type for arg in args], strings),
         "concrete_inputs_code": raw_codes([arg.concrete_inputs for arg in args], strings),
@@ -139,7 +141,7 @@ def stack_text(text: str, reverse: bool) -> str:
     return ";".join(reversed(frames.split(";"))) if reverse else frames
 
 
-def python_table(args: Args, rows: Int64, quality: QualityReport) -> Table:
+def python_table(args: Args, rows: Int64, quality: QualityReport) -> ColumnArrays:
     """The ids of python frames."""
     table = {
         "python_id": _integers(args, PYTHON_FIELDS, "python_id", quality),
@@ -149,13 +151,15 @@ def python_table(args: Args, rows: Int64, quality: QualityReport) -> Table:
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
 
-def device_table(args: Args, rows: Int64, strings: Interner, quality: QualityReport) -> Table:
+def device_table(
+    args: Args, rows: Int64, strings: Interner, quality: QualityReport
+) -> ColumnArrays:
     """The launch arguments of kernels, copies, sets and other device slices."""
     assert has_fields(args, DEVICE_FIELDS)
     occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct", quality)
     if np.all(np.isnan(occupancy)):
         occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct_old", quality)
-    table: Table = {
+    table: ColumnArrays = {
         "device": _integers(args, DEVICE_FIELDS, "device", quality),
         "stream": _integers(args, DEVICE_FIELDS, "stream", quality),
         "grid_code": raw_codes([arg.grid for arg in args], strings),
@@ -189,7 +193,7 @@ def limiting_factors(occupancy: Any) -> str | None:
 
 def collective_table(
     args: Args, rows: Int64, strings: Interner, quality: QualityReport
-) -> Table | None:
+) -> ColumnArrays | None:
     """Collective metadata; None when no slice carries any.
 
     ``dtype`` or ``Group size`` alone may be a keyword of the user's own range.
@@ -220,6 +224,6 @@ def collective_table(
     }
 
 
-def memory_table(args: Args, quality: QualityReport) -> Table:
+def memory_table(args: Args, quality: QualityReport) -> ColumnArrays:
     """The arguments of ``[memory]`` and ``[OutOfMemory]`` instants."""
     return {name: _integers(args, MEMORY_FIELDS, name, quality) for name in MEMORY_FIELDS}

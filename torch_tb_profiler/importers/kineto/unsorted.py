@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.categories import UNKNOWN, category_without_word
+from torch_tb_profiler.importers.kineto.categories import UNKNOWN_CATEGORY, category_without_word
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, DEVICE_LABEL, Table, Track
+from torch_tb_profiler.trace.columns import ABSENT, DEVICE_LABEL, ColumnArrays, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 DEVICE_ROW = re.compile(r"(GPU|NPU|XPU|MTIA|HPU)\b")
@@ -17,16 +17,16 @@ DEVICE_ROW = re.compile(r"(GPU|NPU|XPU|MTIA|HPU)\b")
 
 
 def settle_unsorted(
-    tables: dict[str, Table],
+    tables: dict[str, ColumnArrays],
     strings: list[str],
     tracks: list[Track],
     dialect: Dialect | None,
     quality: QualityReport,
 ) -> None:
-    """Give every slice of :data:`UNKNOWN` category one, in place; each kind of row once."""
+    """Give every slice of unknown category one, in place; each kind of row once."""
     slices, device = tables["slices"], tables["device"]
     category = slices["category"]
-    rows = np.flatnonzero(category == UNKNOWN)
+    rows = np.flatnonzero(category == UNKNOWN_CATEGORY)
     if not rows.size:
         return
     has_word = slices["raw_category_code"][rows] >= 0

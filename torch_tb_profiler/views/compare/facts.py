@@ -9,7 +9,7 @@ from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.schema import Fact, Table
 
 NO_STEP = "One side has no step in the selection."
-NOTHING = "No category of the average step differs."
+NO_DIFFERENCE = "No category of the average step differs."
 _KEY_OF = {title: key for key, title in CATEGORIES.items()}
 
 
@@ -27,7 +27,7 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
         pl.col("delta_duration_us").abs(), descending=True, maintain_order=True
     )
     names: list[str] = changed["category"].to_list()
-    no_value = NO_STEP if parts.is_empty() else NOTHING
+    no_value = NO_STEP if parts.is_empty() else NO_DIFFERENCE
     total = rows[TOTAL]["delta_duration_us"]
     sure = rows[TOTAL]["confidence_duration_pct"]
     return (

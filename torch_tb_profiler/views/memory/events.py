@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather
-from torch_tb_profiler.analysis.memory.owners import UNKNOWN
+from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -76,7 +76,7 @@ def events_frame(records: MemoryRecords, chosen: Bools, origin_ns: int) -> pl.Da
         nan_to_null=True,
     )
     return frame.with_columns(
-        name=pl.when(has_allocation).then("name").otherwise(pl.lit(UNKNOWN)),
+        name=pl.when(has_allocation).then("name").otherwise(pl.lit(UNKNOWN_OPERATOR)),
         module=pl.when(has_allocation).then("module").otherwise(None),
     )
 
