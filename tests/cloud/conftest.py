@@ -28,7 +28,12 @@ def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     for protocol in ("s3", "gs", "az", "http"):
         with contextlib.suppress(ImportError):
             fsspec.get_filesystem_class(protocol).clear_instance_cache()
-    for module, name in (("s3_client", "S3Client"), ("azure_client", "AzureClient")):
+    clients = (
+        ("s3_client", "S3Client"),
+        ("azure_client", "AzureClient"),
+        ("google_client", "GoogleClient"),
+    )
+    for module, name in clients:
         with contextlib.suppress(ImportError):
             client = getattr(import_module(f"torch_tb_profiler.storage.{module}"), name)
             client.clear_instance_cache()

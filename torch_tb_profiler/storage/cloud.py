@@ -158,8 +158,9 @@ def _google_class() -> Any:
     The other one first asks each bucket for its kind by gRPC, which costs a minute where that is
     blocked or an emulator stands in; who has zonal buckets says so by gcsfs's own variable.
     """
+    clients = importlib.import_module("torch_tb_profiler.storage.google_client")
     wanted = os.environ.get("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "").lower() in ("1", "true")
-    return importlib.import_module("gcsfs" if wanted else "gcsfs.core").GCSFileSystem
+    return clients.ZonalGoogleClient if wanted else clients.GoogleClient
 
 
 def _google_options() -> Options:

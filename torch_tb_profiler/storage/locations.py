@@ -71,10 +71,17 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a file is at one moment. ``version`` changes whenever the content may have changed."""
+    """What a file is at one moment.
+
+    Attributes:
+        size_bytes: Of what is stored.
+        version: Changes whenever the content may have changed.
+        is_packed: The store says that it keeps it as gzip, whatever its name.
+    """
 
     size_bytes: int
     version: str
+    is_packed: bool = False
 
 
 def valid_text(name: str) -> str:
@@ -214,12 +221,12 @@ def local_state(status: os.stat_result) -> FileState:
 
 def remote_state(info: dict[str, Any]) -> FileState:
     """State from an fsspec ``info``: etag or generation when the store has one, else the date."""
-    size = int(info.get("size") or 0)
+    size, is_packed = int(info.get("size") or 0), info.get("contentEncoding") == "gzip"
     for key in ("ETag", "etag", "generation", "md5", "LastModified", "last_modified", "mtime"):
         if info.get(key) is not None:
             # Azure quotes an etag in one answer and not in the next.
-            return FileState(size, f"{key}={info[key]}".replace('"', ""))
-    return FileState(size, f"created={info.get('created')}")
+            return FileState(size, f"{key}={info[key]}".replace('"', ""), is_packed)
+    return FileState(size, f"created={info.get('created')}", is_packed)
 
 
 def is_inside(path: str, root: str) -> bool:

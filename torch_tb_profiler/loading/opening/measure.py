@@ -33,8 +33,9 @@ _LONGEST = 1 << 32
 
 
 def likely_text_bytes(location: Location, state: FileState) -> int:
-    """Bytes of a file after decompression, by its name and size alone."""
-    return state.size_bytes * (GZIP_RATIO if location.name.endswith(".gz") else 1)
+    """Bytes of a file after decompression, by its name and what its store says alone."""
+    is_packed = state.is_packed or location.name.endswith(".gz")
+    return state.size_bytes * (GZIP_RATIO if is_packed else 1)
 
 
 def text_bytes(location: Location, state: FileState) -> int:
