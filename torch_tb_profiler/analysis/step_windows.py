@@ -20,18 +20,21 @@ class StepWindows:
         start_ns: Start of each, after stretching and cutting.
         end_ns: End of each, not included.
         left_out: Names of steps the recording ended in, left out because nobody asked for them.
+        of_step: Per row of ``trace.steps`` the number of its window, -1 for none.
     """
 
     names: list[str]
     start_ns: Int64
     end_ns: Int64
     left_out: list[str]
+    of_step: Int64
 
 
 def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     """The steps of ``selection``; without ``steps`` all that were recorded to their end.
 
     A step that lies outside the time range is none; one that it cuts counts with what is inside.
+    Steps of several processes are joined (``docs/metrics.md#several-processes-in-one-file``).
 
     Raises:
         SelectionError: as :func:`selected_steps`.
@@ -42,18 +45,65 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     if selection.steps is None:
         left_out = ~steps["kept"].to_numpy()
         chosen = chosen & ~left_out
-    start, end = steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()
+    rows = np.flatnonzero(chosen)
+    start, end = steps["start_ns"].to_numpy()[rows], steps["end_ns"].to_numpy()[rows]
+    names: list[str] = steps["name"].gather(rows).to_list()
+    window = np.arange(len(rows))
+    if steps["process"].n_unique() > 1:
+        names, start, end, window = _joined(names, start, end)
+    present = np.ones(len(start), np.bool_)
     first_ns, last_ns = time_range(trace, selection)
     if first_ns is not None:
-        chosen = chosen & (end > first_ns)
+        present &= end > first_ns
         start = np.maximum(start, first_ns)
     if last_ns is not None:
-        chosen = chosen & (start < last_ns)
+        present &= start < last_ns
         end = np.minimum(end, last_ns)
-    names: list[str] = steps["name"].to_list()
+    number = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+    of_step = np.full(steps.height, -1, np.int64)
+    of_step[rows] = number[window]
     return StepWindows(
-        [names[row] for row in np.flatnonzero(chosen)],
-        start[chosen],
-        np.maximum(end, start)[chosen],
-        [names[row] for row in np.flatnonzero(left_out)],
+        [names[row] for row in np.flatnonzero(present)],
+        start[present],
+        np.maximum(end, start)[present],
+        list(dict.fromkeys(steps["name"].filter(left_out).to_list())),
+        of_step,
+    )
+
+
+def _joined(
+    names: list[str], start_ns: Int64, end_ns: Int64
+) -> tuple[list[str], Int64, Int64, Int64]:
+    """Steps of several processes as windows: names, starts, ends, and per step its window or -1.
+
+    Those of one name that overlap are one, from the earliest start to the latest end; a window
+    starts no earlier than the one before it ends, and is none if nothing of it is left.
+    """
+    order = np.lexsort((end_ns, start_ns)).tolist()
+    clusters: list[list[int]] = []  # rows that are one window, in order of their first start
+    ends: list[int] = []
+    open_of_name: dict[str, int] = {}
+    for row in order:
+        cluster = open_of_name.get(names[row])
+        if cluster is not None and start_ns[row] < ends[cluster]:
+            clusters[cluster].append(row)
+            ends[cluster] = max(ends[cluster], int(end_ns[row]))
+        else:
+            open_of_name[names[row]] = len(clusters)
+            clusters.append([row])
+            ends.append(int(end_ns[row]))
+    window = np.full(len(names), -1, np.int64)
+    kept: list[tuple[str, int, int]] = []
+    reach = min(start_ns.tolist(), default=0)
+    for rows, end in zip(clusters, ends, strict=True):
+        first = int(start_ns[rows[0]])
+        if end > reach or first == end >= reach:
+            window[rows] = len(kept)
+            kept.append((names[rows[0]], max(first, reach), end))
+            reach = end
+    return (
+        [name for name, _, _ in kept],
+        np.array([start for _, start, _ in kept], np.int64),
+        np.array([end for _, _, end in kept], np.int64),
+        window,
     )

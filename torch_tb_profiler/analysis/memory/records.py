@@ -37,6 +37,7 @@ class MemoryRecords:
         devices: Devices, accelerators first.
         device: Index into ``devices`` of each record.
         time_ns: When.
+        process: Number of the host process, -1 if the file does not name it.
         size_bytes: Positive for allocations, negative for releases.
         allocated_bytes: Total allocated on the device after it, :data:`ABSENT` if not given.
         reserved_bytes: Total reserved likewise; :data:`ABSENT` too where the allocator of a device
@@ -51,6 +52,7 @@ class MemoryRecords:
     devices: list[MemoryDevice]
     device: Int64
     time_ns: Int64
+    process: Int64
     size_bytes: Int64
     allocated_bytes: Int64
     reserved_bytes: Int64
@@ -78,19 +80,21 @@ def memory_records(trace: Trace) -> MemoryRecords:
     size = _credible(memory["bytes"], 0, -MAX_BYTES)
     address = memory["address"].fill_null(ABSENT).to_numpy()
     usable = memory["address"].is_not_null().to_numpy()
+    process = indices(trace.tracks["process"].gather(memory["track"]))
     owner, frame = indices(memory["owner"]), indices(memory["frame"])
     operator = _operator(trace, owner)
     return MemoryRecords(
         devices=devices,
         device=device,
         time_ns=memory["time_ns"].to_numpy(),
+        process=process,
         size_bytes=size,
         allocated_bytes=_credible(memory["total_allocated_bytes"], ABSENT, 0),
         reserved_bytes=_reserved(
             device, _credible(memory["total_reserved_bytes"], ABSENT, 0), len(devices)
         ),
         operator=operator,
-        pairs=pair(device, address, size, usable),
+        pairs=pair(device + len(devices) * (process + 1), address, size, usable),
         operators=operator_labels(trace, operator),
         modules=module_labels(trace, owner, frame),
         has_addresses=bool(usable.any()),
@@ -99,7 +103,7 @@ def memory_records(trace: Trace) -> MemoryRecords:
 
 def selected_records(trace: Trace, selection: Selection) -> Bools:
     """Mask over the records of those in the selection, by their time: in the host part of a
-    selected step, and in the time range.
+    selected step of their process, and in the time range.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
@@ -109,8 +113,11 @@ def selected_records(trace: Trace, selection: Selection) -> Bools:
     if selection.steps is not None:
         mask[:] = False
         steps = trace.steps.filter(selected_steps(trace, selection))
-        for start, end in steps.select("host_start_ns", "host_end_ns").iter_rows():
-            mask[slice(*np.searchsorted(time, [start, end]))] = True
+        process = memory_records(trace).process
+        several = trace.steps["process"].n_unique() > 1
+        for start, end, of in steps.select("host_start_ns", "host_end_ns", "process").iter_rows():
+            inside = slice(*np.searchsorted(time, [start, end]))
+            mask[inside] |= process[inside] == of if several else True
     first_ns, last_ns = time_range(trace, selection)
     if first_ns is not None:
         mask &= time >= first_ns
@@ -167,7 +174,7 @@ def _operator(trace: Trace, owner: Int64) -> Int64:
     """
     category = trace.slices["category"].to_numpy()
     parent = indices(trace.slices["parent"])
-    found = gather(nearest_marked(parent, category != Category.ANNOTATION), owner)
-    found = np.where(gather(operator_mask(trace).astype(np.int64), found) == 1, found, -1)
+    node = gather(nearest_marked(parent, category != Category.ANNOTATION), owner)
+    node = np.where(gather(operator_mask(trace).astype(np.int64), node) == 1, node, -1)
     absorbed = indices(trace.slices["absorbed_into"])
-    return gather(nearest_marked(absorbed, absorbed < 0), found)
+    return gather(nearest_marked(absorbed, absorbed < 0), node)

@@ -142,8 +142,9 @@ def _compute_work(trace: Trace) -> tuple[Int64, Int64, Int64]:
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & (device >= 0))
     start = work["start_ns"].to_numpy()[rows]
     end = start + work["dur_ns"].to_numpy()[rows]
-    step_end = trace.steps["end_ns"].to_numpy()
-    step = np.searchsorted(trace.steps["start_ns"].to_numpy(), start, "right") - 1
+    steps = trace.steps.sort("start_ns", maintain_order=True)  # several processes overlap
+    step_end = steps["end_ns"].to_numpy()
+    step = np.searchsorted(steps["start_ns"].to_numpy(), start, "right") - 1
     inside = (step >= 0) & (start < step_end[step]) if len(step_end) else np.zeros(len(rows), bool)
     groups, place = np.unique(
         np.stack((device[rows], np.where(inside, step, -1))), axis=1, return_inverse=True

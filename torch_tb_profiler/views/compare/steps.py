@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -24,36 +24,37 @@ class StepBasis:
         trace: The trace.
         selection: What of it is counted: as asked, or narrowed to the steps when values are
             per step.
-        rows: Rows of ``trace.steps`` in the selection; the last incomplete ones are left out.
+        rows: Rows of ``trace.steps`` in the selection, of several processes' joined steps the first
+            one; the last incomplete ones are left out.
         divisor: What values are divided by: the number of steps, or 1.
+        place: Per row of ``trace.steps`` its place among ``rows``, -1 for none.
     """
 
     trace: Trace
     selection: Selection
     rows: Int64
     divisor: float
+    place: Int64
 
 
 def step_rows(trace: Trace, selection: Selection) -> Int64:
-    """Rows of ``trace.steps`` that :func:`step_windows` holds.
+    """Rows of ``trace.steps`` that :func:`step_windows` holds, one per window.
 
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    names = set(step_windows(trace, selection).names)
-    chosen = selected_steps(trace, selection)
-    if selection.steps is None:
-        chosen = chosen & trace.steps["kept"].to_numpy()
-    present = np.array([name in names for name in trace.steps["name"]], np.bool_)
-    return np.flatnonzero(chosen & present)
+    window, first = np.unique(step_windows(trace, selection).of_step, return_index=True)
+    return first[window >= 0]
 
 
 def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) -> StepBasis:
     """The basis for values per step, or for totals of the selection."""
+    place = step_windows(trace, selection).of_step
     if not per_step or not len(rows):
-        return StepBasis(trace, selection, rows, 1.0)
+        return StepBasis(trace, selection, rows, 1.0, place)
     names = trace.steps["name"].gather(rows).unique(maintain_order=True).to_list()
-    return StepBasis(trace, replace(selection, steps=",".join(names)), rows, float(len(rows)))
+    narrowed = replace(selection, steps=",".join(names))
+    return StepBasis(trace, narrowed, rows, float(len(rows)), place)
 
 
 def step_samples(
@@ -69,9 +70,7 @@ def step_samples(
         keys: How many keys there are.
     """
     size = len(basis.rows)
-    position = np.full(basis.trace.steps.height + 1, -1, np.int64)
-    position[basis.rows] = np.arange(size)
-    at = position[step]
+    at = np.append(basis.place, -1)[step]
     inside = at >= 0
     cell = key[inside] * size + at[inside]
     if keys * size > MAX_CELLS:
