@@ -94,9 +94,20 @@ def written(text: str, section: str, subject: str, figures: Sequence[Figure]) ->
     Raises:
         ValueError: it has no such section.
     """
-    rows = [f"| {f.name} | {f.wanted or '–'} | {f.shown} {f.unit} |" for f in figures]
-    head = [f"{machine()}; {subject}:", "", "| figure | goal | measured |", "|---|---|---|"]
-    body = "\n".join([f"<!-- {section} -->", *head, *rows, f"<!-- /{section} -->"])
+    rows = [(f.name, f.wanted or "–", f"{f.shown} {f.unit}") for f in figures]
+    return with_table(text, section, subject, [("figure", "goal", "measured"), *rows])
+
+
+def with_table(text: str, section: str, subject: str, rows: Sequence[Sequence[str]]) -> str:
+    """``text`` with the table of a section made of ``rows``, of which the first is its head.
+
+    Raises:
+        ValueError: it has no such section.
+    """
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "|---" * len(rows[0]) + "|")
+    head = [f"{machine()}; {subject}:", ""]
+    body = "\n".join([f"<!-- {section} -->", *head, *lines, f"<!-- /{section} -->"])
     place = re.compile(rf"<!-- {section} -->.*?<!-- /{section} -->", re.DOTALL)
     if not place.search(text):
         raise ValueError(f"there is no section {section}")

@@ -59,6 +59,7 @@ class Shape:
         is_compact: Whether there are no blanks between the tokens.
         is_packed: Whether the file is compressed by gzip.
         is_list: Whether it is a bare list of events.
+        views: What is made of it; a trace without a device has no kernels.
     """
 
     about: str
@@ -70,6 +71,7 @@ class Shape:
     is_compact: bool = False
     is_packed: bool = False
     is_list: bool = False
+    views: str = "overview,operators,kernels"
 
 
 def as_mtia(events: Events) -> Events:
@@ -126,7 +128,8 @@ SHAPES: dict[str, Shape] = {
     "epoch": Shape("decimals of epoch times", first_us=17 * 10**14, ns_per_us=STRETCHED),
     "epoch_short": Shape("the same with the digits of a double: files that passed through Python",
                          first_us=17 * 10**14, ns_per_us=STRETCHED, write_time=shortest),
-    "stacks": Shape("torch 2.13 on a CPU: python frames, memory, shapes", STACKS),
+    "stacks": Shape("torch 2.13 on a CPU: python frames, memory, shapes", STACKS,
+                    views="overview,operators,modules"),
     "compact": Shape("torch 2.14 and later: python frames and kernels, no blanks", H100,
                      first_us=5 * 10**12, is_compact=True),
     "rocm": Shape("ROCm, python frames", MI300),
