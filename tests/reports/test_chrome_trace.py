@@ -1,12 +1,13 @@
 """Cases: a whole trace read back is the trace; a cut holds what overlaps it and nothing else;
-counters against counting moments; arrows; header secrets stay behind; hostile text.
+counters against counting moments; arrows; header secrets stay behind; hostile text; bounded pieces.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ import pytest
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.utilization import gpu_profiles
 from torch_tb_profiler.loading.opening.open_file import open_file
+from torch_tb_profiler.reports import chrome_counters, chrome_slices, chrome_trace
 from torch_tb_profiler.reports.chrome_counters import efficiency_steps, utilization_buckets
 from torch_tb_profiler.reports.chrome_trace import chrome_json, selected_windows
+from torch_tb_profiler.reports.chrome_tracks import Event
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
 
@@ -191,3 +194,66 @@ def test_hostile_names_survive(tmp_path: Path, write_trace: Writer) -> None:
     names = ('"quoted"', "</script><img onerror=x>", "\x00\x1b[31m", "☃")
     events = exported(opened(write_trace(tmp_path / "w.json", names)))["traceEvents"]
     assert tuple(event["name"] for event in events if event["ph"] == "X") == names
+
+
+EVERY_KIND: list[dict[str, Any]] = [
+    {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name": "python"}},
+    *(
+        event
+        for n in range(200)
+        for event in (
+            {"cat": "cpu_op", "name": "aten::mm", "ts": 100 * n, "dur": 50},
+            {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 100 * n + 5, "dur": 5,
+             "args": {"correlation": n + 1}},
+            {"cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 100 * n + 20, "dur": 40,
+             "args": {"correlation": n + 1, "device": 0, "stream": 7, "blocks per SM": 0.5}},
+            {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "ts": 100 * n + 7,
+             "args": {"Device Type": 0, "Device Id": -1, "Addr": 64, "Bytes": 8}},
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def every_kind(tmp_path: Path) -> Trace:
+    defaults = {"ph": "X", "pid": 1, "tid": 1}
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps({"traceEvents": [{**defaults, **event} for event in EVERY_KIND]}))
+    return opened(path)
+
+
+def test_pieces_are_bounded_whatever_they_hold(
+    every_kind: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = exported(every_kind)
+    kinds = Counter(event["ph"] for event in whole["traceEvents"])
+    assert [kinds[phase] for phase in "Xisf"] == [600, 200, 200, 200]
+    assert kinds["C"] > 400
+    for module, name in (
+        (chrome_trace, "EVENTS_AT_ONCE"),
+        (chrome_trace, "FLOWS_AT_ONCE"),
+        (chrome_slices, "SLICES_AT_ONCE"),
+        (chrome_counters, "EDGES_AT_ONCE"),
+    ):
+        monkeypatch.setattr(module, name, 7)
+    pieces = list(chrome_json(every_kind, Selection()))
+    assert json.loads(b"".join(pieces)) == whole
+    sizes = [len(json.loads(b"[" + piece.lstrip(b",\n") + b"]")) for piece in pieces[1:-1]]
+    assert max(sizes) == 7
+    assert sum(sizes) == len(whole["traceEvents"])
+
+
+@pytest.mark.parametrize("later", ["_flow_events", "_memory_events", "counter_events"])
+def test_nothing_is_made_before_it_is_sent(
+    every_kind: Trace, monkeypatch: pytest.MonkeyPatch, later: str
+) -> None:
+    def refused(*_arguments: object) -> Iterator[Event]:
+        raise AssertionError
+        yield {}
+
+    monkeypatch.setattr(chrome_trace, later, refused)
+    monkeypatch.setattr(chrome_trace, "EVENTS_AT_ONCE", 100)
+    pieces = chrome_json(every_kind, Selection())
+    assert all(next(pieces) for _ in range(5))
+    with pytest.raises(AssertionError):
+        list(pieces)

@@ -1,29 +1,29 @@
 """GPU utilization and est. SM efficiency as counter events of a Chrome trace.
 
-Definitions: peer-behaviour §6. Departure: values that are rounding residue are 0.
+Definitions: ``docs/metrics.md#gpus``. Values that are rounding residue are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from torch_tb_profiler.analysis.intervals import total_within
 from torch_tb_profiler.analysis.utilization import GpuProfile, gpu_profiles
+from torch_tb_profiler.reports.chrome_tracks import Event
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
 MAX_BUCKETS = 100
-
-Event = dict[str, Any]
+EDGES_AT_ONCE = 10_000
+"""Values that are Python objects at one time: est. SM efficiency has one per start and end."""
 
 
 def counter_events(
     trace: Trace, process_of_device: Mapping[int, int | str], windows: tuple[Int64, Int64]
-) -> list[Event]:
+) -> Iterator[Event]:
     """Both counters of every GPU that ran kernels, within each window.
 
     Args:
@@ -31,18 +31,16 @@ def counter_events(
         process_of_device: Where viewers show each device.
         windows: Starts and ends, sorted and disjoint.
     """
-    events: list[Event] = []
     for device, profile in gpu_profiles(trace).items():
         pid = process_of_device.get(device, device)
         for start_ns, end_ns in zip(*(edges.tolist() for edges in windows), strict=True):
             edges, busy = utilization_buckets(profile, start_ns, end_ns)
             name = f"GPU {device} Utilization"
-            events += _counter({"name": name, "pid": pid}, "GPU Utilization", edges, busy)
+            yield from _counter({"name": name, "pid": pid}, "GPU Utilization", edges, busy)
             if profile.filled is not None:
                 edges, filled = efficiency_steps(profile, start_ns, end_ns)
                 name = f"GPU {device} Est. SM Efficiency"
-                events += _counter({"name": name, "pid": pid}, "Est. SM Efficiency", edges, filled)
-    return events
+                yield from _counter({"name": name, "pid": pid}, "Est. SM Efficiency", edges, filled)
 
 
 def utilization_buckets(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[Int64, Float64]:
@@ -73,10 +71,11 @@ def efficiency_steps(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[I
     return edges, np.concatenate(([first], level[inside], [0.0]))
 
 
-def _counter(place: Event, series: str, edges: Int64, values: Float64) -> list[Event]:
+def _counter(place: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
     """A base line of 1, so that the axis reaches it, and the value from each edge on."""
-    times = [float(edges[0]), *edges.tolist()]
-    return [
-        {"ph": "C", **place, "ts": time / NS_PER_US, "args": {series: value}}
-        for time, value in zip(times, [1.0, *values.tolist()], strict=True)
-    ]
+    base = {series: 1.0}
+    yield {"ph": "C", **place, "ts": float(edges[0]) / NS_PER_US, "args": base}
+    for first in range(0, len(edges), EDGES_AT_ONCE):
+        part = slice(first, first + EDGES_AT_ONCE)
+        for time_ns, value in zip(edges[part].tolist(), values[part].tolist(), strict=True):
+            yield {"ph": "C", **place, "ts": time_ns / NS_PER_US, "args": {series: value}}
