@@ -182,7 +182,7 @@ def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list
     chain = np.full(trace.slices.height, -1, np.int64)
     chain_frames: list[Int64] = []
     chain_parents: list[Int64] = []
-    made = 0
+    chain_count = 0
     for first, last in pairwise(bounds.tolist()):
         level = by_depth[first:last]
         slices = needed[level]
@@ -190,10 +190,10 @@ def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list
         below = gather(chain, above)
         keys = (below + 1) * len(frame_texts) + names[level]
         distinct, inverse = np.unique(keys, return_inverse=True)
-        chain[slices] = made + inverse
+        chain[slices] = chain_count + inverse
         chain_frames.append(distinct % len(frame_texts))
         chain_parents.append(distinct // len(frame_texts) - 1)
-        made += len(distinct)
+        chain_count += len(distinct)
     nothing = np.empty(0, np.int64)
     return (
         chain,

@@ -42,8 +42,8 @@ def of_names(
     present = np.flatnonzero(np.bincount(codes, minlength=len(trace.strings)))
     for code in present.tolist():
         table[code] = rule(str(trace.strings[code]))
-    found: npt.NDArray[Any] = table[codes]
-    return found
+    of_codes: npt.NDArray[Any] = table[codes]
+    return of_codes
 
 
 def texts(trace: Trace, codes: pl.Series) -> pl.Series:

@@ -60,15 +60,15 @@ def levels(parent: Int64) -> list[Int64]:
     """The elements by depth: roots first. Every element is in exactly one level."""
     below = np.argsort(parent, kind="stable")
     bounds = np.searchsorted(parent[below], np.arange(-1, len(parent) + 1))
-    found: list[Int64] = []
+    by_depth: list[Int64] = []
     current = below[: bounds[1]]
     while current.size:
-        found.append(current)
+        by_depth.append(current)
         first, last = bounds[current + 1], bounds[current + 2]
         counts = last - first
         offsets = np.repeat(first - np.cumsum(counts) + counts, counts)
         current = below[np.arange(len(offsets)) + offsets]
-    return found
+    return by_depth
 
 
 def with_descendants(values: npt.NDArray[np.int64], parent: Int64) -> Int64:

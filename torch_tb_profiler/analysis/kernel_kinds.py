@@ -59,8 +59,8 @@ class KindsOfNames:
     def verdicts(self, names: npt.NDArray[Any], rule: Callable[[kernels.KernelKind], int]) -> Int8:
         """What ``rule`` says of each name code."""
         said = np.array([rule(kind) for kind in self.kinds], np.int8)
-        found: Int8 = said[self.number[names]]
-        return found
+        of_rows: Int8 = said[self.number[names]]
+        return of_rows
 
 
 @per_trace
@@ -68,10 +68,10 @@ def kinds_of_names(trace: Trace) -> KindsOfNames:
     """The kinds of all names of kernels; made once, all names at a time."""
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
-    found = kernels.classify_all([str(text) for text in trace.strings[present]])
+    kinds = kernels.classify_all([str(text) for text in trace.strings[present]])
     place = {kernels.UNKNOWN_KERNEL: 0}
     number = np.zeros(len(trace.strings), np.int16)
-    number[present] = [place.setdefault(kind, len(place)) for kind in found]
+    number[present] = [place.setdefault(kind, len(place)) for kind in kinds]
     return KindsOfNames(list(place), number)
 
 

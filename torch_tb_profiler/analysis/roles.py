@@ -79,22 +79,22 @@ def role_intervals(trace: Trace) -> tuple[Intervals, ...]:
     roles = slice_roles(trace)
     start = trace.slices["start_ns"].to_numpy()
     dur = trace.slices["dur_ns"].to_numpy()
-    found = []
+    by_role = []
     for role in TIMED_ROLES:
         rows = np.flatnonzero(roles == role)
-        found.append(union(start[rows], start[rows] + dur[rows]))
-    return tuple(found)
+        by_role.append(union(start[rows], start[rows] + dur[rows]))
+    return tuple(by_role)
 
 
 @per_trace
 def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
     """Per timed role, when it was active and no stronger role was: these are disjoint."""
     taken = empty()
-    found = []
+    by_role = []
     for intervals in role_intervals(trace):
-        found.append(subtract(intervals, taken))
+        by_role.append(subtract(intervals, taken))
         taken = union_all(taken, intervals)
-    return tuple(found)
+    return tuple(by_role)
 
 
 def computation(trace: Trace) -> Intervals:

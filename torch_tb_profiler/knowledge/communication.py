@@ -125,10 +125,10 @@ def bus_factor(collective_name: str, ranks: int) -> float | None:
 
     None where NCCL tests define none, or for fewer than two ranks (nothing crosses a link).
     """
-    found = entry(collective_name)
-    if found is None or found.bus_factor is None or ranks < 2:
+    known = entry(collective_name)
+    if known is None or known.bus_factor is None or ranks < 2:
         return None
-    if found.bus_factor == "1":
+    if known.bus_factor == "1":
         return 1.0
     share = (ranks - 1) / ranks
-    return 2 * share if found.bus_factor == "2*(n-1)/n" else share
+    return 2 * share if known.bus_factor == "2*(n-1)/n" else share

@@ -102,9 +102,9 @@ def architecture(
     The compute capability speaks only for devices whose name is unknown and not AMD's or
     Intel's: those fill the same fields with numbers of their own. None when neither tells.
     """
-    found = specification(device_name or "")
-    if found is not None:
-        return found.architecture
+    known = specification(device_name or "")
+    if known is not None:
+        return known.architecture
     if re.search("amd|radeon|intel", device_name or "", re.IGNORECASE):
         return None
     capability = f"{compute_major}.{compute_minor}"

@@ -105,7 +105,7 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
     """:func:`classify` of each name, fifty times faster where there are thousands of them."""
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
-    found = [UNKNOWN_KERNEL] * len(names)
+    kinds = [UNKNOWN_KERNEL] * len(names)
     heads = [name[:MAX_NAME_CHARS] for name in names]
     left = pl.DataFrame({"name": heads}, {"name": pl.String}).with_row_index("at")
     for pattern, kind in _compiled():
@@ -115,6 +115,6 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
             sure = [pattern.search(name) is not None for name in left["name"].gather(rows)]
             hit = hit.scatter(rows, sure)
         for at in left["at"].filter(hit):
-            found[at] = kind
+            kinds[at] = kind
         left = left.filter(~hit)
-    return found
+    return kinds

@@ -35,7 +35,7 @@ def compute_capability(device: Mapping[str, Any]) -> str | None:
 def property_reasons(devices: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Column → why the name, memory or capability of some of these rows of ``trace.devices`` is
     null: the file says nothing of a device, or lacks just this."""
-    found: dict[str, set[str]] = {key: set() for key in _LACKS}
+    reasons: dict[str, set[str]] = {key: set() for key in _LACKS}
     for device in devices:
         is_described = any(device.get(key) is not None for key in _PROPERTIES)
         values = {
@@ -45,5 +45,5 @@ def property_reasons(devices: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         }
         for key, value in values.items():
             if value is None:
-                found[key].add(_LACKS[key] if is_described else NOT_DECLARED)
-    return {key: " ".join(sorted(texts)) for key, texts in found.items() if texts}
+                reasons[key].add(_LACKS[key] if is_described else NOT_DECLARED)
+    return {key: " ".join(sorted(texts)) for key, texts in reasons.items() if texts}

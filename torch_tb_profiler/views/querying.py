@@ -22,7 +22,12 @@ import polars as pl
 
 from torch_tb_profiler.views.schema import Column, Table
 
-_CLAUSE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(!~|!=|>=|<=|~|=|>|<)(.*)", re.DOTALL)
+_WHITE = r"[^\S\x1c-\x1f\x85]"
+"""What is white space to browsers too."""
+_CLAUSE = re.compile(
+    rf"{_WHITE}*([A-Za-z_][A-Za-z0-9_]*){_WHITE}*(!~|!=|>=|<=|~|=|>|<)(.*)", re.DOTALL
+)
+_AROUND = re.compile(rf"\A{_WHITE}+|{_WHITE}+\Z")
 _CLAUSES = re.compile(r"((?:\\.|[^;])*)(?:;|$)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([;\\~!=<>])")
 _NULL = "-"
@@ -99,8 +104,8 @@ def _sorted(table: Table, frame: pl.DataFrame, sort: str) -> pl.DataFrame:
     keys: list[pl.Expr] = []
     descending: list[bool] = []
     for part in sort.split(","):
-        text = part.strip()
-        key = text.removeprefix("-").strip()
+        text = _stripped(part)
+        key = _stripped(text.removeprefix("-"))
         if not key:
             raise QueryError("sort", f"{sort[:80]!r} has an empty key; write it like -calls,name")
         column = _column(table, key, "sort")
@@ -111,7 +116,7 @@ def _sorted(table: Table, frame: pl.DataFrame, sort: str) -> pl.DataFrame:
 
 
 def _filter_expression(table: Table, text: str) -> pl.Expr:
-    clauses = [clause for clause in _CLAUSES.findall(text) if clause.strip()]
+    clauses = [clause for clause in _CLAUSES.findall(text) if _stripped(clause)]
     expressions = [_clause_expression(table, clause) for clause in clauses]
     return reduce(lambda a, b: a & b, expressions, pl.lit(True))
 
@@ -119,9 +124,9 @@ def _filter_expression(table: Table, text: str) -> pl.Expr:
 def _clause_expression(table: Table, clause: str) -> pl.Expr:
     match = _CLAUSE.fullmatch(clause)
     if match is None:
-        return _anywhere(table, _ESCAPED.sub(r"\1", clause).strip())
+        return _anywhere(table, _stripped(_ESCAPED.sub(r"\1", clause)))
     key, operator, escaped_value = match.groups()
-    value = _ESCAPED.sub(r"\1", escaped_value).strip()
+    value = _stripped(_ESCAPED.sub(r"\1", escaped_value))
     if key not in _columns(table):
         raise QueryError(
             "filter",
@@ -136,6 +141,10 @@ def _clause_expression(table: Table, clause: str) -> pl.Expr:
     positive = _OPPOSITE.get(operator)
     expression = _comparison(column, positive or operator, value).fill_null(False)
     return ~expression if positive else expression
+
+
+def _stripped(text: str) -> str:
+    return _AROUND.sub("", text)
 
 
 def _anywhere(table: Table, text: str) -> pl.Expr:
@@ -171,15 +180,16 @@ def _comparison(column: Column, operator: str, value: str) -> pl.Expr:
 
 
 def _number(column: Column, value: str) -> int | float:
+    text = value if value.isascii() else ""  # digits of other scripts are none to browsers
     try:
-        whole = int(value)
+        whole = int(text)
     except ValueError:
         pass
     else:
         # Beyond int64 only the comparison with a float has an answer.
         return whole if abs(whole) < 2**63 else float(whole)
     try:
-        number = float(value)
+        number = float(text)
     except ValueError:
         number = math.nan
     if math.isnan(number):

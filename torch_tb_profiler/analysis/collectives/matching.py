@@ -42,7 +42,7 @@ class Matching:
             no other worker has it), ``members`` (workers in the match), ``size_bytes`` and
             ``unmatched_reason``.
         ranges: One row per range: ``worker``, ``record``, ``start_ns``, ``end_ns``, ``match``,
-            ``transfer_ns`` (null when unmatched, or when no fellow's range is in a recording).
+            ``transfer_ns`` (null when unmatched, or when no other range is in a recording).
     """
 
     workers: list[str]
@@ -164,9 +164,9 @@ def _key(letter: str, *parts: str | pl.Expr) -> pl.Expr:
 
 def _same_counts(columns: tuple[str, ...], within: tuple[str, ...]) -> pl.Expr:
     """Whether all workers that take part in ``within`` have as many calls of each ``columns``."""
-    mine = pl.len().over("worker", *columns)
+    count_on_worker = pl.len().over("worker", *columns)
     takers = pl.col("worker").n_unique()
-    agree = (mine.min().over(*columns) == mine.max().over(*columns)) & (
+    agree = (count_on_worker.min().over(*columns) == count_on_worker.max().over(*columns)) & (
         takers.over(*columns) == takers.over(*within)
     )
     return agree.min().over(*within)
@@ -214,8 +214,8 @@ def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
     others = ranks.list.eval(
         pl.element().cast(pl.Int64, strict=False).is_in(list(present))
     ).list.sum()
-    told = pl.lit(None not in present)
-    absent = pl.lit(len(traces) < 2) | (told & (others < 2)).fill_null(value=False)
+    ranks_known = pl.lit(None not in present)
+    absent = pl.lit(len(traces) < 2) | (ranks_known & (others < 2)).fill_null(value=False)
     return (
         pl.when(pl.col("match").is_not_null())
         .then(None)
@@ -240,7 +240,7 @@ def _ranges(parts: list[Records]) -> pl.DataFrame:
 
 
 def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Per range the shortest of its fellows; where workers differ in ranges of one call, the
+    """Per range the shortest of the collective; where workers differ in ranges of one call, the
     ranges of a worker count as one, from the first start to the last end."""
     place = ("worker", "record")
     joined = ranges.join(calls.select(*place, "match"), on=place, how="left").with_columns(

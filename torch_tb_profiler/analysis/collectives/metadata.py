@@ -102,10 +102,10 @@ def only_group(trace: Trace) -> tuple[str | None, str | None, int | None]:
 def input_bytes(trace: Trace, slice_id: Int64) -> pl.Series:
     """Per slice the bytes of its inputs by ``Input Dims`` and ``Input type``; null if unknown."""
     inputs = trace.operators.select("slice", "input_shape_code", "input_type_code")
-    found = pl.DataFrame({"slice": slice_id}).join(inputs, on="slice", how="left")
+    given = pl.DataFrame({"slice": slice_id}).join(inputs, on="slice", how="left")
     known: dict[tuple[int, int], int | None] = {}
     values: list[int | None] = []
-    for shape, types in zip(found["input_shape_code"], found["input_type_code"], strict=True):
+    for shape, types in zip(given["input_shape_code"], given["input_type_code"], strict=True):
         if shape is None or types is None:
             values.append(None)
             continue
@@ -180,8 +180,8 @@ def _callers(trace: Trace) -> Int64:
     operators = np.flatnonzero(trace.slices["category"].to_numpy() == Category.OPERATOR)
     names = trace.slices["name_code"].to_numpy()[operators]
     is_caller = codes.of_names(trace, names, lambda n: _CALLER.match(n) is not None, np.bool_)
-    found: Int64 = operators[is_caller]
-    return found
+    callers: Int64 = operators[is_caller]
+    return callers
 
 
 def _pair_of_caller(trace: Trace, caller: int, name: str) -> str | None:

@@ -125,8 +125,8 @@ def _moving(trace: Trace) -> Int64:
         or entry.moves_data
         for text in codes.texts(trace, table["collective_code"])
     ]
-    found: Int64 = table["slice"].to_numpy()[np.array(moves, np.bool_)]
-    return found
+    described: Int64 = table["slice"].to_numpy()[np.array(moves, np.bool_)]
+    return described
 
 
 def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> tuple[Int64, Bools]:

@@ -95,10 +95,10 @@ def _nodes(trace: Trace) -> tuple[list[tuple[str, ...]], Int64]:
     codes = indices(trace.operators["module_hierarchy_code"])
     rows = np.flatnonzero(codes >= 0)
     distinct, inverse = np.unique(codes[rows], return_inverse=True)
-    told = [modules_of(str(trace.strings[code])) for code in distinct]
-    lines = sorted({line[:depth] for line in told for depth in range(1, len(line) + 1)})
+    lines_of_text = [modules_of(str(trace.strings[code])) for code in distinct]
+    lines = sorted({line[:depth] for line in lines_of_text for depth in range(1, len(line) + 1)})
     place = {line: row for row, line in enumerate(lines)}
-    of_text = np.array([place.get(line, -1) for line in told], np.int64)
+    of_text = np.array([place.get(line, -1) for line in lines_of_text], np.int64)
     node = np.full(trace.slices.height, -1, np.int64)
     if len(rows):
         node[trace.operators["slice"].to_numpy()[rows]] = of_text[inverse]
@@ -111,11 +111,11 @@ def _backward(trace: Trace, node: Int64, chosen: Bools, count: int) -> tuple[Int
     roots, forward = backward_roots(trace)
     known = forward >= 0
     roots, forward = roots[known], forward[known]
-    mine = (node[forward] >= 0) & chosen[forward]
+    belongs = (node[forward] >= 0) & chosen[forward]
     sums = []
     for column in ("dur_ns", "device_total_ns"):
         values = trace.slices[column].fill_null(0).to_numpy()
         total = np.zeros(count, np.int64)
-        np.add.at(total, node[forward[mine]], values[roots[mine]])
+        np.add.at(total, node[forward[belongs]], values[roots[belongs]])
         sums.append(total)
     return sums[0], sums[1]

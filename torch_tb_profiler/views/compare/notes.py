@@ -69,8 +69,8 @@ def _step_notes(
         if (names := step_windows(basis.trace, selection).left_out)
     }
     if left_out:
-        told = "; ".join(f"{side}: step {', '.join(names)}" for side, names in left_out.items())
-        text = f"Left out of steps and averages, as their device work is incomplete: {told}."
+        listed = "; ".join(f"{side}: step {', '.join(names)}" for side, names in left_out.items())
+        text = f"Left out of steps and averages, as their device work is incomplete: {listed}."
         steps = {side.lower(): names for side, names in left_out.items()}
         notes.append(Note("quality", "step_left_out", "info", text, {"steps": steps}))
     return notes

@@ -95,7 +95,7 @@ def phase_side(basis: StepBasis) -> PhaseSide:
     if unknown is not None:
         reasons["device_total_us"] = unknown
         values["device_total_us"] = np.full(count, np.nan)
-    names = [", ".join(sorted(found)) for found in ranges.names]
+    names = [", ".join(sorted(recorded)) for recorded in ranges.names]
     return PhaseSide(ranges.phases, names, Side(count, values, samples, reasons))
 
 
@@ -109,18 +109,20 @@ def _ranges(trace: Trace) -> _Ranges:
     parent = indices(slices["parent"])
     for kind in (Category.DATALOADER, Category.OPTIMIZER):
         inner = gather(category.astype(np.int64), parent) == kind
-        found = np.flatnonzero((category == kind) & ~inner)
-        for code in np.unique(names[found]).tolist():
+        outer = np.flatnonzero((category == kind) & ~inner)
+        for code in np.unique(names[outer]).tolist():
             name = str(trace.strings[code])
-            mine = found[names[found] == code]
+            of_phase = outer[names[outer] == code]
             phase = DATALOADER if kind == Category.DATALOADER else name.partition("#")[0]
-            ranges.add(phase, name, mine, device_ns[mine])
+            ranges.add(phase, name, of_phase, device_ns[of_phase])
     tree = module_tree(trace)
     times = module_times(trace)
     outermost = np.flatnonzero(tree.parent < 0)
     for node in np.unique(tree.node[outermost]).tolist():
-        mine = outermost[tree.node[outermost] == node]
-        ranges.add(FORWARD, tree.nodes.name[node], tree.slice[mine], times.device_total_ns[mine])
+        of_phase = outermost[tree.node[outermost] == node]
+        ranges.add(
+            FORWARD, tree.nodes.name[node], tree.slice[of_phase], times.device_total_ns[of_phase]
+        )
     backward = np.flatnonzero(tree.backward_root == np.arange(slices.height))
     if len(backward):
         ranges.add(BACKWARD, "autograd engine", backward, device_ns[backward])

@@ -55,8 +55,8 @@ def confidence_pct(a: Samples, b: Samples) -> Float64:
         t = difference / error
     p = _two_sided(np.where(error > 0, t, 0.0), np.where(error > 0, freedom, 1.0))
     certain = np.where(difference == 0, 1.0, 0.0)
-    found: Float64 = 100.0 * (1.0 - np.where(error > 0, p, certain))
-    return np.where(np.isnan(error), np.nan, found)
+    confidence: Float64 = 100.0 * (1.0 - np.where(error > 0, p, certain))
+    return np.where(np.isnan(error), np.nan, confidence)
 
 
 def interval(a: Samples, b: Samples, level_pct: float = 95.0) -> tuple[Float64, Float64]:
@@ -112,8 +112,8 @@ def _incomplete_beta(x: Float64, a: Float64) -> Float64:
     with np.errstate(divide="ignore"):
         front = np.exp(p * np.log(z) + q * np.log1p(-z) - log_beta) / p
     tail = front * _continued_fraction(z, p, q)
-    found: Float64 = np.where(mirrored, 1 - tail, tail)
-    return found
+    tails: Float64 = np.where(mirrored, 1 - tail, tail)
+    return tails
 
 
 def _continued_fraction(x: Float64, a: Float64, b: Float64) -> Float64:

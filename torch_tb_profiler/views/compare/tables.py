@@ -162,12 +162,12 @@ def compared_table(
     columns: dict[str, Any] = dict(keys)
     reasons: dict[str, str] = {}
     for measure in measures:
-        made = _compared(measure, sides, pairing)
-        columns |= made
-        unmeasured = np.isnan(made[f"delta_{measure.key}"])
-        told = {side.reasons[measure.key] for side in sides if measure.key in side.reasons}
-        for key, values in made.items():
-            texts = sorted(told) if (np.isnan(values) & unmeasured).any() else []
+        compared = _compared(measure, sides, pairing)
+        columns |= compared
+        unmeasured = np.isnan(compared[f"delta_{measure.key}"])
+        unknown = {side.reasons[measure.key] for side in sides if measure.key in side.reasons}
+        for key, values in compared.items():
+            texts = sorted(unknown) if (np.isnan(values) & unmeasured).any() else []
             if measure.is_mean and unmeasured.any():
                 texts.append(NO_CALLS)
             if (np.isnan(values) & ~unmeasured).any():
@@ -220,10 +220,12 @@ def _taken(side: Side, key: str, rows: Int64, lone_is_zero: bool) -> Float64:
 
 def _taken_samples(samples: Samples, rows: Int64) -> Samples:
     """The samples of ``rows``; a missing row has 0 in every step."""
-    found: Bools = rows >= 0
+    present: Bools = rows >= 0
     blank = 0.0 if samples.size > 1 else np.nan
-    variance = np.where(found, np.append(samples.variance, blank)[rows], blank)
-    return Samples(samples.size, np.where(found, np.append(samples.mean, 0.0)[rows], 0.0), variance)
+    variance = np.where(present, np.append(samples.variance, blank)[rows], blank)
+    return Samples(
+        samples.size, np.where(present, np.append(samples.mean, 0.0)[rows], 0.0), variance
+    )
 
 
 def by_size_of_change(table: Table, key: str) -> Table:

@@ -165,9 +165,11 @@ def _phases(bases: tuple[StepBasis, StepBasis]) -> Table:
 def _modules(bases: tuple[StepBasis, StepBasis]) -> Table:
     a, b = module_side(bases[0]), module_side(bases[1])
     (nodes_a, roots_a), (nodes_b, roots_b) = _tree(a), _tree(b)
-    found = align(nodes_a, nodes_b, (roots_a, roots_b))
-    keys = _module_keys(found, a.frame, b.frame)
-    pairing = Pairing(np.array(found.baseline, np.int64), np.array(found.candidate, np.int64))
+    alignment = align(nodes_a, nodes_b, (roots_a, roots_b))
+    keys = _module_keys(alignment, a.frame, b.frame)
+    pairing = Pairing(
+        np.array(alignment.baseline, np.int64), np.array(alignment.candidate, np.int64)
+    )
     return compared_table(MODULES, keys, MODULE_MEASURES, sides=(a.side, b.side), pairing=pairing)
 
 
@@ -177,17 +179,19 @@ def _tree(side: ModuleSide) -> tuple[list[ModuleNode], tuple[int, ...]]:
     return tree_of(side.frame["name"].to_list(), parents)
 
 
-def _module_keys(found: Alignment, a: pl.DataFrame, b: pl.DataFrame) -> dict[str, list[str | None]]:
+def _module_keys(
+    alignment: Alignment, a: pl.DataFrame, b: pl.DataFrame
+) -> dict[str, list[str | None]]:
     paths: list[str | None] = []
-    taken = {a["path"][row] for row in found.baseline if row >= 0}
-    for left, right in zip(found.baseline, found.candidate, strict=True):
+    taken = {a["path"][row] for row in alignment.baseline if row >= 0}
+    for left, right in zip(alignment.baseline, alignment.candidate, strict=True):
         path = a["path"][left] if left >= 0 else b["path"][right]
         paths.append(f"{path} (candidate)" if left < 0 and path in taken else path)
     return {
         "path": paths,
-        "parent": [paths[row] if row >= 0 else None for row in found.parent],
-        "baseline_name": [a["name"][row] if row >= 0 else None for row in found.baseline],
-        "candidate_name": [b["name"][row] if row >= 0 else None for row in found.candidate],
+        "parent": [paths[row] if row >= 0 else None for row in alignment.parent],
+        "baseline_name": [a["name"][row] if row >= 0 else None for row in alignment.baseline],
+        "candidate_name": [b["name"][row] if row >= 0 else None for row in alignment.candidate],
     }
 
 

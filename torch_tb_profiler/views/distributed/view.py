@@ -82,11 +82,11 @@ def _windows(traces: Mapping[str, Trace], selection: Selection) -> dict[str, Ste
     windows: dict[str, StepWindows] = {}
     error: SelectionError | None = None
     for worker, trace in traces.items():
-        found = _windows_or_error(trace, selection)
-        if isinstance(found, SelectionError):
-            error = found
+        answer = _windows_or_error(trace, selection)
+        if isinstance(answer, SelectionError):
+            error = answer
         else:
-            windows[worker] = found
+            windows[worker] = answer
     if not windows and error is not None:
         raise error
     return windows
@@ -121,8 +121,8 @@ def _devices_table(traces: Mapping[str, Trace]) -> Table:
     """One row per used device; node and process from the worker's name (peer-behaviour §8.7)."""
     rows, used = [], []
     for number, worker in enumerate(sorted(traces)):
-        found = _NODE_AND_PROCESS.search(worker)
-        node, process = (found["node"], found["process"]) if found else (worker, str(number))
+        match = _NODE_AND_PROCESS.search(worker)
+        node, process = (match["node"], match["process"]) if match else (worker, str(number))
         for device in traces[worker].devices.iter_rows(named=True):
             if not device["used"]:
                 continue

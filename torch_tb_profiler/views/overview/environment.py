@@ -16,7 +16,7 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
     job = info.job or JobInfo()
     launches = trace.quality.counts.get("launch_without_kernel", 0)
     uses_device = launches > 0 or not trace.device_work.is_empty()
-    found: list[tuple[str, str, Scalar, str]] = [
+    facts: list[tuple[str, str, Scalar, str]] = [
         (
             "device_type",
             "Device type",
@@ -59,7 +59,7 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
     ]
     return tuple(
         Fact(key, title, value, None, None, text)
-        for key, title, value, text in found
+        for key, title, value, text in facts
         if value is not None
     )
 

@@ -46,13 +46,13 @@ def worker_clocks(traces: Mapping[str, Trace], reference: str) -> list[WorkerClo
         .group_by("worker")
         .agg((pl.col("reference_ns") - pl.col("end_ns")).median().alias("apart"), pl.len())
     )
-    found = {worker: (ns, count) for worker, ns, count in apart.iter_rows()}
+    offsets = {worker: (ns, count) for worker, ns, count in apart.iter_rows()}
     clocks = []
     for at, worker in enumerate(matching.workers):
         if worker == reference:
-            clocks.append(WorkerClock(worker, 0, found.get(at, (0, 0))[1]))
-        elif at in found:
-            ns, count = found[at]
+            clocks.append(WorkerClock(worker, 0, offsets.get(at, (0, 0))[1]))
+        elif at in offsets:
+            ns, count = offsets[at]
             origins = traces[worker].meta.start_ns - traces[reference].meta.start_ns
             clocks.append(WorkerClock(worker, round(ns) + origins, count))
         else:

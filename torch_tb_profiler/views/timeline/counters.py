@@ -66,11 +66,11 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
     """
     known = {group.key: group for group in groups}
     kept, left_out = _most_counted(trace.counters)
-    made = [*_gpu_counters(trace), *_memory_counters(trace, known)]
-    made += _file_counters(trace, kept, known)
+    candidates = [*_gpu_counters(trace), *_memory_counters(trace, known)]
+    candidates += _file_counters(trace, kept, known)
     return [
         replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
-        for counter in made
+        for counter in candidates
     ], left_out
 
 
@@ -94,22 +94,22 @@ def device_group(trace: Trace, device: int) -> Group:
 
 
 def _gpu_counters(trace: Trace) -> list[Counter]:
-    made = []
+    listed = []
     origin = trace.meta.start_ns
     for device, profile in gpu_profiles(trace).items():
         group = device_group(trace, device)
         busy = _busy_curve(profile.busy, origin)
-        made.append(_counter(f"d{device}.utilization", _UTILIZATION, group, busy))
+        listed.append(_counter(f"d{device}.utilization", _UTILIZATION, group, busy))
         if profile.filled is not None:
             edges, level = profile.filled.levels()
             curve = MeanCurve.of_levels(edges - origin, level * 100)
             key = f"d{device}.efficiency"
-            made.append(_counter(key, _EFFICIENCY, group, curve))
+            listed.append(_counter(key, _EFFICIENCY, group, curve))
         queue = _queue_curve(trace, device)
         if queue is not None:
             key = f"d{device}.queue"
-            made.append(_counter(key, _QUEUE, group, queue))
-    return made
+            listed.append(_counter(key, _QUEUE, group, queue))
+    return listed
 
 
 def _busy_curve(busy: Intervals, origin_ns: int) -> MeanCurve:
@@ -136,7 +136,7 @@ def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
         return []
     records = memory_records(trace)
     processes = [group for group in known.values() if group.kind == "process"]
-    made = []
+    listed = []
     for number, device in enumerate(records.devices):
         rows = np.flatnonzero((records.device == number) & records.has_totals)
         at_device = f"d{device.id}"
@@ -156,8 +156,8 @@ def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
                 continue  # not measured: allocators without a pool say 0 throughout
             curve = StepCurve(time[given], values[given].astype(np.float64))
             title = _Title(f"{device.label} memory {name}", help_, "bytes")
-            made.append(_counter(f"m{number}.{name}", title, group, curve))
-    return made
+            listed.append(_counter(f"m{number}.{name}", title, group, curve))
+    return listed
 
 
 def _most_counted(points: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -176,7 +176,7 @@ def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) 
         return []
     rows = {row["track"]: row for row in trace.tracks.to_dicts()}
     names = dict(trace.devices.select("device", "name").iter_rows())
-    made = []
+    listed = []
     parts = points.partition_by(_SERIES, maintain_order=True)
     for number, part in enumerate(parts):
         row = rows.get(part["track"][0])
@@ -190,8 +190,8 @@ def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) 
         title = name if series in (None, "", name) else f"{name}: {series}"
         if len(time):
             what = _Title(title, None, None)
-            made.append(_counter(f"c{number}", what, group, StepCurve(time, value)))
-    return made
+            listed.append(_counter(f"c{number}", what, group, StepCurve(time, value)))
+    return listed
 
 
 def _finite(part: pl.DataFrame, origin_ns: int) -> tuple[Int64, Float64]:

@@ -40,8 +40,8 @@ def flows_of(trace: Trace, slice_id: int) -> list[Flow]:
         .drop_nulls()
         .filter((pl.col("source") == slice_id) | (pl.col("target") == slice_id))
     )
-    found = [Flow("launch", source, target) for source, target, _ in work.iter_rows()]
-    found += [Flow("forward_backward", source, target) for source, target in twins.iter_rows()]
+    flows = [Flow("launch", source, target) for source, target, _ in work.iter_rows()]
+    flows += [Flow("forward_backward", source, target) for source, target in twins.iter_rows()]
     start = trace.slices["start_ns"]
     here = start[slice_id]
 
@@ -50,4 +50,4 @@ def flows_of(trace: Trace, slice_id: int) -> list[Flow]:
         away: int = abs(start[other] - here)
         return away
 
-    return sorted(found, key=distance)
+    return sorted(flows, key=distance)

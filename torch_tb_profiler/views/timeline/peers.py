@@ -35,12 +35,12 @@ class Peer:
 
 def is_collective(trace: Trace, slice_id: int) -> bool:
     """Whether a slice is a call that communicates, or one of the ranges in which it does."""
-    found = records(trace)
-    if (found.frame["slice"] == slice_id).any():
+    calls = records(trace)
+    if (calls.frame["slice"] == slice_id).any():
         return True
     start = trace.slices["start_ns"][slice_id]
     end = start + trace.slices["dur_ns"][slice_id]
-    return bool(((found.start_ns == start) & (found.end_ns == end)).any())
+    return bool(((calls.start_ns == start) & (calls.end_ns == end)).any())
 
 
 def peers_of(traces: Mapping[str, Trace], worker: str, own: Trace, slice_id: int) -> list[Peer]:
@@ -58,11 +58,11 @@ def peers_of(traces: Mapping[str, Trace], worker: str, own: Trace, slice_id: int
     calls = matching.calls.filter(pl.col("match").is_not_null())
     call = calls.filter((pl.col("worker") == number) & (pl.col("slice") == slice_id))
     if call.height:
-        found = _calls(matching, call["match"][0])
+        members = _calls(matching, call["match"][0])
     else:
         start = own.slices["start_ns"][slice_id]
-        found = _ranges(matching, number, start, start + own.slices["dur_ns"][slice_id])
-    others = found.filter(pl.col("worker") != number).sort(
+        members = _ranges(matching, number, start, start + own.slices["dur_ns"][slice_id])
+    others = members.filter(pl.col("worker") != number).sort(
         pl.col("end_ns") - pl.col("start_ns"), "worker", nulls_last=True
     )
     return [

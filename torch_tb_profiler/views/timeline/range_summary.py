@@ -247,17 +247,17 @@ def _gpus(timeline: Timeline, start_ns: int, end_ns: int) -> list[GpuTime]:
 def _gaps(timeline: Timeline, start_ns: int, end_ns: int) -> tuple[list[Gap], int]:
     """The longest gaps of all GPUs, and how many there are."""
     origin = timeline.origin_ns
-    found: list[tuple[int, int, int]] = []
+    gaps: list[tuple[int, int, int]] = []
     count = 0
     for device, times in device_activity(timeline.trace).items():
         idle = clip(times.idle, start_ns + origin, end_ns + origin)
         count += len(idle.start_ns)
         longest = np.argsort(idle.start_ns - idle.end_ns, kind="stable")[:MAX_GAPS]
         begun, ended = (edge[longest] - origin for edge in idle)
-        found += [(device, *edges) for edges in zip(begun.tolist(), ended.tolist(), strict=True)]
-    found.sort(key=lambda gap: gap[1] - gap[2])
+        gaps += [(device, *edges) for edges in zip(begun.tolist(), ended.tolist(), strict=True)]
+    gaps.sort(key=lambda gap: gap[1] - gap[2])
     feeders = _feeders(timeline.trace)
-    return [_gap(timeline, feeders.get(gap[0]), *gap) for gap in found[:MAX_GAPS]], count
+    return [_gap(timeline, feeders.get(gap[0]), *gap) for gap in gaps[:MAX_GAPS]], count
 
 
 def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns: int) -> Gap:
@@ -280,8 +280,8 @@ def _feeders(trace: Trace) -> dict[int, int]:
     work = trace.device_work.select("device", "launch").drop_nulls()
     device = work["device"].to_numpy()
     row = trace.slices["track"].gather(work["launch"]).to_numpy()
-    found: dict[int, int] = {}
+    feeders: dict[int, int] = {}
     for number in np.unique(device).tolist():
         counts: Float64 = np.bincount(row[device == number]).astype(np.float64)
-        found[number] = int(np.argmax(counts))
-    return found
+        feeders[number] = int(np.argmax(counts))
+    return feeders

@@ -201,8 +201,8 @@ def _stretches(lanes: Lanes, inside: LanesInView, shift: Int64) -> tuple[Int64, 
     edge, which = enumerated(np.ones(len(many), np.int64), buckets[many])
     of_many = many[which]
     time = ((inside.start_ns >> shift[of_many]) + edge) << shift[of_many]
-    found = first_at_or_after(lanes.start_ns, inside.begun[of_many], inside.end[of_many], time)
-    first = np.concatenate((place[opens], inside.begun[many], found))
+    following = first_at_or_after(lanes.start_ns, inside.begun[of_many], inside.end[of_many], time)
+    first = np.concatenate((place[opens], inside.begun[many], following))
     of = np.concatenate((of_few[opens], many, of_many))
     order = np.lexsort((first, of))
     first, of = first[order], of[order]
