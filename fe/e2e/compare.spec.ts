@@ -9,13 +9,14 @@ import { card } from "./tables";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 
-/** Runs with a trace of one operator, except those that are no trace at all. */
-function logdirOf(runs: Readonly<Record<string, "good" | "bad">>): string {
+/** Runs with a trace of one operator, except those that hold none or are no trace at all. */
+function logdirOf(runs: Readonly<Record<string, "good" | "empty" | "bad">>): string {
   const logdir = mkdtempSync(join(tmpdir(), "profiler-compare-"));
   for (const [run, kind] of Object.entries(runs)) {
     mkdirSync(join(logdir, run));
     const event = { ph: "X", cat: "cpu_op", name: "aten::add", pid: 1, tid: 1, ts: 1, dur: 10 };
-    const text = kind === "good" ? JSON.stringify({ schemaVersion: 1, traceEvents: [event] }) : "<!doctype html><p>Please log in</p>";
+    const traceEvents = kind === "good" ? [event] : [];
+    const text = kind === "bad" ? "<!doctype html><p>Please log in</p>" : JSON.stringify({ schemaVersion: 1, traceEvents });
     writeFileSync(join(logdir, run, "w.pt.trace.json"), text);
   }
   return logdir;
@@ -105,6 +106,15 @@ test("a default that cannot be read gives way to the next", async ({ guarded: pa
   await page.goto(`${server.url}#run=model_good&view=compare`);
   await expect(page).toHaveURL(/baseline_run=other/);
   await expect(chooser(page).locator("option:checked")).toHaveText("other");
+  await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
+  await server.stop();
+});
+
+test("a default that holds no event gives way to the next, with a note", async ({ guarded: page }) => {
+  const server = await serve(logdirOf({ model_empty: "empty", model_good: "good", other: "good" }));
+  await page.goto(`${server.url}#run=model_good&view=compare`);
+  await expect(page).toHaveURL(/baseline_run=other/);
+  await expect(page.getByRole("note").filter({ hasText: "model_empty" })).toBeVisible();
   await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
   await server.stop();
 });

@@ -91,7 +91,7 @@ function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
         {place < 0 && <option value={-1}>choose a trace</option>}
         {choices.map((choice, index) => (
           <option key={index} value={index}>
-            {choiceTitle(choice, choices)}
+            {traceTitle(choice, choices)}
             {choice.failed && " (could not be read)"}
           </option>
         ))}
@@ -101,7 +101,7 @@ function TracePicker({ label, choices, chosen, onPick }: TracePickerProps) {
 }
 
 /** As much of run, worker and span as tells the traces apart. */
-function choiceTitle({ run, worker, span }: Choice, choices: readonly Choice[]): string {
+export function traceTitle({ run, worker, span }: Baseline, choices: readonly Choice[]): string {
   const workers = new Set(choices.filter((each) => each.run === run).map((each) => each.worker));
   const spans = new Set(choices.filter((each) => each.run === run && each.worker === worker).map((each) => each.span));
   return [run, ...(workers.size > 1 ? [worker] : []), ...(spans.size > 1 ? [`span ${span}`] : [])].join(" ▸ ");

@@ -1,5 +1,5 @@
 /** Two traces side by side: what changed, by how much, and whether it is more than chance. */
-import { useEffect, useMemo } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 
 import type { Fact, Table, View } from "../api/types";
 import { FailureCard } from "../app/SpanState";
@@ -9,7 +9,7 @@ import { adjust, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
 import { DataTable } from "../table/DataTable";
 import { allTraces, baselineParams, chooseBaseline, isSame, traceOf, type Baseline } from "./baseline";
-import { BaselinePicker } from "./BaselinePicker";
+import { BaselinePicker, traceTitle } from "./BaselinePicker";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { hiddenAtFirst } from "./compareColumns";
@@ -24,9 +24,21 @@ export function ComparePage(props: PageProps) {
   const params = useParams();
   const { runs, target } = props;
   const choices = useMemo(() => allTraces(runs.runs), [runs]);
-  const { trace: baseline, unknown, isNamed } = useMemo(() => chooseBaseline(runs, params, target), [runs, params, target]);
+  const [empty, setEmpty] = useState<readonly Baseline[]>([]);
+  const passOver = useCallback((trace: Baseline) => setEmpty((before) => [...before, trace]), []);
+  const { trace: baseline, unknown, isNamed } = useMemo(() => chooseBaseline(runs, params, target, empty), [runs, params, target, empty]);
+  const isKnownEmpty = empty.some((trace) => isSame(trace, baseline));
   const steps = params["baseline_steps"];
-  const picker = <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} />;
+  const picker = (
+    <>
+      <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} />
+      {empty.length > 0 && !isKnownEmpty && (
+        <p className="soft" role="note">
+          Passed over as baseline, for it holds no event: {empty.map((trace) => traceTitle(trace, choices)).join(", ")}.
+        </p>
+      )}
+    </>
+  );
   if (unknown !== null) {
     return (
       <div className="page">
@@ -36,8 +48,16 @@ export function ComparePage(props: PageProps) {
       </div>
     );
   }
+  // The candidate has something to compare: what has nothing is the baseline.
+  const givesWay = !isNamed && !runs.discovering && props.info.available && !isKnownEmpty;
   return (
-    <ViewFrame {...props} extra={{ ...baselineParams(baseline), baseline_steps: steps }} head={<GroupBySwitch info={props.info} />} above={picker}>
+    <ViewFrame
+      {...props}
+      extra={{ ...baselineParams(baseline), baseline_steps: steps }}
+      head={<GroupBySwitch info={props.info} />}
+      above={picker}
+      nothing={givesWay ? <PassedOver baseline={baseline} passOver={passOver} /> : undefined}
+    >
       {(context) => (
         <>
           {!isNamed && !runs.discovering && isAnswerFor(context.view, baseline) && <Named baseline={baseline} target={target} />}
@@ -59,6 +79,12 @@ function unknownBaseline(unknown: string) {
 function isAnswerFor(view: View, baseline: Baseline): boolean {
   const answered = view.trace.baseline;
   return answered !== undefined && isSame(answered, baseline);
+}
+
+/** A default that holds no event gives way to the next. */
+function PassedOver({ baseline, passOver }: { readonly baseline: Baseline; readonly passOver: (trace: Baseline) => void }) {
+  useEffect(() => passOver(baseline), [passOver, baseline]);
+  return null;
 }
 
 /** A default that gave an answer goes into the address: the link then means the same when more traces have come. */

@@ -34,17 +34,19 @@ export interface ViewContext {
 }
 
 interface Props extends Omit<PageProps, "runs"> {
-  /** The table that can be too long to come whole; the first one when nothing is said. */
-  readonly longTable?: string;
+  /** The table that can be too long to come whole; the first one when nothing is said, null where all have to. */
+  readonly longTable?: string | null;
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
   readonly head?: ReactNode;
   /** What stays there whatever the answer is: a choice that may have caused it. */
   readonly above?: ReactNode;
+  /** What is shown where the server has nothing for the view; a card that says so when nothing is given. */
+  readonly nothing?: ReactNode;
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, extra, head, above, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, extra, head, above, nothing, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -53,7 +55,7 @@ export function ViewFrame({ info, target, views, longTable, extra, head, above, 
     ...(info.group_bys.length > 0 ? { group_by: params["group_by"] } : {}),
     ...extra,
   };
-  const resource = useView(info.name, { ...query, table: longTable, limit: PAGE_ROWS });
+  const resource = useView(info.name, longTable === null ? query : { ...query, table: longTable, limit: PAGE_ROWS });
   const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
   useReveal(resource.state === "ready");
   const context = (view: View): ViewContext => ({
@@ -74,7 +76,7 @@ export function ViewFrame({ info, target, views, longTable, extra, head, above, 
           {children(context(shown))}
         </div>
       ) : (
-        <Waiting resource={resource} info={info} target={target} />
+        <Waiting resource={resource} info={info} target={target} nothing={nothing} />
       )}
     </div>
   );
@@ -94,11 +96,15 @@ export function PageHead({ info, children }: { readonly info: ViewInfo; readonly
 /** The trace is fine, but holds nothing for the view. */
 const NOTHING_THERE = "view_unavailable";
 
-function Waiting({ resource, info, target }: { readonly resource: Resource<View>; readonly info: ViewInfo; readonly target: Target }) {
+interface WaitingProps extends Pick<Props, "info" | "target" | "nothing"> {
+  readonly resource: Resource<View>;
+}
+
+function Waiting({ resource, info, target, nothing }: WaitingProps) {
   const patient = usePatience();
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
-    if (resource.failure.code === NOTHING_THERE) return <NothingCard view={info} reason={resource.failure.message} />;
+    if (resource.failure.code === NOTHING_THERE) return nothing ?? <NothingCard view={info} reason={resource.failure.message} />;
     // Of two traces either may be meant; the message says which.
     const file = info.scope === "pair" ? undefined : target.span.file;
     return <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />;

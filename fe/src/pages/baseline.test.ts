@@ -23,11 +23,16 @@ const run = (name: string, workers: Record<string, readonly Span[]>): Run => ({
 });
 const known = (...runs: Run[]): Runs => ({ schema_version: 1, discovering: false, notes: [], problem: null, silent_places: [], runs });
 
+const namesOf = (path: string) => {
+  const [runName = "", worker = "", spanName = ""] = path.split("/");
+  return { run: runName, worker, span: spanName };
+};
+
 /** "run/worker/span" of the baseline of the trace the address names. */
-function chosen(runs: Runs, params: Params): string {
+function chosen(runs: Runs, params: Params, empty: readonly string[] = []): string {
   const target = resolveTarget(runs, params);
   if (target === null) throw new Error("no trace");
-  const { trace, unknown, isNamed } = chooseBaseline(runs, params, target);
+  const { trace, unknown, isNamed } = chooseBaseline(runs, params, target, empty.map(namesOf));
   return `${trace.run}/${trace.worker}/${trace.span}${isNamed ? " named" : ""}${unknown === null ? "" : ` without ${unknown}`}`;
 }
 
@@ -44,6 +49,14 @@ describe("without a baseline in the address", () => {
     expect(chosen(runs, { run: "loader_nw2" })).toBe("loader_nw0/w0/1");
     expect(chosen(runs, { run: "resnet" })).toBe("other/w0/1");
     expect(chosen(runs, { run: "loader_nw0" })).toBe("loader_nw2/w0/1");
+  });
+
+  it("passes over those that hold no event, unless there is no other", () => {
+    const one = { w0: [span("1")] };
+    const runs = known(run("model_a", one), run("model_b", one), run("other", one));
+    expect(chosen(runs, { run: "model_b" }, ["model_a/w0/1"])).toBe("other/w0/1");
+    expect(chosen(runs, { run: "model_b" }, ["other/w0/1"])).toBe("model_a/w0/1");
+    expect(chosen(runs, { run: "model_b" }, ["model_a/w0/1", "other/w0/1"])).toBe("model_a/w0/1");
   });
 
   it("takes the first one after the first, and the same worker of it", () => {

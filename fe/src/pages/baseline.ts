@@ -47,7 +47,8 @@ export function traceOf({ run, worker, span }: Target): Baseline {
   return { run: run.name, worker: worker.name, span: span.name };
 }
 
-export function chooseBaseline(runs: Runs, params: Params, target: Target): ChosenBaseline {
+/** `empty`: traces that turned out to hold no event, so that nothing can be compared with them. */
+export function chooseBaseline(runs: Runs, params: Params, target: Target, empty: readonly Baseline[] = []): ChosenBaseline {
   const named = { run: params["baseline_run"], worker: params["baseline_worker"], span: params["baseline_span"] };
   const given = Object.entries(named).flatMap(([key, name]) => (name === undefined ? [] : [[key, name] as const]));
   if (given.length > 0) {
@@ -55,7 +56,9 @@ export function chooseBaseline(runs: Runs, params: Params, target: Target): Chos
     if (found !== null) return { trace: traceOf(found), unknown: found.unknown, isNamed: true };
   }
   const here = traceOf(target);
-  return { trace: likeliest(allTraces(runs.runs), here) ?? here, unknown: null, isNamed: false };
+  const choices = allTraces(runs.runs);
+  const filled = choices.filter((choice) => !empty.some((other) => isSame(choice, other)));
+  return { trace: likeliest(filled, here) ?? likeliest(choices, here) ?? here, unknown: null, isNamed: false };
 }
 
 /** The best of the others that can be read; of equals the first of the nearest run before, else after. */

@@ -71,6 +71,7 @@ SPECS = (
     ViewSpec("every", "Every", "?", "run", (NAMES,), of_run, missing=no_aten),
     ViewSpec("both", "Both", "?", "pair", (NAMES,), of_pair),
     ViewSpec("aten", "Aten", "?", "trace", (NAMES,), of_trace, missing=no_aten),
+    ViewSpec("atens", "Atens", "?", "pair", (NAMES,), of_pair, missing=no_aten),
 )
 
 
@@ -177,6 +178,13 @@ def test_what_cannot_be_result(
 def test_the_reason_why_a_view_is_missing_is_told(catalog: Catalog) -> None:
     with pytest.raises(RequestError, match="no aten operator"):
         view_result(catalog, ViewRequest("aten", Subject("two")), wait_s=None)
+
+
+def test_of_a_pair_the_side_that_lacks_something_is_told(catalog: Catalog) -> None:
+    for baseline, candidate, side in (("two", "one", "baseline"), ("one", "two", "candidate")):
+        request = ViewRequest("atens", Subject(candidate), baseline=Subject(baseline))
+        with pytest.raises(RequestError, match=f"no aten operator That is the {side}"):
+            view_result(catalog, request, wait_s=None)
 
 
 def test_asking_starts_the_parsing_and_does_not_wait(

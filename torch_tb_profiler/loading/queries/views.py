@@ -200,8 +200,9 @@ def _pair_result(
         for subject in subjects
     ]
     baseline, candidate = open_traces(catalog, files, wait_s)
-    for trace in (baseline, candidate):
-        _check_available(spec, [spec.missing(trace)])
+    for side, trace in (("baseline", baseline), ("candidate", candidate)):
+        if (reason := spec.missing(trace)) is not None:
+            _check_available(spec, [f"{reason} That is the {side}."])
     function = cast(PairView, spec.function)
     view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
     return ViewResult(spec, view, _named(subjects[1], files[1]), _named(subjects[0], files[0]))
