@@ -15,7 +15,8 @@ from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.server.app import App
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
 from torch_tb_profiler.server.site import Site
-from torch_tb_profiler.storage.cache_folder import CacheFolder, user_cache_folder
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.cache_places import user_cache_folder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import is_url
 from torch_tb_profiler.storage.shared_cache import open_cache

@@ -127,6 +127,7 @@ def test_a_run_larger_than_the_limit_stays_and_that_is_told(
     done = run("ingest", logs, f"--cache-dir={cache}", "--workers=1")
     assert done.code == 0
     assert "more than its limit of 0.0001 GB" in done.err
+    assert "whose limit is 0.0001 GB. All of them are kept for 7 days" in done.err
     for entry in cache.glob("entries/*/*"):
         os.utime(entry, (time.time() - 86400,) * 2)  # the server is started on the next day
     CacheFolder(cache).evict()

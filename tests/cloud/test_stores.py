@@ -194,7 +194,7 @@ def test_what_only_this_machine_has_is_put_into_the_bucket(
     here = SharedCacheFolder(open_location(bucket), tmp_path / "here")
     assert here.share(entry.name)
     assert here.was_sent(entry.name)
-    (note,) = here.limit_notes()
+    (note,) = here.limit_notes({})
     assert "holds 1 of them" in note
     there = SharedCacheFolder(open_location(bucket), tmp_path / "there")
     assert there.share(entry.name)

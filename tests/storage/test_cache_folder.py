@@ -23,9 +23,8 @@ from torch_tb_profiler.storage.cache_folder import (
     STALE_TEMPORARY_S,
     CacheFolder,
     cache_key,
-    default_cache_folder,
-    user_cache_folder,
 )
+from torch_tb_profiler.storage.cache_places import default_cache_folder, user_cache_folder
 
 
 def write_bytes(count: int, folder: Path) -> None:
@@ -138,10 +137,27 @@ def test_a_run_does_not_push_itself_out_and_the_excess_is_told(tmp_path: Path) -
     for number in range(20):
         assert cache.store(cache_key(f"{number}"), partial(write_bytes, 1000))
     assert len(kept(cache)) == 20
-    (note,) = cache.limit_notes()
+    (note,) = cache.limit_notes({})
     assert "more than its limit" in note
     assert "TORCH_TB_PROFILER_CACHE_GB" in note
-    assert CacheFolder(tmp_path, max_bytes=1 << 20).limit_notes() == []
+    assert CacheFolder(tmp_path, max_bytes=1 << 20).limit_notes({}) == []
+
+
+def test_what_will_not_fit_and_what_went_for_it_is_told(tmp_path: Path) -> None:
+    old = "a" * 40
+    cache = filled(tmp_path, {old: 2 * HOUR_S}, max_bytes=3000)
+    before = cache.entry_bytes()
+    assert list(before) == [old]
+    assert cache.room_notes(3000) == []
+    (note,) = cache.room_notes(1_000_000_000)
+    assert "0.25 to 0.8 GB" in note
+    assert "TORCH_TB_PROFILER_CACHE_GB" in note
+    for number in range(4):
+        cache.store(cache_key(f"{number}"), partial(write_bytes, 1000))
+    gone, excess = cache.limit_notes(before)
+    assert gone.startswith("1 entries (")
+    assert "more than its limit" in excess
+    assert cache.limit_notes(cache.entry_bytes()) == [excess]
 
 
 def test_what_was_ingested_stays_for_a_week(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from torch_tb_profiler.storage.eviction import (
     PROTECTED_S,
     SMALL_BYTES,
     Usage,
+    clean,
     expendable,
     usage_of,
 )
@@ -28,6 +29,27 @@ def test_what_may_go_and_in_which_order() -> None:
     ]
     order = [entry.name for entry in expendable(entries, {"pinned"})]
     assert order == ["older", "newer", "oldest, small"]
+
+
+def test_what_is_too_old_goes_and_the_longest_unused_until_the_rest_fits() -> None:
+    entries = [Usage(str(day), day * 86400.0, 10) for day in range(10)]
+    removed: list[str] = []
+
+    def remove(name: str) -> bool:
+        removed.append(name)
+        return name != "4"  # this one may not
+
+    assert clean(entries, {"1"}, remove).removed == 0
+    assert removed == []
+    cleaned = clean(entries, {"1"}, remove, unused_since_s=3 * 86400.0)
+    assert removed == ["0", "2"]
+    assert (cleaned.kept, cleaned.kept_bytes, cleaned.removed_bytes) == (8, 80, 20)
+    removed.clear()
+    cleaned = clean(entries, {"1"}, remove, max_bytes=75, unused_since_s=86400.0)
+    assert removed == ["0", "2", "3"]
+    removed.clear()
+    assert clean(entries[3:], (), remove, max_bytes=50).kept_bytes == 50
+    assert removed == ["3", "4", "5"]  # another for the one that may not
 
 
 def test_usage_counts_files_and_not_what_links_lead_to(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from torch_tb_profiler.storage import shared_cache
-from torch_tb_profiler.storage.cache_folder import CACHE_VARIABLE, CacheFolder
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.cache_places import CACHE_VARIABLE
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, open_location
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
@@ -242,6 +243,6 @@ def test_that_a_bucket_has_no_limit_is_told(tmp_path: Path, bucket: Location) ->
     cache = SharedCacheFolder(bucket, tmp_path)
     for key in (KEY, "z" * 40):
         cache.store(key, write())
-    (note,) = cache.limit_notes()
+    (note,) = cache.limit_notes({})
     assert "lifecycle rule" in note
     assert "holds 2 of them" in note

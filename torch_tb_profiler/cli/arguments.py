@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from torch_tb_profiler._version import __version__
 
@@ -38,6 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_serve(commands)
     _add_ingest(commands)
+    _add_cache_command(commands)
     _add_views(commands)
     return parser
 
@@ -145,6 +147,29 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_workers(ingest)
 
 
+def _add_cache_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    cache = commands.add_parser(
+        "cache",
+        help="say what the cache holds, and clean it",
+        description="Say what the cache holds. With --clean, remove what is too old or too much.",
+    )
+    cache.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
+    cache.add_argument(
+        "--clean",
+        action="store_true",
+        help="remove entries; of a folder without other options, down to its limit",
+    )
+    cache.add_argument(
+        "--older-than",
+        type=_positive,
+        metavar="DAYS",
+        help="those that nobody used (in a bucket: wrote) for so long",
+    )
+    cache.add_argument(
+        "--max-gb", type=_positive, metavar="GB", help="the oldest, until so many 10⁹ bytes stay"
+    )
+
+
 def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     views = commands.add_parser(
         "views", help="list the views", description="List the views, their tables and groupings."
@@ -228,6 +253,13 @@ def _workers(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_WORKERS}")
     return int(text)
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return number
 
 
 def _port(text: str) -> int:

@@ -27,8 +27,9 @@ from torch_tb_profiler.loading.ingest.run import (
     on_executor,
     on_this_machine,
 )
+from torch_tb_profiler.loading.opening.measure import likely_text_bytes
 from torch_tb_profiler.reports.progress import Progress
-from torch_tb_profiler.requests.errors import LoadingError, OpenError, Problem, unknown
+from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
@@ -126,6 +127,10 @@ def run(arguments: Namespace) -> int:
             code = INPUT_UNREADABLE
         if not files:
             return code
+        before = cache.entry_bytes()
+        text_bytes = sum(likely_text_bytes(file.location, file.state) for file in files)
+        for note in cache.room_notes(text_bytes):
+            tell_warning(note)
         with ExitStack() as stack:
             if arguments.scheduler:
                 executor = stack.enter_context(dask_executor(arguments.scheduler))
@@ -139,6 +144,9 @@ def run(arguments: Namespace) -> int:
     except LoadingError as error:
         tell_error(error.problem.message, error.problem.hint)
         return exit_code_of(error)
+    print(tally.summary)
+    for note in cache.limit_notes(before):
+        tell_warning(note)
     return max(code, _conclude(tally, files, cache))
 
 
@@ -158,7 +166,7 @@ def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
             tell_warning(note)
         if contents.problem is not None:
             error = contents.problem
-            problems.append(OpenError(error.code, error.message, error.hint).problem)
+            problems.append(Problem.of(error))
         runs |= set(contents.runs)
         files += [file for file in contents.files() if arguments.run in (None, file.run)]
     if runs and not files:
@@ -185,9 +193,6 @@ def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
 
 
 def _conclude(tally: _Tally, files: Sequence[SpanFile], cache: CacheFolder) -> int:
-    print(tally.summary)
-    for note in cache.limit_notes():
-        tell_warning(note)
     if tally.unkept:
         tell_error(
             f"{tally.unkept} traces could not be kept in the cache: no room, or no permission.",

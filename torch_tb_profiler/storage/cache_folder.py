@@ -14,14 +14,13 @@ import logging
 import os
 import shutil
 import stat
-import sys
-import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from torch_tb_profiler.storage.cache_places import LIMIT_VARIABLE, PRIVATE, default_max_bytes
 from torch_tb_profiler.storage.entry_manifest import (
     BrokenEntryError,
     Sizes,
@@ -29,20 +28,15 @@ from torch_tb_profiler.storage.entry_manifest import (
     read_entry,
     seal,
 )
-from torch_tb_profiler.storage.environment import positive_number
-from torch_tb_profiler.storage.eviction import PIN_S, expendable, usage_of
+from torch_tb_profiler.storage.eviction import PIN_S, Cleaned, Usage, clean, usage_of
 
 _LOGGER = logging.getLogger(__name__)
 
-DEFAULT_MAX_BYTES = 8 << 30
-"""Parsed traces take about a quarter of their JSON: room for some 30 GB of traces."""
+SHARES_OF_TEXT = (0.25, 0.8)
+"""What an entry takes of its JSON: a quarter of 350 MB, four fifths of 2 MB."""
 
 STALE_TEMPORARY_S = 3600.0
 """A temporary folder older than this was left by a process that was killed."""
-
-
-CACHE_VARIABLE = "TORCH_TB_PROFILER_CACHE_DIR"
-LIMIT_VARIABLE = "TORCH_TB_PROFILER_CACHE_GB"
 
 EVICT_AFTER = 0.1
 """Part of the size that a process stores between two looks at all entries: a thousand ranks would
@@ -51,49 +45,12 @@ else be looked at a thousand times."""
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 """Errors of a renaming that say that there was an entry, which may be gone since."""
 
-_PRIVATE = 0o700
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _stored_bytes: dict[Path, int] = {}
 """Bytes this process stored in a cache since it last looked at all of its entries."""
 
 T = TypeVar("T")
-
-
-def default_cache_folder() -> Path:
-    """``$TORCH_TB_PROFILER_CACHE_DIR``, else this user's cache folder on this platform."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(os.path.expanduser(chosen)) if chosen else user_cache_folder()
-
-
-def user_cache_folder() -> Path:
-    """This user's cache folder on this platform; a temporary one for a user without a home."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = os.path.expanduser(base)
-    return _homeless_folder() if folder.startswith("~") else Path(folder) / "torch_tb_profiler"
-
-
-def _homeless_folder() -> Path:
-    """A place for a user without a home; one that holds nothing where another user was first."""
-    user = getattr(os, "getuid", int)()
-    folder = Path(tempfile.gettempdir()) / f"torch_tb_profiler-{user}"
-    try:
-        folder.mkdir(_PRIVATE, exist_ok=True)
-        is_ours = folder.lstat().st_uid == user and folder.is_dir() and not folder.is_symlink()
-    except OSError:
-        is_ours = False
-    return folder if is_ours else Path(os.devnull) / folder.name
-
-
-def default_max_bytes() -> int:
-    """``$TORCH_TB_PROFILER_CACHE_GB`` in bytes, else :data:`DEFAULT_MAX_BYTES`."""
-    chosen_gb = positive_number(LIMIT_VARIABLE, DEFAULT_MAX_BYTES / 1e9)
-    return int(min(chosen_gb * 1e9, sys.maxsize))
 
 
 def cache_key(*parts: str) -> str:
@@ -213,28 +170,28 @@ class CacheFolder:
         Raises:
             OSError: no room, no permission.
         """
-        self.root.mkdir(_PRIVATE, parents=True, exist_ok=True)
+        self.root.mkdir(PRIVATE, parents=True, exist_ok=True)
         mode = self._mode()
         missing = [folder]
         while not missing[-1].parent.exists():
             missing.append(missing[-1].parent)
         for place in reversed(missing):
             try:
-                place.mkdir(_PRIVATE)
+                place.mkdir(PRIVATE)
             except FileExistsError:
                 continue
-            if mode != _PRIVATE:
+            if mode != PRIVATE:
                 place.chmod(mode)
 
     def _mode(self) -> int:
         """The rights of folders: the root's if others may write there, else the writer's alone."""
         mode = stat.S_IMODE(self.root.stat().st_mode)
-        return mode if mode & _WRITABLE_BY_OTHERS else _PRIVATE
+        return mode if mode & _WRITABLE_BY_OTHERS else PRIVATE
 
     def _lend(self, folder: Path) -> None:
         """Let those read a new entry who may use the cache, whatever this process's umask."""
         mode = self._mode()
-        if mode != _PRIVATE:
+        if mode != PRIVATE:
             for file in folder.iterdir():
                 file.chmod(mode & 0o666)
 
@@ -307,16 +264,40 @@ class CacheFolder:
         Returns:
             Bytes of the entries that stay: more than ``max_bytes`` when none of them may go.
         """
-        usages = [usage_of(entry) for entry in _listed(self.root / "entries", "*/*")]
-        entries = [usage for usage in usages if usage is not None]
-        total = sum(entry.size_bytes for entry in entries)
-        for entry in expendable(entries, self._pinned()):
-            if total <= self.max_bytes:
-                break
-            if self._remove_here(entry.name):
-                total -= entry.size_bytes
+        return self._clean_here(max_bytes=self.max_bytes).kept_bytes
+
+    def clean(
+        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+    ) -> Cleaned:
+        """Remove what is too much or too old, as :func:`storage.eviction.clean`, for all who use
+        this cache; without limits nothing.
+
+        Raises:
+            StorageError: the bucket cannot be read.
+        """
+        return self._clean_here(max_bytes=max_bytes, unused_since_s=unused_since_s)
+
+    @property
+    def url(self) -> str:
+        """Where those who share it find it."""
+        return str(self.root)
+
+    def _clean_here(
+        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+    ) -> Cleaned:
+        cleaned = clean(
+            self._usages(),
+            self._pinned(),
+            self._remove_here,
+            max_bytes=max_bytes,
+            unused_since_s=unused_since_s,
+        )
         self._clear_temporary()
-        return total
+        return cleaned
+
+    def _usages(self) -> list[Usage]:
+        usages = (usage_of(entry) for entry in _listed(self.root / "entries", "*/*"))
+        return [usage for usage in usages if usage is not None]
 
     def _clear_temporary(self) -> None:
         oldest_s = time.time() - STALE_TEMPORARY_S
@@ -325,15 +306,44 @@ class CacheFolder:
             if usage is not None and usage.used_s < oldest_s:
                 _delete(left_over)
 
-    def limit_notes(self) -> list[str]:
-        """What whoever has stored a lot should know of this cache's limit: sentences."""
-        size_bytes = self.evict()
-        if size_bytes <= self.max_bytes:
+    def entry_bytes(self) -> dict[str, int]:
+        """The size of each entry of the folder on this machine, by key."""
+        return {usage.name: usage.size_bytes for usage in self._usages()}
+
+    def room_notes(self, text_bytes: int) -> list[str]:
+        """What whoever is about to store traces of so much text should know: sentences."""
+        least_gb, most_gb = (text_bytes * share / 1e9 for share in SHARES_OF_TEXT)
+        if most_gb * 1e9 <= self.max_bytes:
             return []
         return [
+            f"These traces will take {least_gb:.3g} to {most_gb:.3g} GB in the cache {self.root}, "
+            f"whose limit is {self.max_bytes / 1e9:.3g} GB. All of them are kept for "
+            f"{PIN_S / 86400:g} days; what was not used for longest goes for them. "
+            f"{LIMIT_VARIABLE} sets the limit."
+        ]
+
+    def limit_notes(self, before: Mapping[str, int]) -> list[str]:
+        """What whoever has stored a lot should know of this cache's limit: sentences.
+
+        Args:
+            before: :meth:`entry_bytes` before it was stored.
+        """
+        size_bytes = self.evict()
+        notes = []
+        gone = before.keys() - self.entry_bytes().keys()
+        if gone:
+            notes.append(
+                f"{len(gone)} entries ({sum(before[key] for key in gone) / 1e9:.3g} GB) that were "
+                f"not used for longest went out of the cache {self.root}, to make room. What they "
+                "were made of is parsed again when somebody looks."
+            )
+        if size_bytes <= self.max_bytes:
+            return notes
+        return [
+            *notes,
             f"The cache {self.root} holds {size_bytes / 1e9:.3g} GB, more than its limit of "
             f"{self.max_bytes / 1e9:.3g} GB. What was ingested stays for {PIN_S / 86400:g} days; "
-            f"then the longest unused goes. {LIMIT_VARIABLE} sets the limit."
+            f"then the longest unused goes. {LIMIT_VARIABLE} sets the limit.",
         ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,23 @@ class Usage:
     name: str
     used_s: float
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a cleaning left, and what it took.
+
+    Attributes:
+        kept: Entries that are there.
+        kept_bytes: Their size.
+        removed: Entries that are gone.
+        removed_bytes: The size they had.
+    """
+
+    kept: int
+    kept_bytes: int
+    removed: int = 0
+    removed_bytes: int = 0
 
 
 def usage_of(folder: Path) -> Usage | None:
@@ -82,3 +99,32 @@ def expendable(entries: Iterable[Usage], pinned: Collection[str]) -> list[Usage]
     oldest_s = time.time() - PROTECTED_S
     free = [entry for entry in entries if entry.used_s < oldest_s and entry.name not in pinned]
     return sorted(free, key=lambda entry: (entry.size_bytes <= SMALL_BYTES, entry.used_s))
+
+
+def clean(
+    entries: Sequence[Usage],
+    pinned: Collection[str],
+    remove: Callable[[str], bool],
+    *,
+    max_bytes: int | None = None,
+    unused_since_s: float | None = None,
+) -> Cleaned:
+    """Remove what may go (:func:`expendable`) and is too old or too much.
+
+    Args:
+        entries: All of them.
+        pinned: Names of those that stay.
+        remove: Removes the entry of a name; False when it could not.
+        max_bytes: The longest unused go until the rest is as small; None for any size.
+        unused_since_s: What was last used before that time goes, in seconds since 1970.
+    """
+    kept_bytes = sum(entry.size_bytes for entry in entries)
+    removed = removed_bytes = 0
+    for entry in expendable(entries, pinned):
+        is_old = unused_since_s is not None and entry.used_s < unused_since_s
+        is_too_much = max_bytes is not None and kept_bytes > max_bytes
+        if (is_old or is_too_much) and remove(entry.name):
+            kept_bytes -= entry.size_bytes
+            removed_bytes += entry.size_bytes
+            removed += 1
+    return Cleaned(len(entries) - removed, kept_bytes, removed, removed_bytes)

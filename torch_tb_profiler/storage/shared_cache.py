@@ -3,8 +3,8 @@
 An entry is one gzipped tar, ``entries/<key>.tar.gz``, or ``signed/<name of the signing key>/<key>``
 behind its signature where a key is set (``signing.py``). Stores show an object only when all of it
 is there, so that a reader sees an entry or none. What is fetched is data of whoever may write to
-the bucket: it is bounded, verified and looked through before anything reads it. Nothing here
-removes what is not broken: give the bucket a lifecycle rule.
+the bucket: it is bounded, verified and looked through before anything reads it. What is not broken
+is removed only when somebody asks (``bucket_cleaning.py``), or by a lifecycle rule of the bucket.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from torch_tb_profiler.storage import deadlines
 from torch_tb_profiler.storage.backoff import Backoff
-from torch_tb_profiler.storage.cache_folder import (
+from torch_tb_profiler.storage.bucket_cleaning import clean_bucket
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.cache_places import (
     CACHE_VARIABLE,
-    CacheFolder,
     default_cache_folder,
     user_cache_folder,
 )
 from torch_tb_profiler.storage.entry_manifest import BrokenEntryError, Sizes, check
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
+from torch_tb_profiler.storage.eviction import Cleaned
 from torch_tb_profiler.storage.locations import (
     FileState,
     Location,
@@ -180,17 +182,34 @@ class SharedCacheFolder(CacheFolder):
         super().discard(key)
         self._remove(key)
 
-    def limit_notes(self) -> list[str]:
+    def room_notes(self, text_bytes: int) -> list[str]:  # noqa: ARG002  # buckets are large
+        """Nothing: only the folder beside the bucket has a limit, and its entries are copies."""
+        return []
+
+    def limit_notes(self, before: Mapping[str, int]) -> list[str]:  # noqa: ARG002
         """That nothing limits the bucket, and what it holds if the store tells."""
         super().evict()
-        url = self._bucket.url
-        note = f"Nothing removes entries from {url}: give the bucket a lifecycle rule."
+        note = (
+            f"Nothing removes entries from {self.url} by itself: give the bucket a lifecycle rule, "
+            "or clean it with 'torch-tb-profiler cache --clean'."
+        )
         try:
-            with remote_errors(url):
-                sizes = deadlines.ask(self._bucket.filesystem, "du", self._bucket.path, total=False)
+            held = self.clean()
         except StorageError:
             return [note]
-        return [f"{note} It holds {len(sizes)} of them, {sum(sizes.values()) / 1e9:.3g} GB."]
+        return [f"{note} It holds {held.kept} of them, {held.kept_bytes / 1e9:.3g} GB."]
+
+    def clean(
+        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+    ) -> Cleaned:
+        """As :meth:`CacheFolder.clean`, of the bucket; a store tells when an entry was written,
+        not when it was used."""
+        return clean_bucket(self._bucket, max_bytes=max_bytes, unused_since_s=unused_since_s)
+
+    @property
+    def url(self) -> str:
+        """The bucket, without secrets."""
+        return self._bucket.url
 
     def _object(self, key: str) -> Location:
         secret = signing_key()

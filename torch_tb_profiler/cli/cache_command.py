@@ -1,0 +1,65 @@
+"""``torch-tb-profiler cache``: what the cache holds, and cleaning it, in a folder or a bucket."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+
+from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, INPUT_UNREADABLE, tell_error, tell_warning
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.eviction import PIN_S, Cleaned
+from torch_tb_profiler.storage.shared_cache import SharedCacheFolder, open_cache
+
+DAY_S = 86400.0
+
+
+def run(arguments: Namespace) -> int:
+    """Say what the cache holds; with ``--clean`` after removing what is too old or too much.
+
+    Returns:
+        0, 2 for options that make no sense together, 3 when the cache cannot be read.
+    """
+    has_limits = arguments.older_than is not None or arguments.max_gb is not None
+    if has_limits and not arguments.clean:
+        tell_error("--older-than and --max-gb say what --clean removes.", "Add --clean.")
+        return BAD_USAGE
+    try:
+        cache = open_cache(arguments.cache_dir)
+        is_bucket = isinstance(cache, SharedCacheFolder)
+        if arguments.clean and is_bucket and not has_limits:
+            tell_error(
+                f"{cache.url} has no limit of its own.",
+                "Say what may stay with --older-than DAYS or --max-gb GB.",
+            )
+            return BAD_USAGE
+        max_bytes = _max_bytes(arguments, cache, has_limits)
+        cleaned = cache.clean(max_bytes=max_bytes, unused_since_s=_unused_since_s(arguments))
+    except StorageError as error:
+        tell_error(error.message, error.hint)
+        return INPUT_UNREADABLE
+    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket)
+    return DONE
+
+
+def _max_bytes(arguments: Namespace, cache: CacheFolder, has_limits: bool) -> int | None:
+    if arguments.max_gb is not None:
+        return int(arguments.max_gb * 1e9)
+    return cache.max_bytes if arguments.clean and not has_limits else None
+
+
+def _unused_since_s(arguments: Namespace) -> float | None:
+    days = arguments.older_than
+    return None if days is None else time.time() - days * DAY_S
+
+
+def _tell(cache: CacheFolder, cleaned: Cleaned, max_bytes: int | None, *, is_bucket: bool) -> None:
+    limit = "no limit" if is_bucket else f"limit {cache.max_bytes / 1e9:.3g} GB"
+    held = f"{cleaned.kept} entries, {cleaned.kept_bytes / 1e9:.3g} GB"
+    print(f"{cache.url}: {held}; {limit}.")
+    if cleaned.removed:
+        print(f"Removed: {cleaned.removed} entries, {cleaned.removed_bytes / 1e9:.3g} GB.")
+    if max_bytes is not None and cleaned.kept_bytes > max_bytes:
+        ingested = "" if is_bucket else f", or ingested within {PIN_S / DAY_S:g} days,"
+        written = "written" if is_bucket else "used"
+        tell_warning(f"What was {written} within the last hour{ingested} stays.")
