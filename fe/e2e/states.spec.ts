@@ -105,3 +105,20 @@ test("a server that stops answering leaves the page as it was", async ({ guarded
   down = false;
   await expect(status).toBeHidden();
 });
+
+test("a file that is written anew is shown anew, also when it is as long as before", async ({ guarded: page }) => {
+  const logdir = folder();
+  const write = (name: string) => {
+    const event = { ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 1, dur: 10 };
+    writeFileSync(join(logdir, "w.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents: [event] }));
+  };
+  write("aten::add");
+  const server = await serve(logdir);
+  await page.goto(`${server.url}#view=operators`);
+  const rows = page.locator("[data-table=operators]");
+  await expect(rows.getByText("aten::add")).toBeVisible();
+  write("aten::mul");
+  await expect(rows.getByText("aten::mul")).toBeVisible({ timeout: 30_000 });
+  await expect(rows.getByText("aten::add")).toBeHidden();
+  await server.stop();
+});

@@ -6,8 +6,10 @@ free text; escapes; nulls and negation; offset, limit, row_count; each error.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from operator import eq, gt, lt
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -185,3 +187,34 @@ def test_escaped_text_is_found_where_it_stands(needle: str, name: str) -> None:
     escaped = "".join("\\" + c if c in ";\\~!=<>" else c for c in needle)
     found = query(table([(name, None, 1, 1.0, None)]), filter=f"name~{escaped}").frame.height
     assert found == (needle.strip().lower() in name.lower())
+
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "data" / "filter_grammar.json").read_text("utf-8")
+)
+"""What the grammar means here and in the pages."""
+
+
+def vector_table() -> Table:
+    columns = tuple(
+        Column(column["key"], column["key"], column["type"], None, "One of them.")
+        for column in VECTORS["columns"]
+    )
+    spec = TableSpec("vectors", "Vectors", "Odd rows.", columns)
+    rows = [tuple(row) for row in VECTORS["table"]]
+    return Table(spec, pl.DataFrame(rows, schema=spec.polars_schema(), orient="row"))
+
+
+@pytest.mark.parametrize("parameter", ["filter", "sort"])
+def test_the_grammar_means_what_it_means_in_the_pages(parameter: str) -> None:
+    table = vector_table()
+    place = {row: index for index, row in enumerate(table.frame.rows())}
+    for vector in VECTORS[f"{parameter}s"]:
+        text = vector["text"]
+        if "error" in vector:
+            with pytest.raises(QueryError) as caught:
+                query(table, **{parameter: text})
+            assert caught.value.parameter == vector["error"], text
+        else:
+            rows = query(table, **{parameter: text}).frame.rows()
+            assert [place[row] for row in rows] == vector["rows"], text

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import type { Column, Row } from "../api/types";
-import { compileFilter, compileSort, formatFilter, formatSort, parseFilter, parseSort, unknownColumns } from "./grammar";
+import { formatFilter, formatSort, parseFilter, parseSort } from "./grammar";
+import { compileFilter, compileSort, unknownColumns } from "./rowQuery";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
 const COLUMNS = [column("name", "string"), column("calls", "integer"), column("used", "boolean"), column("stack", "string")];

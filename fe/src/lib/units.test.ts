@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 
+import type { Unit } from "../api/types";
+import scaled from "../../../tests/data/scaled_numbers.json";
 import { baseLabel, scaleFor, unitAliases } from "./units";
 
 describe("scaleFor", () => {
@@ -38,4 +40,8 @@ it("knows the ways people write units", () => {
   expect(unitAliases("us").get("ms")).toBe(1000);
   expect(unitAliases("bytes").get("mb")).toBe(2 ** 20);
   expect(unitAliases("bytes").get("g")).toBe(2 ** 30);
+});
+
+it.each(scaled)("scales $largest $unit as the reports do", ({ unit, largest, label, divisor }) => {
+  expect(scaleFor(unit as Unit | null, largest)).toEqual({ label, divisor });
 });

@@ -8,7 +8,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { cellOf, textOf } from "./rows";
+import { numberOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
@@ -98,10 +98,7 @@ export function workerChart(table: Table, keys: readonly string[], step: string)
     lines: keys.flatMap((key) => {
       const column = table.columns.find((each) => each.key === key);
       if (column === undefined) return [];
-      const values = rows.map((row) => {
-        const value = cellOf(table, row, key);
-        return typeof value === "number" ? value : null;
-      });
+      const values = rows.map((row) => numberOf(table, row, key));
       return [{ name: column.title, values }];
     }),
     categoryTitle: "Worker",

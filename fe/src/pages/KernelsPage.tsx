@@ -10,9 +10,9 @@ import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { kernelKind, kernelLabel } from "./kernelLabel";
+import { kernelLabel } from "./kernelLabel";
 import { FullName } from "./RowDetail";
-import { cellOf, hasColumn, textOf } from "./rows";
+import { cellOf, numberOf, textOf } from "./rows";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
@@ -30,7 +30,7 @@ export function KernelsPage(props: PageProps) {
         const { view, source, fileName } = context;
         const table = view.tables["kernels"];
         if (table === undefined) return null;
-        const kind = (row: Row) => kernelKind(textOf(table, row, "name"));
+        const shares = view.tables["tensor_core_time"];
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
@@ -40,13 +40,14 @@ export function KernelsPage(props: PageProps) {
               <TopChart
                 title="kernels"
                 table={table}
+                source={source("kernels")}
                 measures={MEASURES}
                 label={(row) => kernelLabel(table, row)}
-                kind={table.rows.some((row) => kind(row) === "Communication") ? kind : undefined}
+                kind={(row) => (cellOf(table, row, "communication") === true ? "Communication" : "Kernel")}
                 fileName={fileName("top")}
                 onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
               />
-              <TensorCoreShare table={table} fileName={fileName("tensor_cores")} />
+              {shares !== undefined && <TensorCoreShare table={shares} fileName={fileName("tensor_cores")} />}
             </div>
             <DataTable
               key={view.selection.group_by ?? ""}
@@ -67,53 +68,27 @@ export function KernelsPage(props: PageProps) {
   );
 }
 
-interface Share {
-  readonly name: string;
-  readonly filter: string;
-  readonly color: string;
-  readonly total: number;
-}
-
-/** Kernel time by whether the kernel used tensor cores; a kernel no rule knows is neither yes nor no. */
-export function tensorCoreShares(table: Table): Share[] {
-  const parts = [
-    { name: "Tensor cores used", filter: "yes", color: "--mark-strong", value: true },
-    { name: "Not used", filter: "no", color: "--mark-weak", value: false },
-    { name: "Not known", filter: "-", color: "--line-strong", value: null },
-  ];
-  return parts.map(({ value, ...part }) => ({
-    ...part,
-    total: table.rows.reduce((sum, row) => {
-      const time = cellOf(table, row, "total_us");
-      return cellOf(table, row, "tensor_core_used") === value && typeof time === "number" ? sum + time : sum;
-    }, 0),
-  }));
-}
+/** The rows of `tensor_core_time` in their order; a kernel no rule knows is neither yes nor no. */
+const USES = [
+  { filter: "yes", color: "--mark-strong" },
+  { filter: "no", color: "--mark-weak" },
+  { filter: "-", color: "--line-strong" },
+] as const;
 
 function TensorCoreShare({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
-  const shares = tensorCoreShares(table);
-  const sum = shares.reduce((total, share) => total + share.total, 0);
-  if (!hasColumn(table, "tensor_core_used") || sum === 0) return null;
-  const parts = shares.map(({ name, total, color, filter }): SharePart => ({
-    name,
-    us: total,
-    pct: (100 * total) / sum,
-    color,
-    label: (
-      <button type="button" className="frame-link" title="Show these kernels" onClick={() => adjust({ "kernels.filter": `tensor_core_used=${filter}` })}>
+  const parts = table.rows.flatMap((row, place): SharePart[] => {
+    const use = USES[place];
+    if (use === undefined) return [];
+    const name = textOf(table, row, "use");
+    const label = (
+      <button type="button" className="frame-link" title="Show these kernels" onClick={() => adjust({ "kernels.filter": `tensor_core_used=${use.filter}` })}>
         {name}
       </button>
-    ),
-  }));
-  return (
-    <ShareCard
-      title="Tensor core share of kernel time"
-      help="Kernel time by whether the kernel used tensor cores, over the rows of the table below"
-      parts={parts}
-      nullReason=""
-      fileName={fileName}
-    />
-  );
+    );
+    return [{ name, us: numberOf(table, row, "total_us"), pct: numberOf(table, row, "pct"), color: use.color, label }];
+  });
+  if (parts.every(({ us }) => us === null || us === 0)) return null;
+  return <ShareCard title={table.title} help={table.help} parts={parts} nullReason={table.null_reasons["pct"] ?? ""} fileName={fileName} />;
 }
 
 interface DetailProps {

@@ -107,7 +107,7 @@ const TOP = 10;
 
 /** What was alive at the peak of the device, by operator or by module. */
 function Composition({ context }: { readonly context: ViewContext }) {
-  const { view, source, fileName } = context;
+  const { view, fileName } = context;
   const device = useDevice(view);
   const table = view.tables["peak_composition"];
   const groupings = table === undefined ? [] : [...new Set(table.rows.map((row) => textOf(table, row, "grouping")))];
@@ -140,7 +140,7 @@ function Composition({ context }: { readonly context: ViewContext }) {
         key={`${device ?? ""} ${grouping}`}
         name="memory.peak_composition"
         table={shown}
-        source={table.rows.length < table.row_count ? source("peak_composition") : null}
+        source={null}
         fileName={fileName("peak_composition")}
         hiddenColumns={["device", "grouping"]}
         maxHeight="260px"

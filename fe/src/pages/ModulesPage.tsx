@@ -9,7 +9,8 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function ModulesPage(props: PageProps) {
   return (
-    <ViewFrame {...props}>
+    // A tree needs the rows above every row.
+    <ViewFrame {...props} longTable={null}>
       {({ view, source, fileName }) => (
         <>
           <BigFacts facts={view.facts} notes={view.notes} />

@@ -22,8 +22,8 @@ interface Props {
 
 export function NestedView(props: Props) {
   const { context, view, title, detail } = props;
-  const query = { ...context.query, group_by: props.groupBy, table: props.table, filter: props.filter, limit: PAGE_ROWS };
-  const answer = useView(view, query);
+  const query = { ...context.query, group_by: props.groupBy };
+  const answer = useView(view, { ...query, table: props.table, filter: props.filter, limit: PAGE_ROWS });
   if (answer.state === "failed") return <p className="soft">{`${title}: ${answer.failure.message}`}</p>;
   const table = answer.state === "ready" ? answer.data.tables[props.table] : undefined;
   if (table === undefined) return <p className="soft">{title} …</p>;
@@ -31,9 +31,8 @@ export function NestedView(props: Props) {
   return (
     <DataTable
       name={`nested ${view} ${props.groupBy}`}
-      // Whatever the server could not send with this many rows is not asked for inside a row.
-      table={{ ...table, row_count: table.rows.length }}
-      source={null}
+      table={table}
+      source={{ view, table: props.table, query, filter: props.filter }}
       title={title}
       fileName={context.fileName(title)}
       hiddenColumns={props.hidden}

@@ -1,5 +1,5 @@
 /** Operators: the largest, the table, and inside a row its call stacks and the kernels it launched. */
-import type { Row, Table } from "../api/types";
+import type { Row, Table, View } from "../api/types";
 import { formatFilter } from "../lib/grammar";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
@@ -37,7 +37,8 @@ export function OperatorsPage(props: PageProps) {
             <TopChart
               title="operators"
               table={table}
-              measures={measuresOf(table)}
+              source={source("operators")}
+              measures={measuresOf(view)}
               label={(row) => operatorLabel(table, row)}
               fileName={fileName("top")}
               onPick={(row) => adjust({ "operators.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
@@ -62,11 +63,9 @@ export function OperatorsPage(props: PageProps) {
 }
 
 /** Measures with something in them; without a GPU, host time comes first. */
-function measuresOf(table: Table): readonly Measure[] {
-  const filled = MEASURES.filter(({ key }) => {
-    const index = table.columns.findIndex((column) => column.key === key);
-    return table.rows.some((row) => typeof row[index] === "number" && row[index] > 0);
-  });
+function measuresOf({ facts }: View): readonly Measure[] {
+  const sides = ["device", "host"].filter((side) => Number(facts.find(({ key }) => key === `${side}_self_us`)?.value ?? 0) > 0);
+  const filled = MEASURES.filter(({ key }) => sides.some((side) => key.startsWith(side)));
   return filled.length > 0 ? filled : MEASURES.slice(2);
 }
 

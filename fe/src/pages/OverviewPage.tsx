@@ -9,7 +9,7 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { cellOf, textOf } from "./rows";
+import { numberOf, textOf } from "./rows";
 import { stepChart, stepsInRange } from "./steps";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
@@ -75,26 +75,22 @@ function AverageStep({ table, facts, fileName }: AverageStepProps) {
     const name = textOf(table, row, "category");
     return {
       name,
-      us: numberOf(cellOf(table, row, "duration_us")),
-      pct: numberOf(cellOf(table, row, "pct")),
+      us: numberOf(table, row, "duration_us"),
+      pct: numberOf(table, row, "pct"),
       color: colorVariable(name),
     };
   });
-  const total = facts.find((fact) => fact.key === "average_step_us");
+  const total = facts.find((fact) => fact.key === "average_step_us")?.value;
   return (
     <div data-table="average_step">
       <ShareCard
         title={table.title}
         help={table.help}
         parts={parts}
-        totalUs={numberOf(total?.value)}
+        totalUs={typeof total === "number" ? total : null}
         nullReason={table.null_reasons["duration_us"] ?? "Does not apply here."}
         fileName={fileName}
       />
     </div>
   );
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === "number" ? value : null;
 }

@@ -1,8 +1,10 @@
 /** The largest rows of a table as bars, by a measure that can be switched. */
+import { useView } from "../api/hooks";
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { adjust, useParams } from "../state/urlStore";
+import { isWhole, type TableSource } from "../table/useRows";
 import { barsByKind, topRows } from "./rows";
 import { Segmented } from "./Segmented";
 
@@ -14,6 +16,8 @@ export interface Measure {
 interface Props {
   readonly title: string;
   readonly table: Table;
+  /** Who knows the largest rows of a table that did not come whole. */
+  readonly source: TableSource;
   /** The first is the default. */
   readonly measures: readonly Measure[];
   readonly label: (row: Row) => string;
@@ -28,12 +32,13 @@ const DEFAULT_COUNT = 10;
 const BAR_PX = 22;
 const AXIS_PX = 48;
 
-export function TopChart({ title, table, measures, label, kind, fileName, onPick }: Props) {
+export function TopChart({ title, table, source, measures, label, kind, fileName, onPick }: Props) {
   const params = useParams();
   const measure = measures.find(({ key }) => key === params["by"]) ?? measures[0];
   const count = Number(params["top"] ?? DEFAULT_COUNT) || DEFAULT_COUNT;
+  const largest = useLargest(table, source, measure?.key ?? "", count);
   if (measure === undefined) return null;
-  const top = topRows(table, measure.key, count);
+  const top = topRows(largest, measure.key, count);
   if (top.length === 0) return null;
   const column = table.columns.find(({ key }) => key === measure.key);
   const chart: CategoryChart = {
@@ -70,6 +75,14 @@ export function TopChart({ title, table, measures, label, kind, fileName, onPick
       }
     />
   );
+}
+
+/** Rows among which the largest of the whole table are. */
+function useLargest(table: Table, source: TableSource, key: string, count: number): Table {
+  const isHere = isWhole(table);
+  const answer = useView(isHere ? null : source.view, { ...source.query, table: source.table, sort: `-${key}`, limit: count });
+  const answered = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
+  return isHere ? table : (answered?.tables[source.table] ?? { ...table, rows: [] });
 }
 
 function CountPicker({ count }: { readonly count: number }) {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Row, Table } from "../api/types";
-import { kernelKind, kernelLabel } from "./kernelLabel";
+import { kernelLabel } from "./kernelLabel";
 
 function tableOf(keys: readonly string[], rows: Row[]): Table {
   const columns = keys.map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", estimated: false }));
@@ -14,11 +14,4 @@ it("names what the rows are grouped by", () => {
   expect(label("void at::native::f<float>(int)", null, null, null)).toBe("at::native::f<float>(int)");
   expect(label("void f<4>", "aten::sum", "[1, 1, 1]", "[32, 4, 1]")).toBe("aten::sum: f<4> <<<1, 32×4>>>");
   expect(label("ncclKernel", "", "[12, 1, 8]", "[640, 1, 1]")).toBe("ncclKernel <<<12×1×8, 640>>>");
-});
-
-it("knows the kernels of communication libraries by their names", () => {
-  for (const name of ["ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "void ncclSymkDevKernel_AllGather_LL(x)", "hcom_allReduce__679_0", "void mscclpp::allreduce7<float>(float*)"]) {
-    expect(kernelKind(name), name).toBe("Communication");
-  }
-  for (const name of ["void at::native::vectorized_elementwise_kernel<4, f>", "volta_sgemm_64x64_nt"]) expect(kernelKind(name), name).toBe("Kernel");
 });

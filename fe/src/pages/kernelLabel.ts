@@ -22,11 +22,3 @@ function sizes(text: string): string {
   const last = numbers.findLastIndex((number) => number !== "1");
   return numbers.slice(0, Math.max(1, last + 1)).join("×");
 }
-
-/** The libraries that put their own name in front of their kernels. */
-const COMMUNICATION = /(^|[\s:])(nccl|rccl|msccl|nvshmem|rocshmem|hccl|hcom_|oneccl|xccl|mccl)/i;
-
-/** The category a kernel has in the steps. */
-export function kernelKind(name: string): "Kernel" | "Communication" {
-  return COMMUNICATION.test(name) ? "Communication" : "Kernel";
-}

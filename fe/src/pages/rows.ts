@@ -12,6 +12,12 @@ export function textOf(table: Table, row: Row, key: string): string {
   return cell === null ? "" : String(cell);
 }
 
+/** Null where there is no number. */
+export function numberOf(table: Table, row: Row, key: string): number | null {
+  const cell = cellOf(table, row, key);
+  return typeof cell === "number" ? cell : null;
+}
+
 export function hasColumn(table: Table, key: string): boolean {
   return table.columns.some((column) => column.key === key);
 }

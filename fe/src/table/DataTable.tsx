@@ -3,7 +3,7 @@ import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
 import { notedKeys } from "../app/noteMarks";
-import { unknownColumns } from "../lib/grammar";
+import { unknownColumns } from "../lib/rowQuery";
 import { GridBody, type GridItem } from "./GridBody";
 import { columnViews } from "./columnView";
 import { useColumnLayout } from "./columnLayout";
@@ -46,7 +46,8 @@ export function DataTable(props: DataTableProps) {
   const views = useMemo(() => columnViews(table), [table]);
   const hiddenAtFirst = useMemo(() => hiddenByDefault(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
   const layout = useColumnLayout(props.name, views, hiddenAtFirst, width);
-  const applied = { ...state, filter: state.filter.filter((clause) => unknownColumns(table.columns, [clause]).length === 0) };
+  const isKnown = (named: { readonly key: string | null }) => unknownColumns(table.columns, [named]).length === 0;
+  const applied = { ...state, filter: state.filter.filter(isKnown), sort: state.sort.filter(isKnown) };
   const shown = useRows(table, source, applied);
   const tree = useMemo(() => (table.tree === null ? null : new Tree(table, table.tree)), [table]);
   const [filtersOpen, setFiltersOpen] = useState((address !== null && table.row_count > SHORT) || state.filter.length > 0);

@@ -5,7 +5,7 @@ import { Popover } from "../app/Popover";
 import { toCsv, toJson } from "../lib/csv";
 import { saveFile } from "../lib/download";
 import { formatNumber } from "../lib/format";
-import { unknownColumns } from "../lib/grammar";
+import { unknownColumns } from "../lib/rowQuery";
 import type { Row, Table } from "../api/types";
 import type { ShownRows } from "./useRows";
 import type { TableStateControl } from "./useTableState";
@@ -30,7 +30,7 @@ export function Toolbar(props: Props) {
   const { state } = control;
   const hiddenCount = table.columns.filter((column) => props.hidden.has(column.key)).length;
   const filtered = state.filter.length > 0 || state.search !== "";
-  const unknown = unknownColumns(table.columns, state.filter);
+  const unknown = unknownColumns(table.columns, [...state.filter, ...state.sort]);
   return (
     <div className="table-tools no-print">
       <span className="count" role="status">
@@ -40,7 +40,7 @@ export function Toolbar(props: Props) {
       </span>
       {unknown.length > 0 && (
         <span className="problem" role="alert">
-          {unknown.length === 1 ? "No column" : "No columns"} {unknown.map((key) => `“${key}”`).join(", ")} here: that filter is left out.
+          {unknown.length === 1 ? "No column" : "No columns"} {unknown.map((key) => `“${key}”`).join(", ")} here: what names it is left out.
         </span>
       )}
       {filtered && (

@@ -9,7 +9,8 @@ import { askFor, askOnce } from "../api/answers";
 import { apiUrl, fetchJson, type Query } from "../api/client";
 import { useFileState } from "../api/runs";
 import type { Row, Table, View } from "../api/types";
-import { compileFilter, compileSort, formatFilter, formatSort, type Clause } from "../lib/grammar";
+import { formatFilter, formatSort, type Clause } from "../lib/grammar";
+import { compileFilter, compileSort, filterProblem } from "../lib/rowQuery";
 import type { TableState } from "./useTableState";
 
 /** More rows than this are asked for in pages. */
@@ -20,6 +21,8 @@ export interface TableSource {
   readonly view: string;
   readonly table: string;
   readonly query: Query;
+  /** What its rows are limited to, whatever else they are filtered by. */
+  readonly filter?: string;
 }
 
 export interface ShownRows {
@@ -47,7 +50,7 @@ export function rowsUrl(source: TableSource, state: TableState, extra: Query = {
     ...source.query,
     table: source.table,
     sort: formatSort(state.sort),
-    filter: formatFilter(clausesOf(state)),
+    filter: [source.filter ?? "", formatFilter(clausesOf(state))].filter((text) => text !== "").join(";"),
     ...extra,
   });
 }
@@ -56,16 +59,17 @@ export function useRows(table: Table, source: TableSource | null, state: TableSt
   const filterText = formatFilter(clausesOf(state));
   const sortText = formatSort(state.sort);
   const whole = isWhole(table);
+  const problem = whole ? filterProblem(table.columns, clausesOf(state)) : null;
   const local = useMemo(() => {
-    if (!whole) return [];
+    if (!whole || problem !== null) return [];
     const passes = compileFilter(table.columns, clausesOf(state));
     const rows = filterText === "" ? [...table.rows] : table.rows.filter(passes);
     return sortText === "" ? rows : rows.sort(compileSort(table.columns, state.sort));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the texts say all of `state` that matters
-  }, [table, whole, filterText, sortText]);
+  }, [table, whole, problem, filterText, sortText]);
   const remote = useRemoteRows(whole ? null : source, table, state);
   if (!whole) return remote;
-  return { rows: local, matching: local.length, total: table.rows.length, problem: null, more: null };
+  return { rows: local, matching: local.length, total: table.rows.length, problem, more: null };
 }
 
 /** The pages fetched so far; while those of another order or filter come, the ones before. */

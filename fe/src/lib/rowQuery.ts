@@ -1,0 +1,157 @@
+/**
+ * What filters and sort keys do to rows that are all here, as the server does it (`views/querying.py`);
+ * `tests/data/filter_grammar.json` holds both to the same.
+ */
+import type { Column, Row, Scalar } from "../api/types";
+import type { Clause, Operator, SortKey } from "./grammar";
+
+const NULL_VALUE = "-";
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ["yes", true],
+  ["true", true],
+  ["no", false],
+  ["false", false],
+]);
+/** Decimal, with an exponent, with single underscores between digits; infinity bounds nothing. */
+const NUMBER = /^[+-]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?|inf(?:inity)?)$/i;
+
+/** Columns that clauses or sort keys name and that are not there. */
+export function unknownColumns(columns: readonly Column[], named: readonly { readonly key: string | null }[]): string[] {
+  const keys = named.flatMap(({ key }) => (key === null || columns.some((column) => column.key === key) ? [] : [key]));
+  return [...new Set(keys)];
+}
+
+/** Why the server would refuse these clauses; null when it would not. */
+export function filterProblem(columns: readonly Column[], clauses: readonly Clause[]): string | null {
+  for (const clause of clauses) {
+    const problem = clauseProblem(columns, clause);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+function clauseProblem(columns: readonly Column[], { key, operator, value }: Clause): string | null {
+  if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” has no key, and no column here holds text`;
+  const column = columns.find((each) => each.key === key);
+  if (column === undefined) return `no column “${key}” here`;
+  const isEquality = operator === "=" || operator === "!=";
+  if (column.type === "string" || (value === NULL_VALUE && isEquality)) return null;
+  if (operator === "~" || operator === "!~") return `${key} holds no text; compare it with = != > >= < or <=`;
+  if (column.type === "boolean") return isEquality && BOOLEANS.has(value.toLowerCase()) ? null : `${key} is yes or no; write ${key}=yes`;
+  return NUMBER.test(value) ? null : `${key} is a number, “${value}” is none`;
+}
+
+type Test = (row: Row) => boolean;
+
+/** One test for all clauses; those that {@link filterProblem} speaks of pass nothing or everything. */
+export function compileFilter(columns: readonly Column[], clauses: readonly Clause[]): Test {
+  const tests = clauses.map((clause) => clauseTest(columns, clause));
+  return (row) => tests.every((test) => test(row));
+}
+
+function clauseTest(columns: readonly Column[], { key, operator, value }: Clause): Test {
+  if (key === null) return searchTest(columns, value);
+  const index = columns.findIndex((column) => column.key === key);
+  const column = columns[index];
+  if (column === undefined) return () => true;
+  if (value === NULL_VALUE && operator === "=") return (row) => row[index] === null;
+  if (value === NULL_VALUE && operator === "!=") return (row) => row[index] !== null;
+  if (operator === "!=" || operator === "!~") {
+    const same = clauseTest(columns, { key, operator: operator === "!=" ? "=" : "~", value });
+    return (row) => !same(row);
+  }
+  const compare = comparison(column, operator, value);
+  return (row) => {
+    const cell = row[index] ?? null;
+    return cell !== null && compare(cell);
+  };
+}
+
+function searchTest(columns: readonly Column[], value: string): Test {
+  const wanted = value.toLowerCase();
+  const indexes = columns.flatMap((column, index) => (column.type === "string" ? [index] : []));
+  return (row) =>
+    indexes.some((index) => {
+      const cell = row[index];
+      return typeof cell === "string" && cell.toLowerCase().includes(wanted);
+    });
+}
+
+function comparison(
+  column: Column,
+  operator: Exclude<Operator, "!=" | "!~">,
+  value: string,
+): (cell: Exclude<Scalar, null>) => boolean {
+  if (column.type === "boolean") {
+    const wanted = BOOLEANS.get(value.toLowerCase());
+    return (cell) => cell === wanted;
+  }
+  if (column.type === "string") {
+    const wanted = value.toLowerCase();
+    if (operator === "~") return (cell) => String(cell).toLowerCase().includes(wanted);
+    return (cell) => isOrdered(compareTexts(String(cell).toLowerCase(), wanted), operator);
+  }
+  if (!NUMBER.test(value) || operator === "~") return () => false;
+  const wanted = numberOf(value);
+  return (cell) => isOrdered(Number(cell) - wanted, operator);
+}
+
+function numberOf(text: string): number {
+  return Number(text.replaceAll("_", "").replace(/inf(inity)?$/i, "Infinity"));
+}
+
+/** @param order Of the cell against the value: negative, 0 or positive. */
+function isOrdered(order: number, operator: Operator): boolean {
+  switch (operator) {
+    case ">":
+      return order > 0;
+    case ">=":
+      return order >= 0;
+    case "<":
+      return order < 0;
+    case "<=":
+      return order <= 0;
+    default:
+      return order === 0;
+  }
+}
+
+/** By code points; JavaScript's own order is that of UTF-16, where those beyond U+FFFF stand before U+E000. */
+function compareTexts(left: string, right: string): number {
+  const length = Math.min(left.length, right.length);
+  for (let place = 0; place < length; place++) {
+    const [a, b] = [left.charCodeAt(place), right.charCodeAt(place)];
+    if (a !== b) return rankOf(a) - rankOf(b);
+  }
+  return left.length - right.length;
+}
+
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}
+
+/** Orders two rows by `keys`; nulls come last in either direction, as on the server. */
+export function compileSort(
+  columns: readonly Column[],
+  keys: readonly SortKey[],
+): (left: Row, right: Row) => number {
+  const places = keys.flatMap(({ key, descending }) => {
+    const index = columns.findIndex((column) => column.key === key);
+    return index < 0 ? [] : [{ index, sign: descending ? -1 : 1 }];
+  });
+  return (left, right) => {
+    for (const { index, sign } of places) {
+      const order = compareCells(left[index] ?? null, right[index] ?? null, sign);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
+}
+
+function compareCells(left: Scalar, right: Scalar, sign: number): number {
+  if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
+  if (typeof left === "string" && typeof right === "string") {
+    return compareTexts(left.toLowerCase(), right.toLowerCase()) * sign;
+  }
+  return (Number(left) - Number(right)) * sign;
+}
