@@ -7,7 +7,7 @@ from torch_tb_profiler.importers.protocol import (
     ReadOptions,
     read_in_turn,
 )
-from torch_tb_profiler.importers.registry import import_source, import_trace, prepare, trace_names
+from torch_tb_profiler.importers.registry import import_source, import_trace, trace_names
 from torch_tb_profiler.importers.source import source_of
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "TraceFormatError",
     "import_source",
     "import_trace",
-    "prepare",
     "read_in_turn",
     "source_of",
     "trace_names",

@@ -106,10 +106,6 @@ class Importer:
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
 
-    def prepare(self) -> None:
-        """Load what reads this format."""
-        importlib.import_module(self.module)
-
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """The trace that ``source`` holds.
 

@@ -30,12 +30,6 @@ def trace_names() -> TraceNames:
     )
 
 
-def prepare() -> None:
-    """Load what reads the formats, in a process that is about to."""
-    for importer in FORMATS:
-        importer.prepare()
-
-
 def import_source(source: AnySource, reading: Reading | None = None) -> EventColumns:
     """Read one trace.
 

@@ -1,4 +1,4 @@
-"""Slices without a known category: device rows of every vendor, Ascend's rows by their process."""
+"""Slices without a known category: device rows of every vendor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.importers.kineto.reference import read_bytes
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, EventColumns
+from torch_tb_profiler.trace.columns import EventColumns
 
 
 def read_rows(*rows: tuple[int, str, str, str], **event: Any) -> EventColumns:
@@ -42,35 +42,3 @@ def test_a_row_labelled_as_a_numbered_device_is_device_work(
     ]
     device = columns.tables["device"]
     assert [(d, s) for d, s in zip(device["device"], device["stream"], strict=True)] == [(1, 3)]
-
-
-def test_ascends_rows_go_by_their_process() -> None:
-    columns = read_rows(
-        (3, "NPU", "Ascend Hardware", "Stream 3"),
-        (4, "NPU", "Ascend Hardware", "Step Trace(Model ID:2)"),
-        (5, "NPU", "HCCL", "Communication Kernel"),
-        (6, "NPU", "HCCL", "Plane 0"),
-        (7, "NPU", "Overlap Analysis", "Free"),
-        (8, "CPU", "CANN", "Thread 5"),
-        (9, "CPU", "Python", "Thread 5"),
-    )
-    assert categories(columns) == [
-        Category.KERNEL, Category.DEVICE_OTHER, Category.KERNEL, Category.DEVICE_OTHER,
-        Category.DEVICE_OTHER, Category.RUNTIME, Category.OPERATOR,
-    ]  # fmt: skip
-    assert columns.quality.counts == {"missing_category": 7, "ascend_trace": 1}
-    assert set(columns.tables["device"]["device"].tolist()) <= {0, ABSENT}, "no pid is a device"
-
-
-@pytest.mark.parametrize(
-    ("name", "category"),
-    [
-        ("MEMCPY_ASYNC", Category.MEMCPY),
-        ("NOTIFY_WAIT", Category.DEVICE_SYNC),
-        ("EVENT_RECORD", Category.DEVICE_SYNC),
-        ("Default/network/Cast-op239", Category.KERNEL),
-    ],
-)
-def test_what_only_waits_on_a_device_is_no_work(name: str, category: Category) -> None:
-    columns = read_rows((3, "NPU", "Ascend Hardware", "Stream 3"), name=name)
-    assert categories(columns) == [category]

@@ -32,8 +32,9 @@ WAIT = re.compile("(NOTIFY|EVENT)_(WAIT|RECORD|RESET)")
 
 
 def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
-    """A process is called as Ascend's tools call the device, or their runtime library."""
-    return any(track.process_name in (HARDWARE, "CANN") for track in tracks)
+    """A process is called as Ascend's tools call the device, their library or their analyses."""
+    names = {track.process_name or "" for track in tracks}
+    return any(process.match(name) for process, _, _ in ROWS for name in names)
 
 
 def category(track: Track, name: str) -> Category | None:

@@ -58,20 +58,20 @@ class ArrayStart:
         Args:
             text: The file up to here; longer with every call.
         """
-        while (found := EVENTS_KEY.search(text, self._searched)) is not None:
-            item = NON_BLANK.search(text, found.end())
+        while (match := EVENTS_KEY.search(text, self._searched)) is not None:
+            item = NON_BLANK.search(text, match.end())
             is_filled = item is not None and item[0] == b"{"
-            candidate = Candidate(is_filled, self._depth_at(text, found.start()) == 1)
+            candidate = Candidate(is_filled, self._depth_at(text, match.start()) == 1)
             if self._best is None or candidate > self._best:
-                self._best, self.end = candidate, found.end()
+                self._best, self.end = candidate, match.end()
             if all(candidate):
                 return True
             if self._first_end is None:
-                self._first_end = found.end()
+                self._first_end = match.end()
             if item is None:
-                self._searched = found.start()
+                self._searched = match.start()
                 return False
-            self._searched = found.end()
+            self._searched = match.end()
         self._searched = max(self._searched, len(text) - KEY_OVERLAP)
         return self._first_end is not None and len(text) > self._first_end + LOOK_BEYOND_BYTES
 

@@ -1,7 +1,7 @@
 """Kineto's categories and naming conventions → :class:`Category`.
 
-Source of the names: the category table of the format reference (Kineto's ``ActivityType`` over
-all releases since torch 1.8).
+Source of the names: Kineto's ``ActivityType`` (``libkineto/src/ActivityType.cpp``) over all
+releases since torch 1.8, and what vendors add (docs/formats.md#categories).
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:
     by_code = np.full(len(strings), UNKNOWN_CATEGORY, np.int8)
     for code in np.flatnonzero(np.bincount(codes, minlength=len(strings))):
         by_code[code] = range_category(strings[code])
-    found = by_code[codes]
-    category[rows] = np.where(found == UNKNOWN_CATEGORY, category[rows], found)
+    refined = by_code[codes]
+    category[rows] = np.where(refined == UNKNOWN_CATEGORY, category[rows], refined)

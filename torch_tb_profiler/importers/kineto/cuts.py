@@ -37,25 +37,25 @@ class Cuts:
     def __init__(self, head: bytes, has_unpadded_times: bool = False) -> None:
         """Learn the keys that events begin with from ``head``, the start of the event array."""
         self.has_unpadded_times = has_unpadded_times
-        found = FIRST_KEY.match(head)
-        first = found[1] if found else COMMON_KEYS[0]
+        match = FIRST_KEY.match(head)
+        first = match[1] if match else COMMON_KEYS[0]
         seen = {match["key"] for match in _between(COMMON_KEYS).finditer(head)}
         self.learned = _between(sorted({first} | seen))
         self.common = _between([first, *COMMON_KEYS], EMPTY_EVENT)
 
     def first_after(self, piece: bytes, position: int) -> int:
         """Start of the first event that begins after ``position``; the length if none does."""
-        found = self.learned.search(piece, position)
-        return found.start(1) if found else len(piece)
+        match = self.learned.search(piece, position)
+        return match.start(1) if match else len(piece)
 
     def last(self, buffer: bytes, pattern: re.Pattern[bytes]) -> Cut | None:
         """The last place in ``buffer`` where one event ends and another begins."""
         low = len(buffer)
         while low > 0:
             high, low = low, max(0, low - BACK_STEP_BYTES)
-            found = list(pattern.finditer(buffer, low, min(len(buffer), high + OVERLAP_BYTES)))
-            if found:
-                return Cut(found[-1].start() + 1, found[-1].start(1))
+            matches = list(pattern.finditer(buffer, low, min(len(buffer), high + OVERLAP_BYTES)))
+            if matches:
+                return Cut(matches[-1].start() + 1, matches[-1].start(1))
         return None
 
 

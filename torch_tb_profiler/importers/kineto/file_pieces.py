@@ -125,9 +125,9 @@ class FilePieces:
         while position < min(self._size, longest):
             window = _bytes_at(file, position, position + WINDOW_BYTES + OVERLAP_BYTES)
             pattern = self.cuts.learned if position < long else self.cuts.common
-            found = pattern.search(window)
-            if found is not None:
-                return Cut(position + found.start() + 1, position + found.start(1))
+            match = pattern.search(window)
+            if match is not None:
+                return Cut(position + match.start() + 1, position + match.start(1))
             position += WINDOW_BYTES
         return None if position >= self._size else Cut(position, position)
 

@@ -123,8 +123,8 @@ def _device_number(track: Track) -> int:
 
 
 def _number(text: str) -> int:
-    found = TRACK_NUMBER.fullmatch(text.strip())
-    return int(found[1]) if found else ABSENT
+    match = TRACK_NUMBER.fullmatch(text.strip())
+    return int(match[1]) if match else ABSENT
 
 
 def _absent(dtype: type[np.generic]) -> float | int:

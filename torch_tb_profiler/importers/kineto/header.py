@@ -41,12 +41,12 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
     if before.lstrip().startswith("["):
         quality.add("trailing_data", int(tail is not None and bool(after.strip(BLANK))))
         return {}
-    found = _read(before, after, quality)
-    if found is None:
+    header = _read(before, after, quality)
+    if header is None:
         quality.add("truncated")
-        found = _read(before, "}", quality)
-        found = (_salvaged(before) if found is None else found) | _salvaged(after)
-    return typed_header(found, quality)
+        header = _read(before, "}", quality)
+        header = (_salvaged(before) if header is None else header) | _salvaged(after)
+    return typed_header(header, quality)
 
 
 def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
@@ -85,7 +85,7 @@ def _with_escaped_quotes(line: re.Match[str]) -> str:
 
 def _salvaged(text: str) -> dict[str, Any]:
     """Every key whose value parses by itself; for a header that is cut or beyond repair."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     position = 0
     failures = 0
     while (key := KEY.search(text, position)) is not None and failures < MAX_FAILURES:
@@ -93,6 +93,6 @@ def _salvaged(text: str) -> dict[str, Any]:
         if parsed is None:
             failures += 1
         else:
-            found[key[1]] = parsed.value
+            values[key[1]] = parsed.value
         position = parsed.end if parsed is not None else key.end()
-    return found
+    return values

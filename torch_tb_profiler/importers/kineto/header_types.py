@@ -266,6 +266,6 @@ HEADER = Object(
 into no trace, no cache and no answer."""
 
 
-def typed_header(found: dict[str, Any], quality: QualityReport) -> dict[str, Any]:
+def typed_header(decoded: dict[str, Any], quality: QualityReport) -> dict[str, Any]:
     """The known keys of a decoded header, each of its type; ``quality`` is told of the others."""
-    return HEADER.read(found, "", quality)
+    return HEADER.read(decoded, "", quality)
