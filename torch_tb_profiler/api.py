@@ -86,7 +86,7 @@ def open_trace(
     try:
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
-        raise OpenError(error.code, error.message, error.hint) from error
+        raise OpenError.of(error) from error
     place = Place(os.fspath(path), options=ReadOptions(python_frames))
     catalog = Catalog([place], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))

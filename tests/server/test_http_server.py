@@ -309,6 +309,19 @@ def test_urgent_bytes_end_the_connection() -> None:
         assert all_bytes(client) == b""
 
 
+@contextlib.contextmanager
+def python_of(text: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A Python process that runs ``text``, and the port that it prints first."""
+    with subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        yield process, int(process.stdout.readline())
+
+
 FEW_FILES = """
 import resource, sys
 from tests.helpers.sockets import serving
@@ -322,17 +335,7 @@ with serving(Site()) as port:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are told to Unix")
 def test_without_files_to_spare_the_longest_silent_makes_room() -> None:
-    with (
-        subprocess.Popen(
-            [sys.executable, "-c", FEW_FILES],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process,
-        contextlib.ExitStack() as stack,
-    ):
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
+    with python_of(FEW_FILES) as (process, port), contextlib.ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(connected(port))
         with connected(port, GET % b"late") as client:
@@ -361,18 +364,8 @@ with serving(site) as port:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the memory of Linux")
 def test_where_no_more_threads_can_be_started_those_there_are_answer() -> None:
-    with (
-        subprocess.Popen(
-            [sys.executable, "-c", FEW_THREADS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process,
-        contextlib.ExitStack() as stack,
-    ):
-        assert process.stdout is not None
+    with python_of(FEW_THREADS) as (process, port), contextlib.ExitStack() as stack:
         assert process.stdin is not None
-        port = int(process.stdout.readline())
         clients = [stack.enter_context(connected(port, GET % b"wait")) for _ in range(60)]
         process.stdin.write(b"\n")
         process.stdin.flush()

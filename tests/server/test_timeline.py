@@ -150,6 +150,10 @@ def test_names_of_codes(ask: Ask) -> None:
     _, arrays = decoded(ask("timeline?width_px=900&tracks=t0.operators:1").data)
     codes = ",".join(map(str, arrays["slice_name_codes"].tolist()))
     assert ask(f"timeline/names?codes={codes},99999").get_json()["names"] == ["aten::mm", None]
+    page = ask("timeline/names?from=0").get_json()
+    named = dict(zip(page["codes"], page["names"], strict=True))
+    assert [named[code] for code in arrays["slice_name_codes"].tolist()] == ["aten::mm"]
+    assert page["next"] is None
 
 
 def test_range_search_and_flows(ask: Ask) -> None:

@@ -124,7 +124,7 @@ def _file_of(
     own = [file for file in catalog.contents().files() if file.run.startswith(f"{place.label}/")]
     if not own:
         problem = catalog.problem_of(place) or StorageError("no_traces", "There is no trace.")
-        raise OpenError(problem.code, problem.message, problem.hint)
+        raise OpenError.of(problem)
     chosen = catalog.file(f"{place.label}/{run}" if run else own[0].run, worker, span)
     if len(own) > 1 and run is worker is span is None:
         tell_warning(

@@ -89,7 +89,7 @@ def cache_of(arguments: Namespace) -> CacheFolder | None:
     try:
         return open_cache(arguments.cache_dir)
     except StorageError as error:
-        raise OpenError(error.code, error.message, error.hint) from error
+        raise OpenError.of(error) from error
 
 
 def request_parameters(arguments: Namespace, *, limit: bool) -> dict[str, str]:

@@ -158,7 +158,7 @@ class Catalog:
             raise NotReadyError(SpanStatus("", "", None, 0, "queued"))
         if not contents.runs:
             problem = contents.problem or StorageError("no_traces", "There is no trace.")
-            raise OpenError(problem.code, problem.message, problem.hint)
+            raise OpenError.of(problem)
         return _pick("run", run, contents.runs)
 
     def _renew(self) -> None:

@@ -49,6 +49,11 @@ class LoadingError(Exception):
 class OpenError(LoadingError):
     """A file that could not be opened. The message names file and cause."""
 
+    @classmethod
+    def of(cls, error: Explained) -> OpenError:
+        """The same of an error of another room."""
+        return cls(error.code, error.message, error.hint)
+
 
 class RequestError(LoadingError):
     """A parameter that cannot be understood."""

@@ -23,7 +23,7 @@ def download_response(request: Request, location: Location) -> Response:
         chunks = read_chunks(location)
         first = next(chunks, b"") if request.method == "GET" else b""
     except StorageError as error:
-        raise OpenError(error.code, error.message, error.hint) from error
+        raise OpenError.of(error) from error
     content_type = "application/gzip" if location.name.endswith(".gz") else "application/json"
     headers = secured_headers(content_type, location.name)
     headers["Cache-Control"] = "private, no-store"

@@ -51,7 +51,7 @@ def make_app_server(
         if not is_folder(location):
             file_state(location)
     except StorageError as error:
-        raise OpenError(error.code, error.message, error.hint) from error
+        raise OpenError.of(error) from error
     store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
     place = Place(url, options=options or ReadOptions())
     catalog = Catalog([place], cache=cache, store=store)

@@ -96,7 +96,7 @@ def ingest_file(job: Job, read_pieces: PieceReader = read_in_turn) -> Ingested:
         if not was_cached:
             state = _parse(job, state, read_pieces)
     except StorageError as error:
-        return Ingested(problem=Problem(error.code, error.message, error.hint))
+        return Ingested(problem=Problem.of(error))
     except OpenError as error:
         return Ingested(problem=error.problem)
     is_shared, was_sent = _share(job, state)

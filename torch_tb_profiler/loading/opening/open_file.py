@@ -118,7 +118,7 @@ def open_in_state(
         if not isinstance(trace, Trace):
             raise trace
     except (StorageError, TraceFormatError) as error:
-        raise OpenError(error.code, error.message, error.hint) from error
+        raise OpenError.of(error) from error
     if cache is not None:
         _WRITER.submit(_keep, cache, key, trace, location.url)
     return OpenedFile(trace, state)

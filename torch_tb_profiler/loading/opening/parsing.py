@@ -125,7 +125,7 @@ class Parser:
                     return self._beside(job, progress)
                 return self._here(job, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
-            raise OpenError(error.code, error.message, error.hint) from error
+            raise OpenError.of(error) from error
 
     def ingest(self, location: Location, known: FileState, cache: CacheFolder) -> Ingested:
         """Put the trace of one file and its summary into the cache; nothing stays open."""
@@ -133,7 +133,7 @@ class Parser:
             state = first_state(location, known)
             size = text_bytes(location, state)
         except StorageError as error:
-            return Ingested(problem=Problem(error.code, error.message, error.hint))
+            return Ingested(problem=Problem.of(error))
         job = Job(location, state, cache)
         with self._budget.reading(size):
             is_one_of_many = self.workers > 1 and self._has_fellows(size, state.size_bytes)
@@ -193,7 +193,7 @@ class Parser:
             except WorkerDiedError as error:
                 raise _died(job.location, error) from error
             if done.problem is not None:
-                raise OpenError(done.problem.code, done.problem.message, done.problem.hint)
+                raise OpenError.of(done.problem)
             self._budget.learn(done.text_bytes, done.peak_bytes)
             state = done.state or job.state
             if job.part == "trace":

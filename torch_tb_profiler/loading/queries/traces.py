@@ -60,7 +60,7 @@ def open_what_fits(
         if each.trace is not None:
             opened.append((each.file, each.trace))
         elif problem is not None:
-            error = OpenError(problem.code, problem.message, problem.hint)
+            error = OpenError.of(problem)
             failed.append((each.file, error))
     return opened, failed
 
