@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Int8, Int32, Track
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, NODE_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import Bools, Int8, Int32, Track
 
 NO_PROCESS = -1
 """Marks a track, or work, whose process the file does not name."""
@@ -14,28 +14,36 @@ NO_PROCESS = -1
 def number_processes(tracks: list[Track], track: Int32, category: Int8) -> Int32:
     """Per track the number of its host process, 0 …, in order of their pids.
 
-    A row of a device has none (:data:`NO_PROCESS`): its pid is the device. Nor has the row of the
-    recording's span.
+    A process is a pid with operators, ranges or calls. A row of a device has none
+    (:data:`NO_PROCESS`): its pid is the device.
 
     Args:
         tracks: The tracks of the file.
         track: Track of each slice.
         category: Category of each slice.
     """
-    outside = np.zeros(256, np.bool_)
-    outside[[*DEVICE_CATEGORIES, Category.SPAN]] = True
-    is_outside = outside[category.view(np.uint8)]
-    slices = np.bincount(track, minlength=len(tracks))
-    on_host = (slices == 0) | (np.bincount(track[~is_outside], minlength=len(tracks)) > 0)
-    pids = {tracks[index].pid for index in np.flatnonzero(on_host).tolist()}
+    works = _tracks_with(len(tracks), track, category, (*NODE_CATEGORIES, Category.RUNTIME))
+    is_row_of_device = _tracks_with(len(tracks), track, category, DEVICE_CATEGORIES) & ~works
+    pids = {tracks[index].pid for index in np.flatnonzero(works).tolist()}
     number = {pid: place for place, pid in enumerate(sorted(pids, key=_numbers_first))}
     return np.array(
         [
-            number[one.pid] if here else NO_PROCESS
-            for one, here in zip(tracks, on_host.tolist(), strict=True)
+            NO_PROCESS if elsewhere else number.get(one.pid, NO_PROCESS)
+            for one, elsewhere in zip(tracks, is_row_of_device.tolist(), strict=True)
         ],
         np.int32,
     )
+
+
+def _tracks_with(
+    count: int, track: Int32, category: Int8, categories: tuple[Category, ...]
+) -> Bools:
+    """Mask of the tracks that have slices of these categories."""
+    wanted = np.zeros(256, np.bool_)
+    wanted[list(categories)] = True
+    mask = np.zeros(count, np.bool_)
+    mask[track[wanted[category.view(np.uint8)]]] = True
+    return mask
 
 
 def _numbers_first(pid: str) -> tuple[bool, int, str]:
