@@ -212,7 +212,7 @@ def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: P
 
 
 def test_a_worker_without_a_name(tmp_path: Path, write_trace: Writer) -> None:
-    """``.pt.trace.json`` is a trace of the empty worker (peer-behaviour §1.1)."""
+    """``.pt.trace.json`` is a trace of the empty worker."""
     for name in (".pt.trace.json", "w.pt.trace.json"):
         write_trace(tmp_path / "r" / name)
     catalog = make_catalog(tmp_path)

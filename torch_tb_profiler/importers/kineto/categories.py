@@ -1,7 +1,7 @@
 """Kineto's categories and naming conventions → :class:`Category`.
 
 Source of the names: Kineto's ``ActivityType`` (``libkineto/src/ActivityType.cpp``) over all
-releases since torch 1.8, and what vendors add (docs/formats.md#categories).
+releases since torch 1.8, and what vendors add (docs/inputs.md#categories).
 """
 
 from __future__ import annotations

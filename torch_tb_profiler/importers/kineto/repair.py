@@ -1,6 +1,6 @@
 """The repair ladder: text of one damaged event → the event its writer meant.
 
-Rungs, each tried only when the ones before do not parse (format reference §1.11): accept control
+Rungs, each tried only when the ones before do not parse (docs/inputs.md#damage): accept control
 characters and NaN; take the backslashes of strings with bad escapes literally; null for missing
 values; restore the name by the fields around it; treat a quote that cannot end its string as
 literal. The name rung stands before the quote rung because names may look like JSON
