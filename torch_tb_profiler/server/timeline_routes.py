@@ -1,8 +1,13 @@
-"""The routes of the timeline. Contract: ``docs/architecture.md``, "Timeline"."""
+"""The routes of the timeline. Contract: ``docs/architecture.md``, "Timeline".
+
+A new part is its line in :data:`PARTS`: who reads the question, and who answers it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from werkzeug.wrappers import Request, Response
 
@@ -18,38 +23,39 @@ from torch_tb_profiler.server.site import WAIT_S, Site
 
 BINARY_TYPE = "application/octet-stream"
 
-TimelinePart = Callable[[Catalog, Parameters], Answer]
+Question = TypeVar("Question")
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePart(Generic[Question]):
+    """What reads a question from the parameters, and what answers it."""
+
+    read: Callable[[Parameters], Question]
+    answer: Callable[[Catalog, Question, float | None], Answer]
 
 
 def timeline(site: Site, request: Request, _rest: str) -> Response:
     """One screen of the timeline, binary."""
-    asked = questions.screen_request(request.args)
-    shown, choice, part = queries.screen_question(site.catalog, asked, WAIT_S)
-    return data_response(request, timeline_bytes(shown, choice, part), BINARY_TYPE)
+    question = questions.screen_request(request.args)
+    shown, choice, viewport = queries.screen_question(site.catalog, question, WAIT_S)
+    return data_response(request, timeline_bytes(shown, choice, viewport), BINARY_TYPE)
 
 
 def timeline_part(site: Site, request: Request, name: str) -> Response:
     """What goes with the screens, as JSON: ``/timeline/tracks`` and so on."""
     if name not in PARTS:
         raise unknown("route", f"timeline/{name}", [f"timeline/{part}" for part in PARTS])
-    return json_response(request, PARTS[name](site.catalog, request.args))
+    part = PARTS[name]
+    return json_response(request, part.answer(site.catalog, part.read(request.args), WAIT_S))
 
 
-PARTS: dict[str, TimelinePart] = {
-    "tracks": lambda catalog, given: queries.tracks_answer(catalog, subject(given), WAIT_S),
-    "names": lambda catalog, given: queries.names_answer(
-        catalog, questions.names_request(given), WAIT_S
-    ),
-    "range": lambda catalog, given: queries.range_answer(
-        catalog, questions.range_request(given), WAIT_S
-    ),
-    "search": lambda catalog, given: queries.search_answer(
-        catalog, questions.search_request(given), WAIT_S
-    ),
-    "flows": lambda catalog, given: queries.flows_answer(
-        catalog, questions.flows_request(given), WAIT_S
-    ),
-    "steps": lambda catalog, given: queries.steps_answer(catalog, subject(given), WAIT_S),
-    "clocks": lambda catalog, given: queries.clocks_answer(catalog, subject(given), WAIT_S),
+PARTS: dict[str, TimelinePart[Any]] = {
+    "tracks": TimelinePart(subject, queries.tracks_answer),
+    "names": TimelinePart(questions.names_request, queries.names_answer),
+    "range": TimelinePart(questions.range_request, queries.range_answer),
+    "search": TimelinePart(questions.search_request, queries.search_answer),
+    "flows": TimelinePart(questions.flows_request, queries.flows_answer),
+    "steps": TimelinePart(subject, queries.steps_answer),
+    "clocks": TimelinePart(subject, queries.clocks_answer),
 }
 """Last part of the path → what answers it."""
