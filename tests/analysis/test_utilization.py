@@ -63,7 +63,7 @@ def _has(args: dict[str, Any]) -> bool:
 
 
 def test_gaps_between_steps_do_not_count() -> None:
-    # The predecessor took first start to last end (§13.2, fault 11): 20 of 300.
+    # The predecessor took first start to last end: 20 of 300.
     recorded = trace([step(1, 0, 50), kernel("k", 10, 20), step(2, 250, 50), kernel("k", 100, 100)])
     [row] = gpu_rows(overview(recorded, Selection())).values()
     assert row["utilization_pct"] == pytest.approx(20)

@@ -1,7 +1,7 @@
 """Every kernel rule against its own examples, and the rules together against real names.
 
-Covered: each example and counter-example of the file; the predecessor's tensor-core fragments
-(peer-behaviour §4.4); every device name of the corpus; unknown names.
+Covered: each example and counter-example of the file; the predecessor's tensor-core fragments;
+every device name of the corpus; unknown names.
 """
 
 from __future__ import annotations

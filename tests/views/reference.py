@@ -1,8 +1,8 @@
 """A slow and independent reading of raw Kineto events: dicts, lists and plain sums.
 
-It shares no code with the package. Definitions: peer-behaviour §2.5, §2.6, §4 and §5, with design
-§6: a launch belongs to the innermost operator around it on its thread (without one, the innermost
-range), an absorbed double keeps its kernels. Times are whole ns.
+It shares no code with the package. Definitions: ``docs/metrics.md#operators``,
+``docs/metrics.md#kernels``: a launch belongs to the innermost operator around it on its thread
+(without one, the innermost range), an absorbed double keeps its kernels. Times are whole ns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The core views on real traces: the predecessor's numbers (peer-behaviour Appendix B), and every
+"""The core views on real traces: the predecessor's numbers, and every
 row of the operator and kernel tables against direct sums over the raw JSON."""
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ STABLE_KEYS = {
     "tensor_core_used, operator_tensor_core_eligible, calls, total_us, mean_us, min_us, max_us, "
     "mean_blocks_per_sm, mean_est_achieved_occupancy_pct",
 }
-"""Scripts rely on these (design §5): they may grow at the end, never change."""
+"""Scripts rely on these: they may grow at the end, never change."""
 
 SPECS = list(all_views().values())
 CORE = [all_views()[name] for name in ("overview", "operators", "kernels")]

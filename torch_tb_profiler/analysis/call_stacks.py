@@ -49,7 +49,7 @@ class Frame:
 
 
 def parse_frame(text: str) -> Frame:
-    """Take ``file(line): function`` apart (peer-behaviour §12.11); other texts have no file."""
+    """Take ``file(line): function`` apart; other texts have no file."""
     match = _FRAME.fullmatch(text)
     if match is None:
         return Frame(text, None, None, text, False)

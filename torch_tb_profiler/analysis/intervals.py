@@ -1,7 +1,7 @@
 """Algebra of time intervals on int64 arrays, vectorised.
 
 Everything but :func:`union` and :class:`WeightProfile` takes and gives :class:`Intervals`:
-sorted, disjoint, not touching, none empty. Definitions: peer-behaviour §2.10.
+sorted, disjoint, not touching, none empty.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class WeightProfile:
     """min(Σ weights of the ranges that are active, ``cap``) as a function of time, integrable.
 
     Concurrent weights add before they are capped: est. SM efficiency is such an integral with
-    weight = blocks per SM and cap 1 (peer-behaviour §2.10 and §3.4). Where nothing is active the
+    weight = blocks per SM and cap 1 (``docs/metrics.md#gpus``). Where nothing is active the
     function is exactly 0: rounding leaves no residue.
     """
 

@@ -22,7 +22,7 @@ HOST_COMMUNICATION_CATEGORIES = (
     Category.PYTHON_OPERATOR,
     Category.ANNOTATION,
 )
-"""The host slices that may be communication (peer-behaviour §2.8, role 3)."""
+"""The host slices that may be communication (``docs/metrics.md#categories``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class KernelKinds:
         is_kernel: A kernel, neither copy nor set.
         is_communication: A kernel that moves data between devices: recognised by its name, by
             collective metadata, or (unknown name) by being launched directly by a communication
-            range; design §6.4.
+            range (``docs/metrics.md#categories``).
         tensor_core: Verdict of :mod:`torch_tb_profiler.analysis.codes` whether a kernel runs on
             matrix units; ``NO`` for copies and sets.
     """
@@ -113,7 +113,7 @@ def eligible_slices(trace: Trace) -> Int8:
     """Per slice the verdict whether it could use Tensor Cores; only nodes are meaningful.
 
     Yes if its name says so, if a node inside it is eligible, or if it launched a kernel that did
-    use them (peer-behaviour §2.6); else what its name says.
+    use them (``docs/metrics.md#operators``); else what its name says.
     """
     names = trace.slices["name_code"].to_numpy()
     category = trace.slices["category"].to_numpy()

@@ -16,12 +16,12 @@ OPTIMIZER_PREFIX = "Optimizer."
 
 
 def is_operator_name(name: str) -> bool:
-    """Whether an operator event of this name is an operator in tables (peer-behaviour §2.6)."""
+    """Whether an operator event of this name is one in tables (``docs/metrics.md#operators``)."""
     return name not in MODEL_WRAPPERS and not name.startswith(OPTIMIZER_PREFIX)
 
 
 def operator_mask(trace: Trace) -> Bools:
-    """Mask over slices of what counts as an operator (peer-behaviour §2.6)."""
+    """Mask over slices of what counts as an operator (``docs/metrics.md#operators``)."""
     slices = trace.slices
     is_operator: Bools = slices["category"].to_numpy() == Category.OPERATOR
     ids = np.flatnonzero(is_operator)

@@ -1,8 +1,7 @@
 """What a moment was spent on: the intervals of each role, every moment counted once.
 
-Roles and their priority: peer-behaviour §2.8 and §3.1. Departures (design §6): the parts add
-up to the whole always; every runtime and driver call counts as Runtime; copies of ranges on the
-device are no work; communication is recognised by rules and metadata.
+Roles and their priority: ``docs/metrics.md#categories``. The parts add up to the whole always;
+copies of ranges on the device are no work.
 """
 
 from __future__ import annotations
@@ -99,6 +98,6 @@ def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
 
 def computation(trace: Trace) -> Intervals:
     """When a worker computed: its kernels without communication, or without any such kernel the
-    operators and ranges of its host (``docs/metrics.md#distributed``)."""
+    operators and ranges of its host (``docs/views-distributed.md#definitions``)."""
     kernels = role_intervals(trace)[Role.KERNEL]
     return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]

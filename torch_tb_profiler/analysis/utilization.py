@@ -1,7 +1,6 @@
 """How busy and how full each GPU was: utilization, est. SM efficiency, est. achieved occupancy.
 
-Definitions: peer-behaviour §3.4. Departure: the time looked at is the steps themselves, without
-the gaps between them (§13.2, fault 11).
+Definitions: ``docs/metrics.md#gpus``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a view is made of: tables with declared columns, series, facts and notes.
 
 A column is declared once, here in Python; the JSON, the CSV header, the Markdown, the
-TypeScript types, the tooltips of the pages and ``docs/metrics.md`` are made from it.
+TypeScript types, the tooltips of the pages and ``docs/columns.md`` are made from it.
 """
 
 from __future__ import annotations

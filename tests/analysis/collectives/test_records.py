@@ -59,7 +59,7 @@ def test_a_range_whose_kernels_are_linked_is_only_the_launch() -> None:
 
 
 def test_without_a_launch_link_range_and_kernels_both_count() -> None:
-    """The predecessor's union of peer-behaviour §8.1, for recordings that link by id only."""
+    """The predecessor's union of host ranges and kernels, for recordings that link by id only."""
     found = records(
         trace(
             [

@@ -1,5 +1,5 @@
-"""The memory view against FX9 and FX10 (with the corrections of §13.2-10) and by hand; random and
-real traces are in ``test_memory_truth.py``."""
+"""The memory view against FX9 and FX10 (where the predecessor mixed devices up, corrected) and
+by hand; random and real traces are in ``test_truth.py``."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_fx9_statistics_of_a_range(fx9: Trace) -> None:
 
 
 def test_fx9_events_pair_on_one_device_only(fx9: Trace) -> None:
-    """The predecessor let the CPU release of 690 close the GPU allocation of 690 [§13.2-10]."""
+    """The predecessor let the CPU release of 690 close the GPU allocation of 690."""
     columns = ("name", "size_bytes", "allocation_us", "release_us", "duration_us")
     frame = memory(fx9, Selection()).tables["memory_events"].frame
     gpu = frame.filter(frame["device"] == "GPU 0").select(columns).rows()

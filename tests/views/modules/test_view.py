@@ -1,4 +1,4 @@
-"""The module view against FX12, the worked example of peer-behaviour §2.11, brute force over
+"""The module view against FX12, a worked example of backward time, brute force over
 random trees, and direct sums over the JSON of real traces."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_fx12() -> None:
 
 
 def test_backward_time_belongs_to_the_module_of_the_forward_operator() -> None:
-    """The worked example of peer-behaviour §2.11, with a kernel in the backward node."""
+    """A worked example with a kernel in the backward node."""
     root = "autograd::engine::evaluate_function: "
     numbered: dict[str, Any] = {"Sequence number": 7}
     first_thread: dict[str, Any] = {"Fwd thread id": 1}

@@ -123,7 +123,7 @@ def test_fx8_tensor_cores() -> None:
     assert conv["tensor_core_total_pct"] == pytest.approx(60)
     assert cudnn["tensor_core_eligible"] is True
     assert (cudnn["tensor_core_self_pct"], cudnn["tensor_core_total_pct"]) == (100, 100)
-    # The predecessor said No and 0; no rule knows this operator or its kernel (design §6.5).
+    # The predecessor said No and 0; no rule knows this operator or its kernel.
     assert other["tensor_core_eligible"] is None
     assert other["tensor_core_self_pct"] is None
     reasons = operators(trace(FX8), Selection()).tables["operators"].null_reasons

@@ -135,7 +135,7 @@ def test_tail_is_named_and_can_be_asked_for() -> None:
 
 
 def test_a_step_wholly_covered_adds_up_nevertheless() -> None:
-    # The predecessor served Kernel 100, Runtime 5, CPU Exec 85, Other 10 of 100 (§3.1).
+    # The predecessor served Kernel 100, Runtime 5, CPU Exec 85, Other 10 of 100.
     view = overview(
         trace(
             [

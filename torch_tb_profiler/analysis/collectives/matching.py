@@ -2,11 +2,12 @@
 
 Calls match by process group and sequence number; without a sequence number by order among the
 calls of one kind in one group (of the same size where that settles it, step by step where workers
-differ in count). Point-to-point calls match by their two ranks. Design §6.8.
+differ in count). Point-to-point calls match by their two ranks
+(``docs/views-distributed.md#which-calls-are-one-collective``).
 
 A collective ends for all its members together, when the last has arrived and the data has moved.
 So the shortest of the matched ranges is the transfer, and what a worker's range is longer, it
-waited (peer-behaviour §8.3).
+waited (``docs/views-distributed.md#definitions``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A call is a host range of a communication backend (``nccl:all_reduce``), or a metadata record
 (``record_param_comms``) around no such range. Its kernels are those launched from inside it; a
-kernel of no call is a record of its own. Peer-behaviour §8.1, with design §6.4.
+kernel of no call is a record of its own (``docs/views-distributed.md#what-is-a-call``).
 
 When it ran: its kernels, if the recording links kernels of that backend to their calls (the host
 range is then only the enqueueing); else the host range itself, and its kernels as far as known.
@@ -156,7 +156,7 @@ def _backends(trace: Trace, calls: Int64) -> Int64:
 
 
 def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
-    slices = trace.slices[slice_id]
+    slices = {key: trace.slices[key][slice_id] for key in ("name_code", "step", "start_ns")}
     metadata = collective_metadata(trace)
     described = metadata["slice"].to_numpy()
     source = innermost_around(trace, described, slice_id)

@@ -32,7 +32,7 @@ class Labels:
 
 def operator_labels(trace: Trace, operator: Int64) -> Labels:
     """The name of each record's operator. A bare ``aten::empty`` says little, so what is around
-    it stands before: ``nn.Module: Linear_0 (aten::empty)`` (peer-behaviour §7.4).
+    it stands before: ``nn.Module: Linear_0 (aten::empty)``.
 
     Args:
         trace: The trace.

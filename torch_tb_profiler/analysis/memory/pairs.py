@@ -31,7 +31,7 @@ class Pairs:
 
 
 def pair(device: Int64, address: Int64, size_bytes: Int64, usable: Bools) -> Pairs:
-    """Pair releases with allocations (peer-behaviour §7.4, with the device in the key).
+    """Pair releases with allocations (``docs/views-memory.md#how-it-is-counted``).
 
     Args:
         device: Device of each record, any numbers; records are in order of time.

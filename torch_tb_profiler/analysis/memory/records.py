@@ -170,7 +170,8 @@ def _operator(trace: Trace, owner: Int64) -> Int64:
     """The operator each record is credited to: its innermost node, looking through user ranges.
 
     A record directly in a step, a data loader or an optimizer is credited to nobody
-    (peer-behaviour §7.1); one in a collapsed double to the operator that absorbed it.
+    (``docs/views-memory.md#how-it-is-counted``); one in a collapsed double to the operator that
+    absorbed it.
     """
     category = trace.slices["category"].to_numpy()
     parent = indices(trace.slices["parent"])

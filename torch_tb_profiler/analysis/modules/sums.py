@@ -1,6 +1,6 @@
 """Modules with what their selected calls cost, summed: the shared basis of every table of modules.
 
-Definitions: ``docs/metrics.md#modules``.
+Definitions: ``docs/views-modules.md#how-it-is-counted``.
 """
 
 from __future__ import annotations

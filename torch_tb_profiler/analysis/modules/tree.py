@@ -1,9 +1,9 @@
 """The modules of a trace: every call of an ``nn.Module``, merged into one tree, and what ran in it.
 
 A call of a module is an *occurrence*; occurrences with the same name and id under the same
-parent are one *node* of the tree (peer-behaviour §9.1, except that calls of one module that ran
-different children stay one node). Forward work belongs to the innermost module around it;
-backward work to the module that ran the forward operator (§2.11).
+parent are one *node* of the tree, whichever children each call ran. Forward work belongs to the
+innermost module around it; backward work to the module that ran the forward operator
+(``docs/views-modules.md#how-it-is-counted``).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ModuleTree:
 
 
 def is_lightning(trace: Trace) -> bool:
-    """True for traces of the PyTorch Lightning profiler (peer-behaviour §9.3)."""
+    """True for traces of the PyTorch Lightning profiler, whose ranges tell the modules."""
     return trace.meta.info.framework == "pytorch-lightning"
 
 
@@ -241,7 +241,7 @@ def backward_roots(trace: Trace) -> tuple[Int64, Int64]:
     """Outermost backward nodes, and the forward operator of each (-1 where unknown); made once.
 
     An ``AccumulateGrad`` has no forward operator; it belongs with the backward node that ran
-    before it on its thread (peer-behaviour §2.11).
+    before it on its thread.
     """
     parent = indices(trace.slices["parent"])
     linked = trace.operators.filter(pl.col("forward").is_not_null())

@@ -2,7 +2,7 @@
 
 An in-process data loader (``…#_SingleProcessDataLoaderIter.__next__``) and one with workers
 (``…#_MultiProcessingDataLoaderIter.__next__``) are the same phase, and so are the steps of two
-optimizers; the predecessor compared names and so hid the loader (peer-behaviour §10.1).
+optimizers: compared by name, the loader would be hidden.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Distributed: computation against communication, transfer against waiting, over all workers.
 
-Definitions: peer-behaviour §8, with the departures of ``docs/metrics.md``: communication is what
-the knowledge rules and collective metadata say; calls match by group and sequence, so workers may
-differ in count; what has no match is listed.
+Definitions: ``docs/views-distributed.md#definitions``. Communication is what the knowledge rules
+and collective metadata say; calls match by group and sequence, so workers may differ in count;
+what has no match is listed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _selected(
 
 
 def _devices_table(traces: Mapping[str, Trace]) -> Table:
-    """One row per used device; node and process from the worker's name (peer-behaviour §8.7)."""
+    """One row per used device; node and process from the worker's name."""
     rows, used = [], []
     for number, worker in enumerate(sorted(traces)):
         match = _NODE_AND_PROCESS.search(worker)

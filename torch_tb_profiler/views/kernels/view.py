@@ -1,6 +1,6 @@
 """Kernels: what ran on the devices, by name or by name, operator and launch shape.
 
-Definitions: peer-behaviour §5, with the departures of ``docs/metrics.md``.
+Definitions: ``docs/metrics.md#kernels``.
 """
 
 from __future__ import annotations

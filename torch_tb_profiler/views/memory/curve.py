@@ -1,4 +1,4 @@
-"""The course of memory per device, thinned for drawing, and its peaks (peer-behaviour §7.3)."""
+"""The course of memory per device, thinned for drawing, and its peaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every allocation with its release: how much, by whom, how long (peer-behaviour §7.4)."""
+"""Every allocation with its release: how much, by whom, how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory by operator: how much each allocates, keeps, and how often (peer-behaviour §7.2)."""
+"""Memory by operator: how much each allocates, keeps, and how often."""
 
 from __future__ import annotations
 

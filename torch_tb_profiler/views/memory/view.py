@@ -1,7 +1,6 @@
 """The memory view: who allocates, when, for how long, and what is alive at the peak.
 
-Definitions: peer-behaviour §7, with releases paired by device *and* address over the whole
-recording, every device type named, and real call counts.
+Definitions: ``docs/views-memory.md#how-it-is-counted``.
 """
 
 from __future__ import annotations

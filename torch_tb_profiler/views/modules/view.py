@@ -1,7 +1,6 @@
 """The module view: the ``nn.Module`` tree with its forward and backward, host and device time.
 
-Definitions: peer-behaviour §9 for the forward columns; backward columns and the merging of
-calls are ours (see :mod:`torch_tb_profiler.analysis.modules.tree`).
+Definitions: ``docs/views-modules.md#how-it-is-counted``.
 """
 
 from __future__ import annotations

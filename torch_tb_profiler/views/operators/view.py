@@ -1,7 +1,6 @@
 """Operators: what each framework operator costs on the host and on the device.
 
-Definitions: peer-behaviour §2.6 (statistics of a node, what counts as an operator) and §4, with
-the departures of ``docs/metrics.md``.
+Definitions: ``docs/metrics.md#operators``.
 """
 
 from __future__ import annotations

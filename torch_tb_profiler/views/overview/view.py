@@ -1,7 +1,6 @@
 """Overview: where the time of the steps went, and how well the GPUs were used.
 
-Definitions: peer-behaviour §3, with the departures of ``docs/metrics.md``: the categories of a
-step add up to it exactly, always.
+Definitions: ``docs/metrics.md#overview``. The categories of a step add up to it exactly.
 """
 
 from __future__ import annotations
