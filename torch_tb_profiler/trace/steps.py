@@ -214,18 +214,20 @@ def _ends_of_earlier_work(
     count = steps.sequence_count
     heads = np.searchsorted(steps.sequence, np.arange(count))
     boundary: Int64 = steps.start[heads].copy()
-    first_work = np.full(len(steps.name), np.iinfo(np.int64).min)
-    inside = row >= 0
-    has_work = np.bincount(row[inside], minlength=len(steps.name)) > 0
-    first_work[has_work] = np.iinfo(np.int64).max
-    np.minimum.at(first_work, row[inside], slices.start_ns[work.ids[inside]])
-    outside = np.flatnonzero(~inside)
+    place = np.full(len(steps.name) + 1, -1, np.int64)
+    place[heads] = np.arange(count)
+    in_head = np.flatnonzero(place[row] >= 0)
+    first_work = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(first_work, place[row[in_head]], slices.start_ns[work.ids[in_head]])
+    has_work = np.bincount(place[row[in_head]], minlength=count) > 0
+    first_work[~has_work] = np.iinfo(np.int64).min
+    outside = np.flatnonzero(row < 0)
     sequence = np.zeros(len(outside), np.int64)
     if count > 1:
         sequence = _sequence_of_process(steps, slices)[work.process[outside]]
         outside, sequence = outside[sequence >= 0], sequence[sequence >= 0]
     end = slices.end_ns[work.ids[outside]]
-    earlier = end < first_work[heads][sequence]
+    earlier = end < first_work[sequence]
     np.maximum.at(boundary, sequence[earlier], end[earlier])
     return boundary
 
