@@ -84,11 +84,11 @@ def innermost(rows: list[Row], categories: tuple[Category, ...], track: int, tim
 
 
 def ancestors(rows: list[Row], row_id: int | None) -> list[int]:
-    found = []
+    above = []
     while row_id is not None:
-        found.append(row_id)
+        above.append(row_id)
         row_id = rows[row_id]["parent"]
-    return found
+    return above
 
 
 @given(traces)
@@ -248,7 +248,7 @@ def test_steps_of_slices(events: list[Event]) -> None:
 @given(traces)
 @FEWER
 def test_steps_stretch_and_drop_their_tail_as_described(events: list[Event]) -> None:
-    """The wording of peer-behaviour §2.9, step by step and event by event."""
+    """The wording of ``docs/metrics.md#steps``, step by step and event by event."""
     built = trace(events)
     rows, steps = rows_of(built), built.steps.rows(named=True)
     work = [

@@ -78,8 +78,8 @@ def test_innermost_is_the_last_slice_that_is_open(
         for track, time in moments
     ]
     tracks = np.array([track for track, _ in moments], np.int32)
-    found = forest.innermost(tracks, np.array([time for _, time in moments], np.int64))
-    assert found.tolist() == expected
+    innermost = forest.innermost(tracks, np.array([time for _, time in moments], np.int64))
+    assert innermost.tolist() == expected
 
 
 @given(intervals)

@@ -128,7 +128,7 @@ def test_steps_of_the_predecessors_samples(name: str, first: int, average_us: in
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("kineto_resnet50")])
 def test_owners_are_those_the_predecessor_found_by_external_id(name: str) -> None:
-    """In this file external ids name operators, so the peer's rule (§2.5) gives the owners."""
+    """In this file external ids name operators, so they give the owners."""
     trace = built(name)
     ops = {event["args"]["External id"]: event["name"] for event in slices_of(name, {"operator"})}
     call_of = {e["args"]["correlation"]: e["args"]["external id"] for e in slices_of(name, CALLS)}
@@ -136,8 +136,8 @@ def test_owners_are_those_the_predecessor_found_by_external_id(name: str) -> Non
     for event in slices_of(name, WORK):
         wanted[ops[call_of[event["args"]["correlation"]]]] += ns(event, "dur")
     names = trace.slices["name_code"].gather(trace.device_work["owner"])
-    found = trace.device_work.group_by(names.alias("name")).agg(pl.col("dur_ns").sum())
-    assert {trace.text(code): total for code, total in found.iter_rows()} == dict(wanted)
+    by_name = trace.device_work.group_by(names.alias("name")).agg(pl.col("dur_ns").sum())
+    assert {trace.text(code): total for code, total in by_name.iter_rows()} == dict(wanted)
 
 
 @pytest.mark.parametrize("name", FILES)

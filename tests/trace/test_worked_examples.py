@@ -1,5 +1,5 @@
-"""The worked examples FX1–FX8 and FX13–FX16 of peer-behaviour Appendix A, as far as the trace
-itself answers them: steps, operator times, owners of kernels. (FX17 is about intervals.)"""
+"""Small traces worked through by hand (FX1 …), as far as the trace itself answers them: steps,
+operator times, owners of kernels."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def counts_from(values: dict[str, Any]) -> dict[str, int]:
 
 
 def _quality(counts: dict[str, Any], examples: dict[str, Any]) -> QualityReport:
-    texts = {code: [str(text) for text in found] for code, found in examples.items()}
+    texts = {code: [str(text) for text in given] for code, given in examples.items()}
     return QualityReport(counts=counts_from(counts), examples=texts)
 
 

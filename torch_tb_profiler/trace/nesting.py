@@ -3,7 +3,7 @@
 A slice's parent is the nearest one before it (in order of start, longer first) that is still open
 at its start and does not end before it does. Slices that cross are kept: the earlier one stops
 being a parent where the later one starts. Ends may stick out by the resolution of the file's
-clock (formats.md §1.5) and still count as inside.
+clock, starts and durations being rounded each by itself, and still count as inside.
 """
 
 from __future__ import annotations

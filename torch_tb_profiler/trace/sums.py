@@ -17,7 +17,7 @@ def absorb(slices: OrderedSlices, nodes: Forest) -> Int64:
     """Per slice the operator that absorbs it, -1 for most.
 
     An operator that is the only child node of an operator of the same name is the same call seen
-    twice; chains are absorbed by their top (peer-behaviour §2.6, but no kernel is lost).
+    twice; chains are absorbed by their top, which loses no kernel.
     """
     absorber = np.full(len(slices.start_ns), -1, np.int64)
     inner = nodes.ids[nodes.parent >= 0]
@@ -49,9 +49,9 @@ def resolve(absorber: Int64, owner: Int64) -> Int64:
 def host_self(slices: OrderedSlices, nodes: Forest, calls: HostCalls, absorber: Int64) -> Int64:
     """Per slice the time of a node that is in no child node and in no call of its own.
 
-    Duration − Σ children − Σ own calls (peer-behaviour §2.6). Children and calls that stick out
-    are cut at the node's end, a call inside another call counts once, and the result is never
-    negative. What an absorbed operator has goes to its absorber. Nodes only; 0 elsewhere.
+    Duration − Σ children − Σ own calls (``docs/metrics.md#operators``). Children and calls that
+    stick out are cut at the node's end, a call inside another call counts once, and the result is
+    never negative. What an absorbed operator has goes to its absorber. Nodes only; 0 elsewhere.
     """
     used = np.zeros(len(slices.start_ns), np.int64)
     outermost = np.where(calls.within.parent < 0, calls.place, -1)
