@@ -1,6 +1,6 @@
 """Cases: keep and find, all or nothing, many writers at once (threads and processes), broken
 entries, eviction by use, what it spares, clocks that are set, left-overs of killed writers, other
-users, a full disk, a cache that is deleted while it is used, no home.
+users, a full disk, a cache that is deleted while it is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from torch_tb_profiler.storage.cache_folder import (
     CacheFolder,
     cache_key,
 )
-from torch_tb_profiler.storage.cache_places import default_cache_folder, user_cache_folder
 
 
 def write_bytes(count: int, folder: Path) -> None:
@@ -174,14 +173,6 @@ def test_what_was_ingested_stays_for_a_week(tmp_path: Path) -> None:
     assert not cache.share(key)
 
 
-def test_the_limit_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for value, limit in (("20", 20e9), ("0.5", 5e8), ("-1", 8 << 30), ("x", 8 << 30)):
-        monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_GB", value)
-        assert CacheFolder(tmp_path).max_bytes == limit
-    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_GB", "inf")
-    assert CacheFolder(tmp_path).max_bytes > 1e18
-
-
 def test_after_a_clock_was_set_back_entries_age_like_others(tmp_path: Path) -> None:
     ages_s = {"a" * 40: -9999 * HOUR_S, "b" * 40: 2 * HOUR_S, "c" * 40: 3 * HOUR_S}
     cache = filled(tmp_path, ages_s, max_bytes=2500)
@@ -229,15 +220,6 @@ def test_a_place_that_cannot_be_written_caches_nothing(tmp_path: Path) -> None:
     cache = CacheFolder(tmp_path / "file" / "cache")
     assert not cache.store("k" * 40, lambda folder: write_bytes(1, folder))
     assert cache.find("k" * 40) is None
-
-
-def test_the_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TORCH_TB_PROFILER_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    monkeypatch.setattr("sys.platform", "linux")
-    assert default_cache_folder() == Path("/somewhere/torch_tb_profiler")
-    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", "/elsewhere")
-    assert default_cache_folder() == Path("/elsewhere")
 
 
 def test_rights_are_the_writers_alone_or_those_of_a_folder_for_many(tmp_path: Path) -> None:
@@ -360,18 +342,3 @@ def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str
         [sys.executable, "-c", program, *arguments],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-
-
-def test_a_user_without_a_home_has_a_temporary_cache(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as where nothing names a home
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    folder = user_cache_folder()
-    assert folder.parent == tmp_path
-    assert CacheFolder(folder).store("k" * 40, partial(write_bytes, 1))
-    shutil.rmtree(folder)
-    folder.symlink_to(tmp_path)  # somebody else was first
-    assert not CacheFolder(user_cache_folder()).store("k" * 40, partial(write_bytes, 1))

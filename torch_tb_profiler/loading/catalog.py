@@ -196,13 +196,13 @@ def _joined(watched: Sequence[WatchedPlace]) -> Contents:
     unfinished: list[str] = []
     for each in watched:
         look, problem = each.look, each.problem or problem
-        found = look.discovery
-        if found is None:
+        discovery = look.discovery
+        if discovery is None:
             notes += [] if look.problem is None else [look.problem.message]
             continue
-        notes.extend(found.left_out)
-        unfinished.extend(found.unfinished)
-        for file in found.files:
+        notes.extend(discovery.left_out)
+        unfinished.extend(discovery.unfinished)
+        for file in discovery.files:
             shown = _shown(file, each.place.label or look.name, runs, alone=len(watched) == 1)
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
     if unfinished:

@@ -51,13 +51,13 @@ def clean_bucket(
 
 def _listed(bucket: Location) -> list[Usage]:
     total_s = deadlines.remote_timeout_s() * deadlines.LISTING_LIMITS
-    found: dict[str, dict[str, Any]] = deadlines.ask(
+    objects: dict[str, dict[str, Any]] = deadlines.ask(
         bucket.filesystem, "find", bucket.path, detail=True, total_s=total_s
     )
     prefix = bucket.path.strip("/") + "/"
     return [
         Usage(path, _written_s(info), int(info.get("size") or 0))
-        for path, info in found.items()
+        for path, info in objects.items()
         if _ENTRY.fullmatch(path.strip("/").removeprefix(prefix))
     ]
 

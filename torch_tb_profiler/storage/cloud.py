@@ -96,7 +96,7 @@ def _connect(url: str, protocol: str) -> tuple[Any, str]:
     fsspec = importlib.import_module("fsspec")  # a tenth of a second local files need not pay
     options: Options = {"use_listings_cache": False}
     if protocol in ("s3", "s3a"):
-        return _made("s3_client", "S3Client", url, options | _s3_options())
+        return _client("s3_client", "S3Client", url, options | _s3_options())
     if protocol in ("gs", "gcs"):
         filesystem = _google_class()(**options, **_google_options())
         return filesystem, filesystem._strip_protocol(url)
@@ -105,18 +105,18 @@ def _connect(url: str, protocol: str) -> tuple[Any, str]:
         if azure is None:
             http = {"client_kwargs": _session_options()}
             return fsspec.core.url_to_fs(url, **http)  # type: ignore[no-any-return]  # no types
-        url, found = azure
-        options |= found
+        url, account = azure
+        options |= account
         protocol = "az"
     if protocol in ("az", "abfs", "abfss"):
-        return _made("azure_client", "AzureClient", url, options | _azure_options(url, options))
+        return _client("azure_client", "AzureClient", url, options | _azure_options(url, options))
     return fsspec.core.url_to_fs(url, **options)  # type: ignore[no-any-return]  # as above
 
 
-def _made(module: str, name: str, url: str, options: Options) -> tuple[Any, str]:
+def _client(module: str, name: str, url: str, options: Options) -> tuple[Any, str]:
     """The client of that name for ``url``, with what the URL itself says about it."""
-    client = getattr(importlib.import_module(f"torch_tb_profiler.storage.{module}"), name)
-    return client(**(client._get_kwargs_from_urls(url) | options)), client._strip_protocol(url)
+    kind = getattr(importlib.import_module(f"torch_tb_profiler.storage.{module}"), name)
+    return kind(**(kind._get_kwargs_from_urls(url) | options)), kind._strip_protocol(url)
 
 
 def _session_options() -> Options:

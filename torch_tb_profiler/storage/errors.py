@@ -136,16 +136,16 @@ def from_remote_error(error: Exception, url: str) -> StorageError:
 
 
 def _is_denied(error: BaseException) -> bool:
-    told: BaseException | None = error
-    while told is not None:
-        status = getattr(told, "status_code", getattr(told, "code", None))
-        if isinstance(told, PermissionError) or _is_denied_status(status):
+    cause: BaseException | None = error
+    while cause is not None:
+        status = getattr(cause, "status_code", getattr(cause, "code", None))
+        if isinstance(cause, PermissionError) or _is_denied_status(status):
             return True
-        if any(part in type(told).__name__ for part in _DENIED_NAMES):
+        if any(part in type(cause).__name__ for part in _DENIED_NAMES):
             return True
-        if any(word in str(told) for word in _DENIED_WORDS):
+        if any(word in str(cause) for word in _DENIED_WORDS):
             return True
-        told = told.__cause__
+        cause = cause.__cause__
     return False
 
 

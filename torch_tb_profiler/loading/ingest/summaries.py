@@ -57,12 +57,12 @@ def save_summary(trace: Trace, folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    found, busy, work = records(trace), computation(trace), _compute_work(trace)
-    frames = {"steps": trace.steps, "devices": trace.devices, "records": found.frame}
+    calls, busy, work = records(trace), computation(trace), _compute_work(trace)
+    frames = {"steps": trace.steps, "devices": trace.devices, "records": calls.frame}
     arrays = {
-        "record": found.record,
-        "range_start_ns": found.start_ns,
-        "range_end_ns": found.end_ns,
+        "record": calls.record,
+        "range_start_ns": calls.start_ns,
+        "range_end_ns": calls.end_ns,
         "busy_start_ns": busy.start_ns,
         "busy_end_ns": busy.end_ns,
         **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
@@ -115,14 +115,14 @@ def _small_trace(
     )
     yes, no = np.ones(work.height, np.bool_), np.zeros(work.height, np.bool_)
     kinds = KernelKinds(yes, no, np.full(work.height, codes.NO, np.int8))
-    found = Records(
+    calls = Records(
         frames["records"], arrays["record"], arrays["range_start_ns"], arrays["range_end_ns"]
     )
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or without any the host's work: a summary need not tell which.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     kernel_kinds.give(trace, kinds)
-    records.give(trace, found)
+    records.give(trace, calls)
     role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
     return trace
 

@@ -51,10 +51,10 @@ def text_bytes(location: Location, state: FileState) -> int:
             if file.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
                 return size_bytes
             file.seek(max(0, size_bytes - _GZIP_TAIL_BYTES))
-            told = int.from_bytes(file.read(_GZIP_TAIL_BYTES), "little")
+            modulo_bytes = int.from_bytes(file.read(_GZIP_TAIL_BYTES), "little")
     except OSError:
         return size_bytes
-    return told + _LONGEST * (size_bytes * GZIP_RATIO // 2 // _LONGEST)
+    return modulo_bytes + _LONGEST * (size_bytes * GZIP_RATIO // 2 // _LONGEST)
 
 
 if sys.platform == "win32":
@@ -134,8 +134,8 @@ class MemoryBudget:
         """A reading of ``text`` bytes in a process of its own took this much."""
         if text >= WORKER_BYTES and peak_bytes > WORKER_BYTES:
             with self._changed:
-                found = (peak_bytes - WORKER_BYTES) / text
-                self._per_text_byte = max(self._per_text_byte, found)
+                per_text_byte = (peak_bytes - WORKER_BYTES) / text
+                self._per_text_byte = max(self._per_text_byte, per_text_byte)
 
     def _need_bytes(self, text: int) -> int:
         return WORKER_BYTES + int(text * self._per_text_byte)
