@@ -195,7 +195,7 @@ class _Maker:
             raws = [rows[row].args for row in at.tolist()]
             args = decode_args(decoder, raws, quality)
             slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
-            self._details(slice_kind, args, at)
+            self._details(slice_kind, args, raws, at)
         for part in self.batch.tables.get("python", []):
             modules = part["slice"][part["module_id"] != ABSENT]
             slices["category"][modules] = Category.MODULE
@@ -208,7 +208,7 @@ class _Maker:
         dur[is_complete] = self._times([event.dur for event in compress(rows, is_complete)]).ns
         return dur
 
-    def _details(self, kind: Kind, args: tables.Args, at: Int64) -> None:
+    def _details(self, kind: Kind, args: tables.Args, raws: list[msgspec.Raw], at: Int64) -> None:
         quality, strings = self.batch.quality, self.strings
         if kind in (Kind.HOST_SLICE, Kind.OTHER_SLICE):
             self._add("operator", tables.operator_table(args, at, strings, quality))
@@ -217,7 +217,7 @@ class _Maker:
         if kind in (Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
             self._add("device", tables.device_table(args, at, strings, quality))
         if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
-            self._add("collective", tables.collective_table(args, at, strings, quality))
+            self._add("collective", tables.collective_table(args, raws, at, strings, quality))
 
     def _add(self, name: str, table: ColumnArrays | None) -> None:
         if table is not None and next(iter(table.values())).size:

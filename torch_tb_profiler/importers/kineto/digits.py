@@ -14,6 +14,7 @@ MAX_WHOLE = (2**63 - 1) // 1000 - 1
 
 WORD_DIGITS = 8
 """Digits that are read at once, as the bytes of one integer."""
+BEHIND_THIRD = 10 ** (WORD_DIGITS - 3)
 PAD = b"0" * (2 * WORD_DIGITS)
 """Stands around the numbers, so that the words beside the first and the last one can be read."""
 COMMA, POINT, ZERO = np.frombuffer(b",.0", np.uint8)
@@ -54,7 +55,8 @@ class Numbers:
         if points.size:
             behind = self._behind(point, end)
             self.thousandths += behind
-            self.has_fraction = bool(np.any(behind[self.is_plain] % 1000))
+            is_fraction = (behind != 0) & (behind != 1000) & self.is_plain
+            self.has_fraction = bool(is_fraction.any())
 
     def _whole(self, start: Int64, point: Int64) -> Int64:
         """The number before the point, of up to sixteen digits."""
@@ -68,15 +70,14 @@ class Numbers:
     def _behind(self, point: Int64, end: Int64) -> Int64:
         """The digits behind the point as thousandths; 1000 where they round up to one."""
         size = end - point - 1
-        unused = (WORD_DIGITS - np.clip(size, 0, WORD_DIGITS)).astype(np.uint64) * np.uint64(8)
-        digits = _number(self._words[point + 1] << unused >> unused)
-        thousandths, rest = np.divmod(digits, 10 ** (WORD_DIGITS - 3))
+        digits = _first_digits(self._words[point + 1], size)
+        thousandths: Int64 = digits // BEHIND_THIRD
         if size.max() > 3:
-            half = 10 ** (WORD_DIGITS - 3) // 2
+            rest = digits - thousandths * BEHIND_THIRD
+            half = BEHIND_THIRD // 2
             self.is_plain &= (size <= WORD_DIGITS) | (rest != half)
             thousandths += (rest > half) | ((rest == half) & (thousandths % 2 == 1))
-        behind: Int64 = thousandths
-        return behind
+        return thousandths
 
 
 def _point_of_each(points: Int64, start: Int64, end: Int64) -> Int64:
@@ -101,8 +102,21 @@ def _rows_with_others(codes: npt.NDArray[np.uint8], start: Int64, point: Int64) 
 
 def _last_digits(words: UInt64, count: Int64) -> Int64:
     """The number that the last ``count`` bytes of each word spell; of eight if there are more."""
-    unused = (WORD_DIGITS - np.clip(count, 0, WORD_DIGITS)).astype(np.uint64) * np.uint64(8)
+    unused = _unused_bits(count)
     return _number(words >> unused << unused)
+
+
+def _first_digits(words: UInt64, count: Int64) -> Int64:
+    """The same of the first bytes, as if zeros followed up to the eighth."""
+    unused = _unused_bits(count)
+    return _number(words << unused >> unused)
+
+
+def _unused_bits(count: Int64) -> UInt64:
+    """Bits of a word beyond ``count`` digits; one for all where all are as long."""
+    least, most = count.min(), count.max()
+    sizes = np.clip(count[:1] if least == most else count, 0, WORD_DIGITS)
+    return (8 * (WORD_DIGITS - sizes)).astype(np.uint64)
 
 
 def _number(words: UInt64) -> Int64:

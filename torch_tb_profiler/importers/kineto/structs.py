@@ -67,21 +67,24 @@ def _list(key: str) -> Field:
     return Field(key, NOTHING)
 
 
+# A key is looked up from behind the one before it: fields stand in the order in which torch >= 2.3
+# writes them, and those of older releases behind.
+
 LINK_FIELDS: Fields = {
-    "correlation": _int("correlation"),
     "external_id": _int("External id"),
+    "correlation": _int("correlation"),
     "external_id_old": _int("external id"),
 }
 OPERATOR_FIELDS: Fields = {
-    "input_shape": _list("Input Dims"),
-    "input_shape_old": _list("Input dims"),
-    "input_type": _list("Input type"),
-    "concrete_inputs": _list("Concrete Inputs"),
-    "call_stack": _text("Call stack"),
-    "module_hierarchy": _text("Module Hierarchy"),
-    "sequence_number": _int("Sequence number"),
-    "forward_thread": _int("Fwd thread id"),
     "record_function_id": _int("Record function id"),
+    "concrete_inputs": _list("Concrete Inputs"),
+    "input_type": _list("Input type"),
+    "input_shape": _list("Input Dims"),
+    "call_stack": _text("Call stack"),
+    "forward_thread": _int("Fwd thread id"),
+    "sequence_number": _int("Sequence number"),
+    "module_hierarchy": _text("Module Hierarchy"),
+    "input_shape_old": _list("Input dims"),
     "python_caller_id": _text("python_caller_id"),
 }
 
@@ -101,9 +104,14 @@ COLLECTIVE_FIELDS: Fields = {
     "is_async": _text("Is asynchronized op"),
 }
 
+COLLECTIVE_MARKS: Fields = {
+    name: COLLECTIVE_FIELDS[name] for name in ("collective", "in_nelems", "group", "group_id")
+}
+"""Any of these is collective metadata."""
+
 PYTHON_FIELDS: Fields = {
-    "python_id": _int("Python id"),
     "python_parent_id": _int("Python parent id"),
+    "python_id": _int("Python id"),
     "module_id": _int("Python module id"),
 }
 
@@ -156,12 +164,13 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
 EVENTS = msgspec.json.Decoder(list[Event])
 
 LINK_ARGS = _decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_FIELDS)
-PYTHON_ARGS = _decoder("PythonArgs", LINK_FIELDS, PYTHON_FIELDS)
-DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_FIELDS)
+HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS)
+PYTHON_ARGS = _decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
+DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS)
 ANY_ARGS = _decoder(
-    "AnyArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_FIELDS, PYTHON_FIELDS, DEVICE_FIELDS
+    "AnyArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, PYTHON_FIELDS, DEVICE_FIELDS
 )
+COLLECTIVE_ARGS = _decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)
 TRACK_ARGS = _decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
@@ -175,6 +184,7 @@ _LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]]
         PYTHON_ARGS,
         DEVICE_ARGS,
         ANY_ARGS,
+        COLLECTIVE_ARGS,
         MEMORY_ARGS,
         TRACK_ARGS,
         COUNTER_ARGS,

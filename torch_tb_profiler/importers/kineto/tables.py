@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.importers.kineto import structs
+from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.structs import (
     COLLECTIVE_FIELDS,
+    COLLECTIVE_MARKS,
     DEVICE_FIELDS,
     LINK_FIELDS,
     MEMORY_FIELDS,
@@ -192,13 +196,18 @@ def limiting_factors(occupancy: Any) -> str | None:
 
 
 def collective_table(
-    args: Args, rows: Int64, strings: Interner, quality: QualityReport
+    args: Args,
+    raws: Sequence[msgspec.Raw],
+    rows: Int64,
+    strings: Interner,
+    quality: QualityReport,
 ) -> ColumnArrays | None:
     """Collective metadata; None when no slice carries any.
 
-    ``dtype`` or ``Group size`` alone may be a keyword of the user's own range.
+    ``dtype`` or ``Group size`` alone may be a keyword of the user's own range. Few slices carry
+    any, so the rest of it is decoded of these alone.
     """
-    assert has_fields(args, COLLECTIVE_FIELDS)
+    assert has_fields(args, COLLECTIVE_MARKS)
     marked = [
         row
         for row, arg in enumerate(args)
@@ -209,18 +218,18 @@ def collective_table(
     ]
     if not marked:
         return None
-    chosen = [args[row] for row in marked]
-    groups = [arg.group if arg.group is not None else arg.group_id for arg in chosen]
+    given = decode_args(structs.COLLECTIVE_ARGS, [raws[row] for row in marked], quality)
+    groups = [arg.group if arg.group is not None else arg.group_id for arg in given]
     integers = ("in_nelems", "out_nelems", "group_size", "sequence", "src_rank", "dst_rank")
     return {
         "slice": rows[marked].astype(np.int64),
-        "collective_code": text_codes(_values(chosen, "collective"), strings),
-        "dtype_code": text_codes(_values(chosen, "dtype"), strings),
+        "collective_code": text_codes(_values(given, "collective"), strings),
+        "dtype_code": text_codes(_values(given, "dtype"), strings),
         "group_code": text_codes(groups, strings),
-        "group_description_code": text_codes(_values(chosen, "group_description"), strings),
-        "group_ranks_code": text_codes(_values(chosen, "group_ranks"), strings),
-        "is_async": flag_column(_values(chosen, "is_async")),
-        **{name: _integers(chosen, COLLECTIVE_FIELDS, name, quality) for name in integers},
+        "group_description_code": text_codes(_values(given, "group_description"), strings),
+        "group_ranks_code": text_codes(_values(given, "group_ranks"), strings),
+        "is_async": flag_column(_values(given, "is_async")),
+        **{name: _integers(given, COLLECTIVE_FIELDS, name, quality) for name in integers},
     }
 
 
