@@ -18,10 +18,10 @@ from torch_tb_profiler.cli.sinks import make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
     cache_of,
-    exit_code_of,
     options_of,
     perform,
     request_parameters,
+    tell_failure,
 )
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -55,8 +55,7 @@ def run(arguments: Namespace) -> int:
         sink = make_sink(arguments, [(VIEW, tables)])
         result = perform(_task(arguments))
     except LoadingError as error:
-        tell_error(error.problem.message, error.problem.hint)
-        return exit_code_of(error)
+        return tell_failure(error)
     if result is None:
         return DONE
     code = _check_gates(result.view, arguments.fail_on)

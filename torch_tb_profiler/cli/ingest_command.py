@@ -16,7 +16,7 @@ from torch_tb_profiler.cli.exits import (
     tell_error,
     tell_warning,
 )
-from torch_tb_profiler.cli.tasks import exit_code_of, options_of
+from torch_tb_profiler.cli.tasks import options_of, tell_failure
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.rank import Ingested
@@ -142,8 +142,7 @@ def run(arguments: Namespace) -> int:
         tell_error(error.message, error.hint)
         return INPUT_UNREADABLE
     except LoadingError as error:
-        tell_error(error.problem.message, error.problem.hint)
-        return exit_code_of(error)
+        return tell_failure(error)
     print(tally.summary)
     for note in cache.limit_notes(before):
         tell_warning(note)
@@ -177,7 +176,7 @@ def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
 def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
     tally = _Tally(len(files), sum(file.state.size_bytes for file in files))
     bar, shows_bar = Progress(), sys.stderr.isatty()
-    told = 0
+    tenths = 0
     for file, result in ingest_all(files, submit):
         tally.add(file, result)
         if result.problem is not None:
@@ -185,8 +184,8 @@ def _ingest(files: Sequence[SpanFile], submit: Submit) -> _Tally:
             tell_error(result.problem.message, result.problem.hint)
         if shows_bar:
             bar.show(tally)
-        elif tally.done * LINES // tally.files > told and tally.done < tally.files:
-            told = tally.done * LINES // tally.files
+        elif tally.done * LINES // tally.files > tenths and tally.done < tally.files:
+            tenths = tally.done * LINES // tally.files
             tell(f"{tally.file}, {tally.progress:.0%}")
     bar.wipe()
     return tally

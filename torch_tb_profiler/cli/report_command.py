@@ -8,7 +8,6 @@ from dataclasses import astuple
 
 from torch_tb_profiler.cli.exits import (
     DONE,
-    tell_error,
     tell_warning,
 )
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
@@ -18,9 +17,9 @@ from torch_tb_profiler.cli.tasks import (
     Task,
     begin,
     chosen_views,
-    exit_code_of,
     perform,
     report_tasks,
+    tell_failure,
 )
 from torch_tb_profiler.requests.errors import LoadingError, unknown
 from torch_tb_profiler.views.spec import ViewSpec
@@ -41,17 +40,22 @@ def run(arguments: Namespace) -> int:
         sink = make_sink(
             arguments,
             [
-                (stem, [table.name for table in task.spec.tables] if task.spec else [])
+                (stem, _table_names(task, for_stdout=arguments.output is None))
                 for task, stem in zip(tasks, stems, strict=True)
             ],
         )
     except LoadingError as error:
-        tell_error(error.problem.message, error.problem.hint)
-        return exit_code_of(error)
+        return tell_failure(error)
     code = DONE
     with writing_errors(arguments.output) as written:
         code = give(tasks, stems, sink)
     return max(code, written.code)
+
+
+def _table_names(task: Task, *, for_stdout: bool) -> list[str]:
+    """The tables of an answer; on stdout those that stand for themselves."""
+    tables = task.spec.tables if task.spec else ()
+    return [table.name for table in tables if not (for_stdout and table.is_summary)]
 
 
 def _file_stems(tasks: Sequence[Task]) -> list[str]:
@@ -84,19 +88,18 @@ def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
         The largest exit code.
     """
     code = DONE
-    told_notes: set[str] = set()
+    shown_notes: set[str] = set()
     for number, task in enumerate(tasks):
         begin(tasks[number:])
         for note in task.catalog.contents().notes if task.catalog else ():
-            if note not in told_notes:
-                told_notes.add(note)
+            if note not in shown_notes:
+                shown_notes.add(note)
                 tell_warning(note)
         try:
             result = perform(task)
         except LoadingError as error:
-            tell_error(error.problem.message, error.problem.hint)
+            code = max(code, tell_failure(error))
             sink.add_error(error)
-            code = max(code, exit_code_of(error))
         else:
             if result is not None:
                 sink.add(result, stems[number])

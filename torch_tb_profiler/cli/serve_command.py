@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
-from torch_tb_profiler.cli.tasks import cache_of, exit_code_of, options_of
+from torch_tb_profiler.cli.tasks import cache_of, options_of, tell_failure
 from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token, new_token
 from torch_tb_profiler.server.serving import serve
@@ -38,8 +38,7 @@ def run(arguments: Namespace) -> int:
             announce=_announce,
         )
     except LoadingError as error:
-        tell_error(error.problem.message, error.problem.hint)
-        return exit_code_of(error)
+        return tell_failure(error)
     except OSError as error:
         address = f"{arguments.host} port {arguments.port}"
         tell_error(

@@ -89,7 +89,14 @@ class CsvSink:
     def add(self, result: ViewResult, stem: str) -> None:
         """Write the tables of one answer."""
         tables = result.view.tables
-        names = self._chosen(list(tables))
+        to_stdout = self._output.folder is None
+        names = self._chosen(
+            [
+                name
+                for name, table in tables.items()
+                if name == self._table or not (to_stdout and table.spec.is_summary)
+            ]
+        )
         for name, file in zip(names, self.files(stem, names), strict=True):
             self._output.write(file, csv.dumps(tables[name]))
 

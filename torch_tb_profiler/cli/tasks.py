@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
-from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE
+from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -219,8 +219,14 @@ def perform(task: Task) -> ViewResult | None:
         progress.wipe()
 
 
-def exit_code_of(error: LoadingError) -> int:
-    """2 for what was asked wrongly, 3 for what cannot be read or has nothing for the view."""
+def tell_failure(error: LoadingError) -> int:
+    """Print why there is no answer.
+
+    Returns:
+        The exit code: 2 for what was asked wrongly, 3 for what cannot be read or has nothing for
+        the view.
+    """
+    tell_error(error.problem.message, error.problem.hint)
     if isinstance(error, OpenError) or error.problem.code == "view_unavailable":
         return INPUT_UNREADABLE
     return BAD_USAGE

@@ -59,6 +59,8 @@ class TableSpec:
         columns: Its columns, in order; keys are unique.
         sort: Default order in the grammar of the ``sort`` parameter, ``"-device_self_us,name"``.
         tree: ``(id column, parent column)`` when rows make a tree, else None.
+        is_summary: True when its rows only sum up those of the view's first table: CSV, which
+            holds one table, is that of the first then.
     """
 
     name: str
@@ -67,6 +69,7 @@ class TableSpec:
     columns: tuple[Column, ...]
     sort: str = ""
     tree: tuple[str, str] | None = None
+    is_summary: bool = False
 
     def polars_schema(self) -> dict[str, type[pl.DataType]]:
         """Column key → polars dtype, in order."""

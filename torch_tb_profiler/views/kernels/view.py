@@ -128,6 +128,7 @@ TENSOR_CORE_TIME = TableSpec(
         Column("total_us", "Total", "number", "us", "Summed duration of these kernels."),
         Column("pct", "Share", "number", "pct", "Share of the time of all kernels."),
     ),
+    is_summary=True,
 )
 _USES = {codes.YES: "Used", codes.NO: "Not used", codes.UNKNOWN: "Not known"}
 
