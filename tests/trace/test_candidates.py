@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torch_tb_profiler.trace import candidates
 from torch_tb_profiler.trace.candidates import Launchable, Launchers, infer_launches
 
 Call = tuple[int, int, int]
@@ -127,6 +128,23 @@ def test_a_device_of_one_process_takes_nothing_from_another() -> None:
     calls = [(1, 0, 0), (1, 1, 50), (2, 0, 60), (3, 1, 70)]
     work = [(1, 10, 0, 7), (1, 60, 1, 7), (2, 70, 0, 7), (2, 75, 1, 7), (3, 90, 1, 7)]
     assert inferred(calls, work) == [0, 1, 0, "?", 1]
+
+
+def test_what_would_take_too_many_rounds_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call is settled only after the one before it."""
+    calls = [(1, process, 10 * process) for process in range(30)]
+    work = [(1, 10 * process + 5, 0, 7) for process in range(30)]
+    assert inferred(calls, work) == list(range(30))
+    monkeypatch.setattr(candidates, "MAX_LOOKS", 1000)
+    answer = inferred(calls, work)
+    assert answer[:2] == [0, 1]
+    assert set(answer[5:]) == {"?"}
+
+
+def test_ids_that_too_many_processes_use_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "MAX_CANDIDATES", 4)
+    calls = [(1, process, 0) for process in range(3)] + [(2, 0, 0)]
+    assert inferred(calls, [(1, 5, 0, 7), (2, 5, 0, 7)]) == ["?", 0]
 
 
 def test_nothing_at_all() -> None:

@@ -17,6 +17,10 @@ from torch_tb_profiler.trace.lookup import number_pairs
 MAX_CANDIDATES = 2**25
 """Pairs of work and calls that are looked at; beyond, the work with most candidates is left out."""
 
+MAX_LOOKS = 2**27
+"""Pairs looked at in all rounds together; then what is not settled stays so. Eight ranks with a
+million kernels take a third of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launchers:
@@ -81,6 +85,7 @@ class _Candidates:
         self, calls: Launchers, work: Launchable, rows: Int64, first: Int64, count: Int64
     ) -> None:
         self._calls = calls
+        self._looks_left = MAX_LOOKS
         known = calls.correlation
         of_graph = np.bincount(np.searchsorted(known, known), calls.is_graph)[first[rows]] > 0
         unit_key = np.where(of_graph, -1 - work.place[rows], rows)
@@ -110,16 +115,17 @@ class _Candidates:
         return call[self._unit_of_row]
 
     def _keep(self, kept: Bools) -> bool:
-        """Strike the other pairs out; whether there were any."""
+        """Strike the other pairs out; whether there were any, and it may go on."""
+        self._looks_left -= len(kept)
         self._unit, self._call = self._unit[kept], self._call[kept]
-        return not kept.all()
+        return not kept.all() and self._looks_left > 0
 
     def _alternatives(self) -> Int64:
         """Per unit how many calls are left."""
         return np.bincount(self._unit, minlength=len(self._head))
 
     def _settle(self) -> None:
-        while (
+        while self._looks_left > 0 and (
             self._strike_taken()
             or self._strike_foreign(self._place)
             or self._strike_foreign(self._track)
