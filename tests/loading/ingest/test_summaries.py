@@ -20,12 +20,13 @@ from polars.testing import assert_frame_equal
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.gpu_imbalance import compute_ns
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.loading.opening.open_file import open_file
+from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.trace.cache import BrokenCacheError
+from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import View
 
@@ -95,8 +96,8 @@ def test_a_summary_has_nothing_that_could_be_dropped(
 
 def test_a_summary_takes_no_secret_of_the_header(tmp_path: Path, traces: dict[str, Trace]) -> None:
     trace = next(iter(traces.values()))
-    told = msgspec.structs.replace(trace.meta.info, host_name="very-secret", framework="very-secret")
-    trace = replace(trace, meta=replace(trace.meta, info=told))
+    info = TraceInfo(host_name="very-secret", framework="very-secret", job=trace.meta.info.job)
+    trace = replace(trace, meta=replace(trace.meta, info=info))
     save_summary(trace, tmp_path)
     assert all(b"very-secret" not in file.read_bytes() for file in tmp_path.iterdir())
     assert load_summary(tmp_path).steps.equals(trace.steps)
