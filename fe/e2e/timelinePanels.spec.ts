@@ -115,3 +115,19 @@ test("hits of stacked ranks are walked through in the order of their clock", asy
   await expect(worker).toHaveText("worker7_step_12");
   await expect(count).toHaveText(`3 of ${total}`);
 });
+
+test("the timeline is there again after many slices were looked at", async ({ guarded: page, standalone }) => {
+  const hash = (slice: number) => `#run=kineto_resnet50_nw0&view=timeline&slice=${slice}`;
+  await page.goto(`${standalone.url}${hash(0)}`);
+  await settled(page);
+  for (let slice = 1; slice <= 35; slice++) {
+    const told = page.waitForResponse((response) => response.url().includes(`/slice/${slice}?`));
+    await page.evaluate((next) => window.location.assign(next), hash(slice));
+    await told;
+  }
+  const rail = page.getByRole("navigation", { name: "Views" });
+  await rail.getByRole("link", { name: "Overview" }).click();
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  await rail.getByRole("link", { name: "Timeline" }).click();
+  await expect(page.locator(".tl-rects")).toBeVisible();
+});

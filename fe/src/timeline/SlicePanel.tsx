@@ -9,9 +9,8 @@ import { shortenMiddle } from "../lib/shorten";
 import { StackView } from "../source/StackView";
 import type { Params } from "../state/address";
 import { goToView, useParams, viewHref } from "../state/urlStore";
-import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import type { LinkedPayload, SliceAnswer, SliceLinksPayload, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { Peers } from "./Peers";
-import type { Linked, SliceAnswer, SliceDetail } from "./sliceAnswer";
 import { argumentsOf, timesOf } from "./sliceFacts";
 import "./panels.css";
 
@@ -99,7 +98,7 @@ function Step({ label, text, slice, onGo }: { readonly label: string; readonly t
 }
 
 /** Where the same name stands in other views. */
-function RowLinks({ detail }: { readonly detail: SliceDetail }) {
+function RowLinks({ detail }: { readonly detail: SlicePayload }) {
   const params = useParams();
   const name = detail.name ?? "";
   const view = VIEW_OF[detail.category];
@@ -129,7 +128,7 @@ const VIEW_OF: Readonly<Record<string, string>> = {
 };
 
 interface TimesProps {
-  readonly detail: SliceDetail;
+  readonly detail: SlicePayload;
   readonly share: string | null;
   readonly worker: string | null;
 }
@@ -160,7 +159,7 @@ function Fact({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-function Arguments({ detail }: { readonly detail: SliceDetail }) {
+function Arguments({ detail }: { readonly detail: SlicePayload }) {
   const shown = argumentsOf(detail);
   if (shown.length === 0) return null;
   return (
@@ -174,7 +173,7 @@ function Arguments({ detail }: { readonly detail: SliceDetail }) {
   );
 }
 
-function Stack({ detail }: { readonly detail: SliceDetail }) {
+function Stack({ detail }: { readonly detail: SlicePayload }) {
   if (detail.call_stack.length === 0) return null;
   return (
     <div className="tl-frames">
@@ -185,7 +184,7 @@ function Stack({ detail }: { readonly detail: SliceDetail }) {
 }
 
 /** What `/slice` tells of relations, in words; those of a launch come from both sides. */
-const RELATIONS: readonly (readonly [string, string])[] = [
+const RELATIONS: readonly (readonly [keyof SliceLinksPayload, string])[] = [
   ["launch", "Launched by"],
   ["owner", "Operator"],
   ["launched", "Launches"],
@@ -198,10 +197,10 @@ const RELATIONS: readonly (readonly [string, string])[] = [
 ];
 const SHOWN = 8;
 
-function Links({ detail, onGo }: { readonly detail: SliceDetail; readonly onGo: Props["onGo"] }) {
+function Links({ detail, onGo }: { readonly detail: SlicePayload; readonly onGo: Props["onGo"] }) {
   const related = RELATIONS.flatMap(([key, title]) => {
     const linked = detail.links[key];
-    return linked === undefined || linked.count === 0 ? [] : [{ title, linked }];
+    return linked.count === 0 ? [] : [{ title, linked }];
   });
   if (related.length === 0) return null;
   return (
@@ -215,7 +214,7 @@ function Links({ detail, onGo }: { readonly detail: SliceDetail; readonly onGo: 
   );
 }
 
-function SliceList({ linked, onGo }: { readonly linked: Linked; readonly onGo: Props["onGo"] }) {
+function SliceList({ linked, onGo }: { readonly linked: LinkedPayload; readonly onGo: Props["onGo"] }) {
   return (
     <>
       {linked.slices.slice(0, SHOWN).map(({ id, name }) => (

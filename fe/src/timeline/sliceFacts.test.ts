@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import type { SliceDetail } from "./sliceAnswer";
+import type { SlicePayload } from "../generated/schema";
 import { argumentsOf, argumentText, argumentTitle, timesOf } from "./sliceFacts";
 
-function detail(changed: Partial<SliceDetail>): SliceDetail {
-  const nothing = { raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null };
-  return { id: 1, name: "aten::add", category: "operator", start_us: 0, dur_us: 7, args: {}, call_stack: [], links: {}, ...nothing, ...changed };
+function detail(changed: Partial<SlicePayload>): SlicePayload {
+  const nothing = { depth: null, lane: 0, external_id: null, track: null, raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null };
+  return { id: 1, name: "aten::add", category: "operator", start_us: 0, dur_us: 7, args: {}, call_stack: [], links: {} as SlicePayload["links"], ...nothing, ...changed };
 }
 
 describe("times", () => {
@@ -38,7 +38,7 @@ describe("arguments", () => {
   const args = { call_stack: "a.py(3): f" };
 
   it("leave out the call stack that is shown with links", () => {
-    expect(argumentsOf(detail({ args, call_stack: [{ text: "a.py(3): f" }] }))).toEqual([]);
+    expect(argumentsOf(detail({ args, call_stack: [{ text: "a.py(3): f", file: null, line: null, function: "", jumpable: false }] }))).toEqual([]);
   });
 
   it("keep one that could not be taken apart", () => {

@@ -1,6 +1,6 @@
 /** The times and arguments of a slice, as its panel lists them. */
+import type { SlicePayload } from "../generated/schema";
 import { exactValue, formatNumber, formatValue } from "../lib/format";
-import type { SliceDetail } from "./sliceAnswer";
 
 export interface TimeFact {
   readonly title: string;
@@ -13,7 +13,7 @@ export interface TimeFact {
 /** Told among the times; copies and sets have none, a launch is early by what its kernel waits. */
 const DELAY = "launch_delay_ns";
 
-export function timesOf(detail: SliceDetail): TimeFact[] {
+export function timesOf(detail: SlicePayload): TimeFact[] {
   const delay = detail.args[DELAY];
   const rows: readonly (readonly [string, number | null, string | null])[] = [
     ["Duration", detail.dur_us, null],
@@ -35,7 +35,7 @@ export interface ArgumentFact {
 }
 
 /** What the trace recorded with the slice, without what the panel shows elsewhere. */
-export function argumentsOf({ args, call_stack: frames }: SliceDetail): ArgumentFact[] {
+export function argumentsOf({ args, call_stack: frames }: SlicePayload): ArgumentFact[] {
   return Object.entries(args)
     .filter(([key]) => key !== DELAY && (key !== "call_stack" || frames.length === 0))
     .map(([key, value]) => ({ key, title: argumentTitle(key), text: argumentText(key, value) }));
@@ -49,8 +49,9 @@ export function argumentTitle(key: string): string {
 }
 
 /** Numbers by the unit in their key. */
-export function argumentText(key: string, value: SliceDetail["args"][string]): string {
-  if (typeof value !== "number") return String(value);
+export function argumentText(key: string, value: unknown): string {
+  if (Array.isArray(value)) return value.join(",");
+  if (typeof value !== "number") return typeof value === "string" ? value : JSON.stringify(value);
   if (key.endsWith("bytes")) return formatValue(value, "bytes");
   if (key.endsWith("_ns")) return formatValue(value / 1000, "us");
   if (key.endsWith("_pct")) return formatValue(value, "pct");

@@ -1,13 +1,8 @@
 /** The names of slices by their code: fetched in pages, in order of code, once for all tiles of a worker. */
 import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson, type Query } from "../api/client";
+import type { TimelineNamePageAnswer } from "../generated/schema";
 import { NO_NAME } from "./tile";
-
-interface TimelineNamePageAnswer {
-  readonly codes: readonly number[];
-  readonly names: readonly string[];
-  readonly next: number | null;
-}
 
 /** Codes from `from` up to, not with, `to` were asked for: a name that did not come then never will. */
 interface Fetched {
@@ -18,7 +13,8 @@ interface Fetched {
 export class SliceNames {
   private readonly names = new Map<number, string>();
   private readonly fetched: Fetched[] = [];
-  private isAsking = false;
+  /** Whether a question is under way. */
+  isAsking = false;
   private readonly leave = new AbortController();
 
   /**
