@@ -104,13 +104,14 @@ def serve(
     )
     with contextlib.closing(server):
         all_views()  # their modules are loaded before anybody waits for an answer
-        announce(server_url(server, host, token))
-        if token is None and allowed_hosts(host) is None:
-            announce(
-                f"Anybody who can reach port {server.port} can read these traces: "
-                "with --token the server asks for a token."
-            )
+        # Whoever reads the address may end the server before it serves.
         with contextlib.suppress(KeyboardInterrupt):
+            announce(server_url(server, host, token))
+            if token is None and allowed_hosts(host) is None:
+                announce(
+                    f"Anybody who can reach port {server.port} can read these traces: "
+                    "with --token the server asks for a token."
+                )
             server.serve_forever()
     announce("Stopped.")
 

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.once import once
 from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
@@ -95,7 +96,14 @@ def meta_from(values: dict[str, Any]) -> TraceMeta:
     """
     if values.keys() != {field.name for field in fields(TraceMeta)}:
         raise TypeError("what the file says about itself has other keys than were written")
+    _set_up_types()
     return msgspec.convert(values, TraceMeta)
+
+
+@once
+def _set_up_types() -> None:
+    """What the first conversion would set up, in many threads at once."""
+    msgspec.json.Decoder(TraceMeta)
 
 
 def counts_from(values: dict[str, Any]) -> dict[str, int]:
