@@ -168,3 +168,33 @@ def test_categories_of_work_are_known() -> None:
     name = "kineto_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz"
     kinds = built(name).slices["category"].is_in([int(c) for c in DEVICE_WORK_CATEGORIES])
     assert kinds.sum() == sum(1 for _ in slices_of(name, WORK)) == 9096
+
+
+def test_ranks_in_one_file_are_as_in_files_of_their_own() -> None:
+    """Eight real processes; the first kernels of each were launched before its recording, and their
+    ids are those of later calls of others."""
+    ranks = sorted((SAMPLES / "dlrm_8_ranks").glob("*.json.gz"))
+    files = [json.loads(gzip.decompress(path.read_bytes())) for path in ranks]
+    alone = [build_trace(columns(file["traceEvents"])) for file in files]
+    merged = build_trace(columns(event for file in files for event in file["traceEvents"]))
+    assert launches_of(merged) == sum(map(launches_of, alone), Counter())
+    columns_of_steps = ("name", "device_events", "start_ns", "end_ns")
+    assert merged.steps.select(columns_of_steps).rows() == [
+        row for one in alone for row in one.steps.select(columns_of_steps).rows()
+    ]
+
+
+def launches_of(built: Trace) -> Counter[tuple[Any, ...]]:
+    """Device, name, start, and start of its launch and name of its owner, of all device work."""
+    starts, names = built.slices["start_ns"], built.slices["name_code"]
+    work = built.device_work
+    return Counter(
+        zip(
+            work["device"],
+            map(built.text, work["name_code"]),
+            work["start_ns"],
+            starts.gather(work["launch"]),
+            map(built.text, names.gather(work["owner"])),
+            strict=True,
+        )
+    )

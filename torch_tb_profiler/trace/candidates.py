@@ -62,15 +62,19 @@ class Launchable:
 
 def infer_launches(calls: Launchers, work: Launchable, tolerance_ns: int) -> tuple[Int64, Bools]:
     """Per piece of work the row of its call, -1 for none; and whether it has none because calls of
-    several processes could have launched it."""
+    several processes could have launched it.
+    """
     first = np.searchsorted(calls.correlation, work.correlation, "left")
     count = np.searchsorted(calls.correlation, work.correlation, "right") - first
     most = max(MAX_CANDIDATES // max(len(count), 1), 1)
     rows = np.flatnonzero((count > 0) & (count <= most))
     row = np.full(len(count), -1, np.int64)
+    is_ambiguous = count > most
     if len(rows):
-        row[rows] = _Candidates(calls, work, rows, first, count).chosen(tolerance_ns)
-    return row, (row < 0) & (count > 0)
+        row[rows], is_ambiguous[rows] = _Candidates(calls, work, rows, first, count).chosen(
+            tolerance_ns
+        )
+    return row, is_ambiguous
 
 
 class _Candidates:
@@ -78,7 +82,7 @@ class _Candidates:
 
     What one launch of a graph ran on one device is one unit, other work is a unit each. A unit is
     regular where its correlation id has no more units than calls, so that each call launched one
-    of them at most.
+    of them at most, and one of the calls precedes it.
     """
 
     def __init__(
@@ -101,18 +105,27 @@ class _Candidates:
         within = np.arange(len(self._unit)) - np.repeat(ends - count[heads], count[heads])
         self._call = self._group[self._unit] + within
 
-    def chosen(self, tolerance_ns: int) -> Int64:
-        """Per row of work its call, -1 where more than one is left, or none."""
-        only = self._alternatives() == 1
+    def chosen(self, tolerance_ns: int) -> tuple[Int64, Bools]:
+        """Per row of work its call, -1 where more than one is left, or none; and whether more are.
+
+        A call after its work may be that of another process, or clocks disagree. It is taken where
+        it is the only one of its id, and the device is known to be of its process.
+        """
+        only = (self._alternatives() == 1)[self._unit]
         early = self._calls.start_ns[self._call] <= self._start_ns[self._unit] + tolerance_ns
-        self._keep(early | only[self._unit])
+        is_late = np.bincount(self._unit[early], minlength=len(self._head)) == 0
+        self._is_regular &= ~is_late
+        self._keep(early | only)
         self._settle()
         self._keep_order()
         self._settle()
+        owner = self._owners(self._place, self._unit, self._call)[self._place[self._unit]]
+        self._keep(~is_late[self._unit] | (owner == self._calls.process[self._call]))
         call = np.full(len(self._head), -1, np.int64)
         call[self._unit] = self._call
-        call[self._alternatives() != 1] = -1
-        return call[self._unit_of_row]
+        alternatives = self._alternatives()
+        call[alternatives != 1] = -1
+        return call[self._unit_of_row], (alternatives > 1)[self._unit_of_row]
 
     def _keep(self, kept: Bools) -> bool:
         """Strike the other pairs out; whether there were any, and it may go on."""
