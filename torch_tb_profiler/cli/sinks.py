@@ -18,6 +18,7 @@ from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.general import ErrorAnswer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
@@ -175,7 +176,7 @@ def _subject_text(subject: Subject) -> str:
         parts.append(f"steps {selection.steps}")
     if selection.start_ns is not None or selection.end_ns is not None:
         times = (selection.start_ns, selection.end_ns)
-        start, end = ("" if time is None else f"{Decimal(time) / 1000:,.3f}" for time in times)
+        start, end = ("" if time is None else f"{Decimal(time) / NS_PER_US:,.3f}" for time in times)
         parts.append(f"{start} to {end} µs")
     if selection.group_by:
         parts.append(f"by {selection.group_by}")

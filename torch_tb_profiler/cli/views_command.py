@@ -5,18 +5,36 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
+import msgspec
+
 from torch_tb_profiler.cli.exits import DONE
-from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, encode
+from torch_tb_profiler.requests.encoding import Answer, encode
 from torch_tb_profiler.views.registry import all_views
-from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.spec import Scope, ViewSpec
+
+
+class _View(msgspec.Struct, frozen=True):
+    """One view, with the columns of its tables by name of the table."""
+
+    name: str
+    title: str
+    help: str
+    scope: Scope
+    group_bys: tuple[str, ...]
+    tables: dict[str, list[str]]
+
+
+class _Views(Answer, kw_only=True):
+    """What ``--format json`` prints."""
+
+    views: list[_View]
 
 
 def run(arguments: Namespace) -> int:
     """Print every view."""
     views = all_views().values()
     if arguments.format == "json":
-        answer = {"schema_version": SCHEMA_VERSION, "views": [_as_json(spec) for spec in views]}
-        sys.stdout.buffer.write(encode(answer) + b"\n")
+        sys.stdout.buffer.write(encode(_Views(views=list(map(_listed, views)))) + b"\n")
     else:
         print("\n\n".join(map(_as_text, views)))
     return DONE
@@ -30,12 +48,6 @@ def _as_text(spec: ViewSpec) -> str:
     return "\n".join(lines)
 
 
-def _as_json(spec: ViewSpec) -> dict[str, object]:
-    return {
-        "name": spec.name,
-        "title": spec.title,
-        "help": spec.help,
-        "scope": spec.scope,
-        "group_bys": list(spec.group_bys),
-        "tables": {table.name: [c.key for c in table.columns] for table in spec.tables},
-    }
+def _listed(spec: ViewSpec) -> _View:
+    tables = {table.name: [column.key for column in table.columns] for table in spec.tables}
+    return _View(spec.name, spec.title, spec.help, spec.scope, spec.group_bys, tables)
