@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.helpers.traces import trace
 from tests.views.overview.test_view import FX1, FX7
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.registry import TraceView, ViewSpec, all_views
 from torch_tb_profiler.views.schema import Table, TableSpec
 
@@ -78,3 +80,17 @@ def test_core_views_fill_what_they_declare(spec: ViewSpec, events: list[dict[str
         for table in view.tables.values():
             assert_filled(table)
     assert (spec.missing(recorded) is None) == bool(events)
+
+
+def test_no_view_imports_another() -> None:
+    """Also a new one, which the contract in ``pyproject.toml`` does not name."""
+    folder = Path(registry.__file__).parent
+    names = {path.parent.name for path in folder.glob("*/__init__.py")}
+    foreign = [
+        f"{path.relative_to(folder)} imports {other}"
+        for name in names
+        for path in (folder / name).rglob("*.py")
+        for other in re.findall(r"torch_tb_profiler\.views\.(\w+)", path.read_text("utf-8"))
+        if other in names - {name}
+    ]
+    assert foreign == []

@@ -164,8 +164,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _issues(trace: Trace, codes: Collection[str] | None) -> list[_Issue]:
-    found = [code for code in trace.quality.counts if codes is None or code in codes]
-    return [_issue(trace, code) for code in found]
+    present = [code for code in trace.quality.counts if codes is None or code in codes]
+    return [_issue(trace, code) for code in present]
 
 
 def _issue(trace: Trace, code: str) -> _Issue:
