@@ -7,14 +7,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import fsspec
 import numpy as np
 import pytest
+from werkzeug.test import Client
 
+from tests.helpers.discovered import discover
 from torch_tb_profiler import open_trace
 from torch_tb_profiler.importers import Reading, registry
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -22,6 +25,11 @@ from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.requests.errors import OpenError
+from torch_tb_profiler.server.app import standalone_app
+from torch_tb_profiler.server.site import Site
+from torch_tb_profiler.storage import finished
+from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.storage.names import NamePattern
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Track, empty_table
@@ -168,6 +176,39 @@ def test_no_file_of_a_folder_leads_out_of_the_logdir(logdir: Path, tmp_path: Pat
     contents = catalog.contents()
     assert [file.worker for file in contents.files()] == ["rank0", "rank2"]
     assert any("leads out of the logdir" in note for note in contents.notes)
+
+
+def test_one_that_is_being_written_appears_when_it_stays_as_it_is(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, files, now_s = logdir / "run" / "rank1.7_tiny", FinishedFiles(), [0.0]
+    monkeypatch.setattr(
+        finished, "time", SimpleNamespace(time=time.time, monotonic=lambda: now_s[0])
+    )
+    place = open_location(str(logdir))
+
+    def workers() -> list[str]:
+        files.begin_scan()
+        return [file.worker for file in discover(place, files).files]
+
+    assert "rank1" in workers(), "the first look takes everything as it is"
+    write_folder(folder, "mm 0 2\n", "relu 3 4\n", "add 5 6\n")
+    assert "rank1" not in workers()
+    now_s[0] += finished.SETTLED_S / 2
+    (folder / FOLDER_FILE.format(2)).write_text("add 5 6\nadd 7 8\n")
+    assert "rank1" not in workers()
+    now_s[0] += finished.SETTLED_S / 2
+    assert "rank1" not in workers()
+    now_s[0] += finished.SETTLED_S
+    assert "rank1" in workers()
+
+
+def test_a_folder_cannot_be_downloaded(logdir: Path) -> None:
+    client = Client(standalone_app(Site(Catalog([Place(str(logdir))], cache=None), "standalone")))
+    answer = client.get("/api/download?run=run&worker=rank1")
+    assert answer.status_code == 422
+    assert "rank1.7_tiny" in answer.json["error"]["message"]
+    assert client.get("/api/download?run=run&worker=rank0").data.startswith(HEAD)
 
 
 def test_what_is_looked_for_names_them(tmp_path: Path) -> None:

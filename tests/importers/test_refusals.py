@@ -23,6 +23,7 @@ def told(data: bytes, chunk_bytes: int = 1 << 16) -> str:
     with pytest.raises(TraceFormatError) as error:
         import_trace(chunks, name="a file")
     assert error.value.code == "not_json"
+    assert error.value.hint == "What is read: PyTorch profiler traces (JSON, plain or gzip)."
     return error.value.message
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.source import HEAD_BYTES
 from torch_tb_profiler.importers.text import text_head
@@ -24,12 +26,13 @@ WIRE_TYPES = (0, 1, 2, 5)
 """Of protobuf: the others are gone, or were never there."""
 
 
-def refusal(head: bytes, name: str) -> TraceFormatError:
+def refusal(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
     """What to tell of a file that is no trace.
 
     Args:
         head: Its first bytes, unpacked: all of them where there are no 4096.
         name: As the user knows it.
+        titles: Of the formats that are read.
     """
     text = text_head(head)
     if not text:
@@ -53,7 +56,7 @@ def refusal(head: bytes, name: str) -> TraceFormatError:
     return TraceFormatError(
         "not_json",
         f"{name} is {_kind(head)}; it begins with {text[:16]!r}.",
-        "A PyTorch profiler trace is a JSON file, plain or gzip.",
+        f"What is read: {', '.join(titles)}.",
     )
 
 

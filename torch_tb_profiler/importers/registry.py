@@ -84,7 +84,7 @@ def importer_of(source: AnySource) -> Importer:
     for importer in FORMATS:
         if importer.sniff(source.head, source.name):
             return importer
-    raise refusal(source.head, source.name)
+    raise refusal(source.head, source.name, [importer.title for importer in FORMATS])
 
 
 def _unreadable(name: str) -> TraceFormatError:

@@ -16,7 +16,7 @@ def is_json(head: bytes, _name: str) -> bool:
 
 FORMAT = Importer(
     name="kineto",
-    title="PyTorch profiler trace (Chrome JSON)",
+    title="PyTorch profiler traces (JSON, plain or gzip)",
     module="torch_tb_profiler.importers.kineto.reader",
     sniff=is_json,
     files=(
