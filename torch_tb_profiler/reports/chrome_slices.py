@@ -121,12 +121,12 @@ def _slice_events(trace: Trace, tracks: ChromeTracks, ids: Int64) -> Iterator[Ev
 def _arguments(trace: Trace, ids: Int64) -> dict[int, Event]:
     """Slice id → its arguments, of the slices that have any."""
     arguments: dict[int, Event] = {}
-    wanted = pl.DataFrame({"slice": ids})
+    chosen = pl.DataFrame({"slice": ids})
     own = trace.slices.select("id", "correlation", "external_id")[ids].rename({"id": "slice"})
     _fill(arguments, trace, own, {"correlation": "correlation", "external_id": "External id"})
     for table, names in ARGUMENT_NAMES.items():
         frame: pl.DataFrame = getattr(trace, table)
-        _fill(arguments, trace, frame.join(wanted, on="slice", how="semi"), names)
+        _fill(arguments, trace, frame.join(chosen, on="slice", how="semi"), names)
     return arguments
 
 

@@ -79,15 +79,15 @@ def run_traces(
     """
     files = catalog.workers(file.run, file.span, wait_s=wait_s)
     part: Part = "summary" if among is None else "trace"
-    chosen = [fellow for worker, fellow in files.items() if among is None or worker in among]
+    chosen = [other for worker, other in files.items() if among is None or worker in among]
     own: list[Wanted] = [(file, "trace")]
-    wanted = own + [(fellow, "summary") for fellow in files.values()]
-    wanted += [(fellow, part) for fellow in chosen]
+    wanted = own + [(other, "summary") for other in files.values()]
+    wanted += [(other, part) for other in chosen]
     wanted = list(dict.fromkeys(wanted))
     gathered = dict(zip(wanted, catalog.store.gather(wanted, wait_s), strict=True))
     if not all(each.is_settled for each in gathered.values()):
         raise NotReadyError(joined(file.span, [each.status for each in gathered.values()]))
-    traces = {fellow.worker: gathered[fellow, part].trace for fellow in chosen}
+    traces = {other.worker: gathered[other, part].trace for other in chosen}
     return {worker: trace for worker, trace in traces.items() if trace is not None}
 
 
