@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 
-from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed, in_background
+from torch_tb_profiler.storage.decompress import decompressed, in_background
 from torch_tb_profiler.storage.locations import FileState, Location, files_below, read_chunks
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -36,7 +36,6 @@ class Source:
         self.path = path
         self.quality = QualityReport()
         self._taken_bytes = 0
-        self._is_packed: bool | None = None
         self._head: bytes | None = None
         self._unpacked = decompressed(self._counted(chunks), self.quality.add)
 
@@ -60,11 +59,6 @@ class Source:
         return self._head
 
     @property
-    def is_packed(self) -> bool:
-        """Whether it is compressed."""
-        return bool(self.head) and self._is_packed is True
-
-    @property
     def taken_bytes(self) -> int:
         """How much of the stored file was read so far."""
         return self._taken_bytes
@@ -80,8 +74,6 @@ class Source:
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
-            if self._is_packed is None and chunk:
-                self._is_packed = chunk.startswith(GZIP_MAGIC)
             self._taken_bytes += len(chunk)
             yield chunk
 

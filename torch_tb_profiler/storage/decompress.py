@@ -105,8 +105,8 @@ def decompressed(
         if len(head) >= len(GZIP_MAGIC):
             break
     if head.startswith(GZIP_MAGIC):
-        told = on_issue or (lambda _: None)
-        yield from _gunzipped(head, source, told, limits or UnpackLimits.from_environment())
+        report_issue = on_issue or (lambda _: None)
+        yield from _gunzipped(head, source, report_issue, limits or UnpackLimits.from_environment())
         return
     if head:
         yield head

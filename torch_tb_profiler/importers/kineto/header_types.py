@@ -150,7 +150,7 @@ class Object:
             kind = self.parts[self.identity]
             kind.read(value[self.identity], _joined(place, self.identity), quality)
         parts = {
-            key: _read_or_tell(kind, value.get(key), _joined(place, key), quality)
+            key: _read_or_note(kind, value.get(key), _joined(place, key), quality)
             for key, kind in self.parts.items()
         }
         return {key: part for key, part in parts.items() if part is not None}
@@ -169,7 +169,7 @@ class Objects:
             raise WrongValueError(place, value)
         quality.add("header_value", len(value) - self.most, f"{place}: {shown(value)}")
         items = (
-            _read_or_tell(self.item, item, f"{place}[{position}]", quality)
+            _read_or_note(self.item, item, f"{place}[{position}]", quality)
             for position, item in enumerate(value[: self.most])
         )
         return [item for item in items if item is not None]
@@ -179,7 +179,7 @@ def _joined(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
 
 
-def _read_or_tell(kind: Kind, value: Any, place: str, quality: QualityReport) -> Any:
+def _read_or_note(kind: Kind, value: Any, place: str, quality: QualityReport) -> Any:
     """``value`` by its kind; None when it is wrong or null."""
     try:
         return None if value is None else kind.read(value, place, quality)
