@@ -146,9 +146,9 @@ class _Careful:
         Of a list of events that is behind its bracket: a piece may hold a part of it only, so its
         events are read as if there were no list.
         """
-        found = SCALAR.match(self.piece, position) or LIST_OF_EVENTS.match(self.piece, position)
-        if found is not None:
-            return found.end()
+        value = SCALAR.match(self.piece, position) or LIST_OF_EVENTS.match(self.piece, position)
+        if value is not None:
+            return value.end()
         is_list = self.piece[position : position + 1] == b"["
         parsed = self._parsed(position, len(self.piece)) if is_list else None
         return None if parsed is None else parsed[1]
@@ -266,7 +266,7 @@ class _Careful:
     @cached_property
     def array_ends(self) -> list[int]:
         """Where the array may end, behind a closing brace."""
-        return [found.end() for found in LAST_END.finditer(self.piece)]
+        return [match.end() for match in LAST_END.finditer(self.piece)]
 
 
 def _as_list(text: bytes) -> bytes:
@@ -301,7 +301,7 @@ def _as_written(key: str, value: dict[str, Any], text: str) -> msgspec.Raw:
         spelled = re.findall(rf'"{key}"\s*:\s*(-?\d+\.\d+)\b', text)
         same = next((digits for digits in spelled if float(digits) == number), repr(number))
         return msgspec.Raw(same.encode())
-    return structs.NOTHING if number is None else msgspec.Raw(encode(number))
+    return structs.ABSENT_RAW if number is None else msgspec.Raw(encode(number))
 
 
 def _shown(raw: bytes) -> str:

@@ -28,14 +28,14 @@ def _count_word(text: bytes, word: np.uint32) -> int:
     """
     size = word.itemsize
     is_word = np.empty(BLOCK_BYTES // size, np.bool_)
-    found = 0
+    occurrences = 0
     for start in range(0, len(text), BLOCK_BYTES):
         for at in range(start, min(start + size, len(text) - size + 1)):
             count = min(len(is_word), (len(text) - at) // size)
             words = np.frombuffer(text, np.uint32, count, at)
             np.equal(words, word, out=is_word[:count])
-            found += int(np.count_nonzero(is_word[:count]))
-    return found
+            occurrences += int(np.count_nonzero(is_word[:count]))
+    return occurrences
 
 
 def decode_list(text: bytes) -> list[Event] | None:

@@ -165,7 +165,7 @@ def fix_escapes(text: str) -> tuple[str, list[str]]:
 
 
 def _has_bad_escape(text: str) -> bool:
-    return "\\" in text and any(found["lone"] for found in ESCAPE.finditer(text))
+    return "\\" in text and any(match["lone"] for match in ESCAPE.finditer(text))
 
 
 def fix_values(text: str) -> tuple[str, list[str]]:

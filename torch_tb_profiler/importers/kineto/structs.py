@@ -18,7 +18,7 @@ import msgspec
 from torch_tb_profiler.trace.columns import ABSENT
 
 NO_ARGS = msgspec.Raw(b"{}")
-NOTHING = msgspec.Raw(b"")
+ABSENT_RAW = msgspec.Raw(b"")
 
 
 class Event(msgspec.Struct, gc=False):
@@ -29,8 +29,8 @@ class Event(msgspec.Struct, gc=False):
     name: Any = None
     pid: Any = None
     tid: Any = None
-    ts: msgspec.Raw = NOTHING
-    dur: msgspec.Raw = NOTHING
+    ts: msgspec.Raw = ABSENT_RAW
+    dur: msgspec.Raw = ABSENT_RAW
     id: Any = None
     args: msgspec.Raw = NO_ARGS
 
@@ -64,7 +64,7 @@ def _text(key: str) -> Field:
 
 
 def _list(key: str) -> Field:
-    return Field(key, NOTHING)
+    return Field(key, ABSENT_RAW)
 
 
 # A key is looked up from behind the one before it: fields stand in the order in which torch >= 2.3
@@ -152,7 +152,7 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
     struct = msgspec.defstruct(
         name,
         [
-            (name, msgspec.Raw if field.default is NOTHING else Any, field.default)
+            (name, msgspec.Raw if field.default is ABSENT_RAW else Any, field.default)
             for name, field in fields.items()
         ],
         gc=False,

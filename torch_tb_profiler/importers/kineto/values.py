@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from torch_tb_profiler.importers.kineto.structs import NOTHING
+from torch_tb_profiler.importers.kineto.structs import ABSENT_RAW
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -96,10 +96,10 @@ def int_column(
     column = _plain_ints(values)
     if column is None:
         column = np.array([_as_int(value) for value in values], np.int64)
-        _tell_wrong(values, column == ABSENT, key, quality)
+        _count_wrong(values, column == ABSENT, key, quality)
     if most < INT64_MAX:
         beyond = np.abs(column) > most  # the absolute value of ABSENT is negative
-        _tell_wrong(values, beyond, key, quality)
+        _count_wrong(values, beyond, key, quality)
         column[beyond] = ABSENT
     return column
 
@@ -124,11 +124,11 @@ def float_column(values: list[Any], quality: QualityReport, key: str = "") -> Fl
         with suppress(OverflowError):
             return np.array(values, np.float64)
     column = np.array([_as_float(value) for value in values], np.float64)
-    _tell_wrong(values, np.isnan(column), key, quality)
+    _count_wrong(values, np.isnan(column), key, quality)
     return column
 
 
-def _tell_wrong(
+def _count_wrong(
     values: list[Any], is_wrong: npt.NDArray[np.bool_], key: str, quality: QualityReport
 ) -> None:
     """Count the values that should be numbers and are not; absent ones are no mistake."""
@@ -233,7 +233,7 @@ _short_list_text = lru_cache(maxsize=8192)(_decoded_list)
 
 def raw_codes(raws: list[msgspec.Raw], strings: Interner) -> Int32:
     """Dictionary codes of undecoded lists in their one text form."""
-    if raws.count(NOTHING) == len(raws):
+    if raws.count(ABSENT_RAW) == len(raws):
         return np.full(len(raws), -1, np.int32)
     distinct = Interner()
     texts = b"\n".join(raws).split(b"\n")
