@@ -97,17 +97,27 @@ def time_ns(parameters: Parameters, name: str) -> int | None:
     Raises:
         RequestError: it is no finite number of µs within :data:`MAX_TIME_US`.
     """
+    value = time_text(parameters, name, MAX_TIME_US, "microseconds")
+    # A double of µs since the epoch holds no ns.
+    return None if value is None else round(Decimal(value) * NS_PER_US)
+
+
+def time_text(parameters: Parameters, name: str, most: float, unit: str) -> str | None:
+    """The text of a time, which is a number from ``-most`` to ``most``; None when it is absent.
+
+    Raises:
+        RequestError: it is none; the message names ``unit``.
+    """
     value = text(parameters, name)
     if value is None:
         return None
     try:
-        time_us = float(value)
+        time = float(value)
     except ValueError:
-        time_us = math.nan
-    if not abs(time_us) <= MAX_TIME_US:
-        message = f"{name}: {value[:40]!r} is no time in microseconds."
-        raise RequestError("bad_parameter", message)
-    return round(Decimal(value) * NS_PER_US)  # a double of µs since the epoch holds no ns
+        time = math.nan
+    if not abs(time) <= most:
+        raise RequestError("bad_parameter", f"{name}: {value[:40]!r} is no time in {unit}.")
+    return value
 
 
 def count(parameters: Parameters, name: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from torch_tb_profiler.requests import parameters
@@ -123,17 +122,8 @@ def flows_request(given: Parameters) -> FlowsRequest:
 
 
 def _time_ns(given: Parameters, name: str) -> float | None:
-    value = parameters.text(given, name)
-    if value is None:
-        return None
-    try:
-        time_ns = float(value)
-    except ValueError:
-        time_ns = math.nan
-    if not abs(time_ns) <= MAX_TIME_NS:
-        message = f"{name}: {value[:40]!r} is no time in nanoseconds."
-        raise RequestError("bad_parameter", message)
-    return time_ns
+    value = parameters.time_text(given, name, MAX_TIME_NS, "nanoseconds")
+    return None if value is None else float(value)
 
 
 def _is_number(text: str) -> bool:
