@@ -21,6 +21,7 @@ from torch_tb_profiler.trace.details import (
     build_memory,
     build_operators,
     by_slice,
+    count_shared_memory,
 )
 from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
 from torch_tb_profiler.trace.lanes import flat_lanes
@@ -68,6 +69,7 @@ def build_trace(events: EventColumns) -> Trace:
     used = device_work["device"].drop_nulls().unique().to_list()
     tables = events.tables
     operators = build_operators(events, slices)
+    count_shared_memory(tables["memory"], slices, quality)
     memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))

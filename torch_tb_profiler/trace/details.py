@@ -18,6 +18,7 @@ from torch_tb_profiler.trace.columns import (
 from torch_tb_profiler.trace.devices import WorkPlaces
 from torch_tb_profiler.trace.forward import forward_of
 from torch_tb_profiler.trace.links import DeviceWork
+from torch_tb_profiler.trace.lookup import number_pairs
 from torch_tb_profiler.trace.model import DEVICE_WORK
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.nulls import (
@@ -28,6 +29,8 @@ from torch_tb_profiler.trace.nulls import (
     to_frame,
 )
 from torch_tb_profiler.trace.ordering import OrderedSlices
+from torch_tb_profiler.trace.processes import NO_PROCESS
+from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.sums import resolve
 
 
@@ -92,6 +95,19 @@ def build_operators(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame
     table = by_slice(events.tables.pop("operator"), slices.new_id)
     forward = forward_of(events, slices, table)
     return table_to_frame(table).with_columns(nullable("forward", forward))
+
+
+def count_shared_memory(
+    memory: ColumnArrays, slices: OrderedSlices, quality: QualityReport
+) -> None:
+    """Tell ``quality`` how many devices several processes allocate on."""
+    if not slices.has_several_processes:
+        return
+    process = slices.process_of_track[memory["track"]]
+    _, device = number_pairs(memory["device_type"], memory["device"])
+    one, _ = number_pairs(device, process)
+    shared = np.bincount(device[one][process[one] != NO_PROCESS]) > 1
+    quality.add("memory_of_several_processes", int(shared.sum()))
 
 
 def build_memory(

@@ -62,6 +62,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "steps of its number, and a moment is counted once.",
     "step_duplicate": "Several ProfilerStep ranges carry the same number.",
     "step_left_out": "Last steps left out of averages because their device work is incomplete.",
+    "memory_of_several_processes": "Several processes of the file allocate on a device; its totals "
+    "and peaks are those of one process at a time, not their sum.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
 }
 """Issue code → sentence. The count stands beside it in the report."""

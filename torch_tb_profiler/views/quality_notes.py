@@ -64,7 +64,11 @@ LINK_ISSUES = (
 MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_operator"}
 """Issues that concern the numbers of modules, to which launches belong by time."""
 
-MEMORY_ISSUES = LOSS_ISSUES | {"argument_value", "device_out_of_range"}
+MEMORY_ISSUES = LOSS_ISSUES | {
+    "argument_value",
+    "device_out_of_range",
+    "memory_of_several_processes",
+}
 """Issues that concern the numbers of memory."""
 
 STEP_ISSUES = LOSS_ISSUES | _TIME_ISSUES | {"several_processes", "step_duplicate"}
