@@ -114,9 +114,7 @@ def is_final(error: BaseException) -> bool:
 
 def from_remote_error(error: Exception, url: str) -> StorageError:
     """The :class:`StorageError` that tells of what a cloud client raised about ``url``."""
-    below = error.__cause__
-    if isinstance(below, OSError) and not isinstance(below, FileNotFoundError | TimeoutError):
-        error = below  # to fsspec's HTTP client, of a server that is not there no file exists
+    error = _underlying(error)
     if isinstance(error, FileNotFoundError):
         bucket = url.partition("://")[2].partition("/")[0]
         if "bucket does not exist" in str(error):
@@ -133,6 +131,19 @@ def from_remote_error(error: Exception, url: str) -> StorageError:
         return StorageError("permission_denied", message, f"Check {where}.")
     hint = "Check the address, the endpoint and the network; several tries failed."
     return StorageError("unreachable", f"{url} cannot be read: {cause}", hint)
+
+
+def _underlying(error: Exception) -> Exception:
+    """What a client met: to fsspec's HTTP client no file exists of a server that is not there, or
+    that does not answer."""
+    cause = error.__cause__
+    # aiohttp's timeouts are no OSError before Python 3.11.
+    is_timeout = isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__
+    if isinstance(cause, Exception) and isinstance(error, FileNotFoundError) and is_timeout:
+        return cause
+    if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError | TimeoutError):
+        return cause
+    return error
 
 
 def _is_denied(error: BaseException) -> bool:
