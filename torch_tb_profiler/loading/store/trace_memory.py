@@ -62,6 +62,9 @@ def _measured(trace: Trace) -> tuple[int, int]:
     return content_bytes, sum(map(meter.added_bytes, derived.computed))
 
 
+_LEAVES = (str, bytes, int, float, pl.Series, pl.DataFrame)
+"""What holds nothing beside what is counted of it."""
+
 _SHARED = (Trace, type, ModuleType, FunctionType)
 """What is held by others too, or counted for itself."""
 
@@ -123,14 +126,14 @@ class _Meter:
 
 def _parts(value: Any) -> list[Any]:
     """What ``value`` holds: of a large collection the first part."""
+    if isinstance(value, _LEAVES):
+        return []
     if isinstance(value, dict):
         return [each for item in islice(value.items(), MOST_MEASURED) for each in item]
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return list(islice(value, MOST_MEASURED))
     if isinstance(value, np.ndarray):
         return value.ravel()[:MOST_MEASURED].tolist() if value.dtype.hasobject else []
-    if isinstance(value, str | bytes | int | float | pl.Series | pl.DataFrame):
-        return []
     held = list(getattr(value, "__dict__", {}).values())
     slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
     return held + [getattr(value, name, None) for name in slots if name[:2] != "__"]
