@@ -108,3 +108,14 @@ def test_dropping_while_others_compute_disturbs_nobody() -> None:
         assert [answer.result() for answer in answers] == [[n] * 500 for n in range(20)]
     finally:
         sys.setswitchinterval(interval_s)
+
+
+def test_a_handle_tells_whether_its_value_is_there() -> None:
+    recorded = trace([op("x", 0, 1)])
+    computed, given = PerTrace(lambda _trace: 1), PerTrace(lambda _trace: 2)
+    assert not computed.is_kept(recorded)
+    computed(recorded)
+    given.give(recorded, 3)
+    assert computed.is_kept(recorded)
+    recorded.derived.drop()
+    assert (computed.is_kept(recorded), given.is_kept(recorded)) == (False, True)

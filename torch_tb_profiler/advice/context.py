@@ -20,6 +20,7 @@ from torch_tb_profiler.knowledge import gpus
 from torch_tb_profiler.knowledge.kernels import KernelKind
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 WORK_COLUMNS = (
@@ -40,6 +41,16 @@ WORK_COLUMNS = (
     "occupancy_limit_code",
 )
 """The columns of ``device_work`` that detectors look at; it may have millions of rows."""
+
+
+RANGE_CATEGORIES = (Category.DATALOADER, Category.OPTIMIZER)
+"""Ranges that the profiler itself records: few among many slices."""
+
+
+@per_trace
+def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
+    """The slices of each of :data:`RANGE_CATEGORIES`."""
+    return {of: trace.slices.filter(pl.col("category") == of) for of in RANGE_CATEGORIES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +105,9 @@ class Context:
         inside: Bools = (row >= 0) & (time_ns < self.windows.end_ns[row])
         return inside
 
-    def slices_of(self, category: Category) -> pl.DataFrame:
-        """The slices of a category that began in the steps."""
-        slices = self.trace.slices.filter(pl.col("category") == category)
+    def ranges_of(self, category: Category) -> pl.DataFrame:
+        """The ranges of a category of :data:`RANGE_CATEGORIES` that began in the steps."""
+        slices = _profiler_ranges(self.trace)[category]
         return slices.filter(pl.Series(self.inside(slices["start_ns"].to_numpy())))
 
     @cached_property

@@ -29,7 +29,7 @@ def detect(context: Context) -> Finding | None:
     share = context.share_pct(waited_ns)
     if share <= entry(CODE).threshold:
         return None
-    iterators = calls_and_time(context.slices_of(Category.DATALOADER), "name_code")
+    iterators = calls_and_time(context.ranges_of(Category.DATALOADER), "name_code")
     iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
     names = " ".join(iterators["name"])
     variant = "default"

@@ -21,6 +21,9 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
 from torch_tb_profiler.knowledge import dtypes, gpus
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 ALIGNMENT_BYTES = 16
@@ -39,14 +42,18 @@ def operator_kernel_ns(context: Context) -> int:
 def eligible_kernels(context: Context) -> pl.DataFrame:
     """Kernels (columns of ``context.kernels``) launched by the lowest eligible operators:
     eligible, with no eligible node inside."""
-    slices = context.trace.slices
-    eligible = eligible_slices(context.trace) == codes.YES
-    parent = indices(slices["parent"])
-    around = parent[eligible & (parent >= 0)]
-    lowest = eligible.copy()
-    lowest[around] = False
     kernels = context.operator_kernels
+    lowest = _lowest_eligible(context.trace)
     return kernels.filter(pl.Series(lowest[indices(kernels["owner"])]))
+
+
+@per_trace
+def _lowest_eligible(trace: Trace) -> Bools:
+    """Per slice whether it is eligible, with no eligible node inside."""
+    lowest: Bools = eligible_slices(trace) == codes.YES
+    parent = indices(trace.slices["parent"])
+    lowest[parent[lowest & (parent >= 0)]] = False
+    return lowest
 
 
 def declared(code: str) -> TableSpec:
@@ -70,14 +77,8 @@ def declared(code: str) -> TableSpec:
 
 def unused_evidence(context: Context, kernels: pl.DataFrame, spec: TableSpec, limit: int) -> Table:
     """Kernels by operator, input shape and reason, those that took longest first."""
-    operators = context.trace.operators.select("slice", "input_shape_code", "input_type_code")
-    slices = context.trace.slices
-    owner = indices(kernels["owner"])
-    joined = kernels.with_columns(
-        operator_code=pl.Series(slices["name_code"].to_numpy()[owner])
-    ).join(operators, left_on="owner", right_on="slice", how="left")
-    keys = ["operator_code", "name_code", "input_shape_code", "input_type_code"]
-    groups = calls_and_time(joined, *keys).head(limit)
+    keys = ("operator_code", "name_code", "input_shape_code", "input_type_code")
+    groups = calls_and_time(_with_inputs(context.trace, kernels), *keys).head(limit)
     shapes = context.texts(groups["input_shape_code"])
     types = context.texts(groups["input_type_code"])
     reasons = [
@@ -91,6 +92,20 @@ def unused_evidence(context: Context, kernels: pl.DataFrame, spec: TableSpec, li
         reason=pl.Series(reasons, dtype=pl.String),
     )
     return filled(spec, groups, {"input_shape": NO_SHAPES})
+
+
+def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
+    """Kernels with the name of their operator and the shapes and types of its inputs."""
+    owner = kernels["owner"].to_numpy()
+    described = trace.operators["slice"].to_numpy()  # ascending
+    row = np.searchsorted(described, owner)
+    is_described = pl.Series(np.append(described, -1)[row] == owner)
+    row_or_null = pl.select(pl.when(is_described).then(pl.lit(pl.Series(row)))).to_series()
+    inputs = trace.operators.select(
+        pl.col("input_shape_code", "input_type_code").gather(row_or_null)
+    )
+    names = trace.slices["name_code"].to_numpy()[owner]
+    return kernels.with_columns(*inputs.get_columns(), operator_code=pl.Series(names))
 
 
 def reason_unused(

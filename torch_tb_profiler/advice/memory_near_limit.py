@@ -9,6 +9,8 @@ from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "memory_near_limit"
@@ -48,16 +50,7 @@ def detect(context: Context) -> Finding | None:
 
     Host memory has no limit in a trace and is not looked at.
     """
-    peaks = (
-        context.trace.memory.filter(pl.col("device_type").is_in(list(GPU_TYPES)))
-        .group_by("device")
-        .agg(pl.col("total_allocated_bytes", "total_reserved_bytes").max())
-        .join(context.trace.devices.select("device", "name", "memory_bytes"), on="device")
-        .filter(pl.col("memory_bytes") > 0)
-        .with_columns(used_pct=pl.col("total_allocated_bytes") / pl.col("memory_bytes") * 100)
-        .filter(pl.col("used_pct") > entry(CODE).threshold)
-        .sort("used_pct", descending=True)
-    )
+    peaks = _peaks(context.trace).filter(pl.col("used_pct") > entry(CODE).threshold)
     if peaks.is_empty():
         return None
     worst = peaks.row(0, named=True)
@@ -72,4 +65,19 @@ def detect(context: Context) -> Finding | None:
         evidence=filled(EVIDENCE, peaks, REASONS),
         source={"view": "memory", "table": "memory_peaks"},
         architecture=context.architecture_name,
+    )
+
+
+@per_trace
+def _peaks(trace: Trace) -> pl.DataFrame:
+    """Per GPU of known capacity the most that was allocated and reserved in the recording, the
+    fullest first."""
+    return (
+        trace.memory.filter(pl.col("device_type").is_in(list(GPU_TYPES)))
+        .group_by("device")
+        .agg(pl.col("total_allocated_bytes", "total_reserved_bytes").max())
+        .join(trace.devices.select("device", "name", "memory_bytes"), on="device")
+        .filter(pl.col("memory_bytes") > 0)
+        .with_columns(used_pct=pl.col("total_allocated_bytes") / pl.col("memory_bytes") * 100)
+        .sort("used_pct", descending=True)
     )

@@ -94,7 +94,7 @@ def _by_main_operator(context: Context, groups: pl.DataFrame) -> str:
 
 
 def _optimizer_steps(context: Context) -> pl.DataFrame:
-    ranges = context.slices_of(Category.OPTIMIZER)
+    ranges = context.ranges_of(Category.OPTIMIZER)
     names = context.texts(ranges["name_code"])
     return ranges.filter(names.str.starts_with("Optimizer.step"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
@@ -26,9 +27,10 @@ def detect(context: Context) -> Finding | None:
     copies = copies.filter(pl.col("launch").is_not_null())
     if copies.is_empty():
         return None
-    calls = context.trace.slices[indices(copies["launch"])].unique("id")
+    launches = copies["launch"].unique().sort()
+    calls = context.trace.slices.select("start_ns", "dur_ns", "parent")[launches]
     start = calls["start_ns"].to_numpy()
-    one_group = calls["id"].to_numpy() * 0
+    one_group = np.zeros(calls.height, np.int64)
     (blocked_ns,) = covered_lengths(one_group, start, start + calls["dur_ns"].to_numpy(), 1)
     blocked = context.per_step(float(blocked_ns))
     share = context.share_pct(blocked)

@@ -45,6 +45,10 @@ class PerTrace(Generic[T]):
         is never dropped."""
         trace.derived.give(self, value)
 
+    def is_kept(self, trace: Trace) -> bool:
+        """Whether the value of ``trace`` is there already."""
+        return trace.derived.keeps(self)
+
 
 def per_trace(compute: Callable[[Trace], T]) -> PerTrace[T]:
     """Decorator: ``compute`` as the handle of a value that is kept with each trace."""
@@ -85,6 +89,10 @@ class DerivedValues:
                 if value is _ABSENT:
                     value = self._computed[handle] = handle.compute(trace)
         return value
+
+    def keeps(self, handle: PerTrace[Any]) -> bool:
+        """Whether there is a value of ``handle``."""
+        return self._kept(handle) is not _ABSENT
 
     def give(self, handle: PerTrace[T], value: T) -> None:
         """Keep a value that cannot be computed again."""

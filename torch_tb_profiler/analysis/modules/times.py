@@ -113,7 +113,7 @@ def _operators(trace: Trace) -> Bools:
     is_operator = operator_mask(trace)
     if is_lightning(trace):
         for prefix in (LIGHTNING_MODULE, LIGHTNING_PROFILE):
-            is_operator &= ~starts_with(trace, prefix)
+            is_operator = is_operator & ~starts_with(trace, prefix)
     return is_operator
 
 

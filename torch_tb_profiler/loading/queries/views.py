@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler import advice
+from torch_tb_profiler.analysis.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
@@ -122,6 +123,10 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     make = cast(TraceView, spec.function)
     if spec.name != "overview":
         return make(trace, selection)
+    if exclusive_intervals.is_kept(trace):
+        # What takes long is there: two threads would mostly wait for each other's turn.
+        view = make(trace, selection)
+        return replace(view, notes=view.notes + advice.all_advice(trace, selection))
     with ThreadPoolExecutor(1, "advice") as beside:
         notes = beside.submit(advice.all_advice, trace, selection)
         view = make(trace, selection)
