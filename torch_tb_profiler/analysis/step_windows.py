@@ -47,9 +47,10 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
         chosen = chosen & ~left_out
     rows = np.flatnonzero(chosen)
     start, end = steps["start_ns"].to_numpy()[rows], steps["end_ns"].to_numpy()[rows]
-    names: list[str] = steps["name"].gather(rows).to_list()
+    step_names: list[str] = steps["name"].to_list()
+    names = [step_names[row] for row in rows]
     window = np.arange(len(rows))
-    if steps["process"].n_unique() > 1:
+    if len(set(steps["process"].to_list())) > 1:
         names, start, end, window = _joined(names, start, end)
     present = np.ones(len(start), np.bool_)
     first_ns, last_ns = time_range(trace, selection)
@@ -66,7 +67,7 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
         [names[row] for row in np.flatnonzero(present)],
         start[present],
         np.maximum(end, start)[present],
-        list(dict.fromkeys(steps["name"].filter(left_out).to_list())),
+        list(dict.fromkeys(step_names[row] for row in np.flatnonzero(left_out))),
         of_step,
     )
 
