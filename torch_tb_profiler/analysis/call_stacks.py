@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
 from torch_tb_profiler.trace.columns import Int32, Int64
@@ -203,7 +202,7 @@ def _frame_chains(trace: Trace, frame: Int64) -> tuple[Int64, Int64, Int64, list
     )
 
 
-def _frame_names(trace: Trace, slices: npt.NDArray[np.int64]) -> tuple[Int64, list[str]]:
+def _frame_names(trace: Trace, slices: Int64) -> tuple[Int64, list[str]]:
     """Per python frame, the number of its text; texts by number.
 
     Addresses are cut out (``<built-in method add of Tensor object at 0x7f…>``): they differ from

@@ -7,7 +7,6 @@ A forest is an int64 array: ``parent[i]`` is the index of the element around ele
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -71,7 +70,7 @@ def levels(parent: Int64) -> list[Int64]:
     return by_depth
 
 
-def with_descendants(values: npt.NDArray[np.int64], parent: Int64) -> Int64:
+def with_descendants(values: Int64, parent: Int64) -> Int64:
     """Per element, the sum of ``values`` of itself and all elements below it."""
     totals = values.astype(np.int64, copy=True)
     for level in reversed(levels(parent)[1:]):

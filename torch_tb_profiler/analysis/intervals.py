@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
+from torch_tb_profiler.trace.columns import Float64, Int64
 
 
 class Intervals(NamedTuple):
@@ -106,7 +104,13 @@ def total_within(intervals: Intervals, start_ns: Int64, end_ns: Int64) -> Int64:
 
     Windows may overlap and come in any order.
     """
-    lengths = _covered_before(intervals, end_ns) - _covered_before(intervals, start_ns)
+    if not len(start_ns):
+        return np.zeros(0, np.int64)
+    # Windows are often a small part of the recording: what lies outside all of them is not summed.
+    first = np.searchsorted(intervals.end_ns, start_ns.min(), side="right")
+    last = np.searchsorted(intervals.start_ns, end_ns.max(), side="left")
+    near = Intervals(intervals.start_ns[first:last], intervals.end_ns[first:last])
+    lengths = _covered_before(near, end_ns) - _covered_before(near, start_ns)
     within: Int64 = np.maximum(lengths, 0)
     return within
 

@@ -11,11 +11,10 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.trace.columns import EPOCH_NS, Int32, Int64
+from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -66,7 +65,7 @@ def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | No
     return of_trace(selection.start_ns), of_trace(selection.end_ns)
 
 
-def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+def selected_steps(trace: Trace, selection: Selection) -> Bools:
     """Mask over ``trace.steps`` of the steps in the selection (by name; ``kept`` is not looked at).
 
     Raises:
@@ -102,7 +101,7 @@ def selected_steps(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
 
 def in_selection(
     trace: Trace, selection: Selection, steps: pl.Series, starts_ns: pl.Series
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start.
 
     Raises:
@@ -112,9 +111,7 @@ def in_selection(
     return _mask(trace, selection, numbers, starts_ns.to_numpy())
 
 
-def _mask(
-    trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64
-) -> npt.NDArray[np.bool_]:
+def _mask(trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64) -> Bools:
     """:func:`in_selection` of arrays; a row in no step has -1 in ``steps``."""
     mask = np.ones(len(starts_ns), np.bool_)
     if selection.steps is not None:
@@ -141,7 +138,7 @@ def device_work_steps(trace: Trace) -> Int32:
     return steps
 
 
-def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+def slice_mask(trace: Trace, selection: Selection) -> Bools:
     """Mask over ``trace.slices`` of what is in the selection.
 
     Raises:
@@ -150,7 +147,7 @@ def slice_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
     return _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
 
 
-def device_work_mask(trace: Trace, selection: Selection) -> npt.NDArray[np.bool_]:
+def device_work_mask(trace: Trace, selection: Selection) -> Bools:
     """Mask over ``trace.device_work`` of what is in the selection.
 
     Raises:

@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.forests import covered_lengths
 from torch_tb_profiler.analysis.intervals import intersect, total_within
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.analysis.step_windows import StepWindows
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS, OVERLAP, WAIT
@@ -154,6 +154,6 @@ def covered_with_transfer(
     )
 
 
-def _where(known: np.ndarray[tuple[int], np.dtype[np.bool_]], values: object) -> pl.Expr:
+def _where(known: Bools, values: object) -> pl.Expr:
     frame = pl.DataFrame({"known": known, "value": values})
     return pl.lit(frame.select(pl.when("known").then("value")).to_series())
