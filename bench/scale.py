@@ -56,10 +56,10 @@ def one_large_file(path: Path, rounds: int, is_goal_size: bool) -> list[Figure]:
     if any(run.output != first.output for run in again):
         raise RuntimeError("the cached trace gives other numbers than the parsed one")
     return [
-        Figure("cold: file to three views, wall", wall(plain), "s", 6 if is_goal_size else None),
+        Figure("cold: file to three views, wall", wall(plain), "s", 3.8 if is_goal_size else None),
         Figure("cold: CPU time", statistics.median(run.cpu_s for run in plain), "s"),
         Figure("cold: peak memory, children included", max(run.peak_rss_mb for run in plain),
-               "MB", 700 if is_goal_size else None),
+               "MB", 650 if is_goal_size else None),
         Figure("packed: wall against plain", wall(zipped) / wall(plain), "times", 1.3),
         Figure("packed: peak memory, children included", max(r.peak_rss_mb for r in zipped), "MB"),
         Figure("cached: opening to the first view, wall", wall(overview), "s",

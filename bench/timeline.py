@@ -53,7 +53,7 @@ PERIOD_NS = 4_000_000
 """One call from the outermost frame to the innermost and back."""
 
 VISIBLE_LANES = 60
-GOAL_P95_MS, GOAL_KB, GOAL_SERVER_MB = 50.0, 300.0, 2_500.0
+GOAL_P95_MS, GOAL_KB, GOAL_SERVER_MB = 15.0, 300.0, 2_500.0
 
 
 def make_events(slices: int) -> EventColumns:
