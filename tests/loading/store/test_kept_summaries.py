@@ -1,0 +1,74 @@
+"""Cases: a summary that is here is loaded; one that is not, is damaged, or whose file is gone is
+left to whoever makes it, and a bucket is not asked; what nobody wants is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.importers import trace_names
+from torch_tb_profiler.loading.ingest.rank import Job, ingest_file, summary_key
+from torch_tb_profiler.loading.store.entries import Entry
+from torch_tb_profiler.loading.store.kept_summaries import Absent, kept_summary
+from torch_tb_profiler.storage.cache_folder import CacheFolder
+from torch_tb_profiler.storage.discovery import SpanFile, single_file
+from torch_tb_profiler.storage.locations import open_location
+from torch_tb_profiler.storage.shared_cache import SharedCacheFolder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> CacheFolder:
+    return CacheFolder(tmp_path / "cache")
+
+
+@pytest.fixture
+def file(tmp_path: Path, write_trace: Callable[..., Path]) -> SpanFile:
+    path = write_trace(tmp_path / "w.1.pt.trace.json", ("a", "b"))
+    return single_file(open_location(str(path)), trace_names())
+
+
+def entry_of(file: SpanFile) -> Entry:
+    return Entry(file, "summary", 1000, may_be_kept=True)
+
+
+def test_what_is_here_is_loaded(cache: CacheFolder, file: SpanFile) -> None:
+    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+    ingest_file(Job(file.location, file.state, cache))
+    result = kept_summary(cache, entry_of(file))
+    assert isinstance(result, tuple)
+    opened, memory = result
+    assert opened.state == file.state
+    assert opened.trace.meta.end_ns == 30_000
+    assert memory.content_bytes > 0
+
+
+def test_what_is_damaged_or_gone_is_left_to_whoever_makes_it(
+    cache: CacheFolder, file: SpanFile
+) -> None:
+    ingest_file(Job(file.location, file.state, cache))
+    key = summary_key(file.location, file.state)
+    folder = cache.find(key)
+    assert folder is not None
+    (folder / "summary.msgpack").write_bytes(b"")
+    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+    assert not cache.is_here(key)
+    Path(file.location.path).unlink()
+    assert kept_summary(cache, entry_of(file)) is Absent.ABSENT
+
+
+def test_what_nobody_wants_is_not_looked_at(cache: CacheFolder, file: SpanFile) -> None:
+    entry = entry_of(file)
+    entry.is_wanted = False
+    assert kept_summary(cache, entry) is None
+
+
+def test_a_bucket_is_not_asked(tmp_path: Path, file: SpanFile) -> None:
+    bucket = open_location(f"memory://kept/{tmp_path.name}")
+    there = SharedCacheFolder(bucket, tmp_path / "there")
+    ingest_file(Job(file.location, file.state, there))
+    assert there.holds(summary_key(file.location, file.state))
+    here = SharedCacheFolder(bucket, tmp_path / "here")
+    assert kept_summary(here, entry_of(file)) is Absent.ABSENT
