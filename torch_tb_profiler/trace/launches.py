@@ -62,37 +62,22 @@ def find_launches(
         place: Number of the device of each piece of it, 0 …, where there are several processes.
         strings: The dictionary of names.
         tolerance_ns: Resolution of the file's clock.
-        quality: Is told of ids that several calls of a process share, of work without a launch
-            and of launches without work.
+        quality: Is told of shared ids, of work without a launch and of launches without work.
     """
-    first, launches = _first_calls(slices, calls, launching)
-    quality.add("duplicate_correlation", int((slices.correlation[calls] > 0).sum()) - len(first))
+    first, is_launch = _first_calls(slices, calls, launching, quality)
     given = np.full(len(work), -1) if slices.launch is None else slices.launch[work]
     wanted = np.where(given < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
     if len(first) == 0 or process.min() == process.max():
-        row = place_in(known, wanted)
-        is_ambiguous = np.zeros(len(work), np.bool_)
+        row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
     else:
-        in_file = np.empty(len(slices.new_id), np.int64)
-        in_file[slices.new_id] = np.arange(len(in_file))
-        launchers = Launchers(
-            correlation=known,
-            process=process,
-            start_ns=slices.start_ns[first],
-            row=in_file[first],
-            is_graph=_are_called(slices, first, strings, _GRAPH),
+        row, is_ambiguous = infer_launches(
+            _launchers(slices, first, strings),
+            _launchable(slices, work, wanted, place),
+            tolerance_ns,
         )
-        open_work = Launchable(
-            correlation=wanted,
-            start_ns=slices.start_ns[work],
-            row=in_file[work],
-            place=place,
-            track=slices.track[work].astype(np.int64),
-        )
-        row, is_ambiguous = infer_launches(launchers, open_work, tolerance_ns)
     launch = np.where(row >= 0, np.append(first, -1)[row], given)
-    unanswered = launches & ~np.isin(known, wanted[is_ambiguous])
+    unanswered = is_launch & ~np.isin(known, wanted[is_ambiguous])
     unanswered[row[row >= 0]] = False
     if slices.launch is not None:
         unanswered &= ~np.isin(first, given)
@@ -102,7 +87,29 @@ def find_launches(
     return launch, is_ambiguous
 
 
-def _first_calls(slices: OrderedSlices, calls: Int64, launching: Bools) -> tuple[Int64, Bools]:
+def _launchers(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Launchers:
+    return Launchers(
+        correlation=slices.correlation[calls],
+        process=slices.process_of(calls),
+        start_ns=slices.start_ns[calls],
+        row=slices.rows_in_file[calls],
+        is_graph=_are_called(slices, calls, strings, _GRAPH),
+    )
+
+
+def _launchable(slices: OrderedSlices, work: Int64, wanted: Int64, place: Int64) -> Launchable:
+    return Launchable(
+        correlation=wanted,
+        start_ns=slices.start_ns[work],
+        row=slices.rows_in_file[work],
+        place=place,
+        track=slices.track[work].astype(np.int64),
+    )
+
+
+def _first_calls(
+    slices: OrderedSlices, calls: Int64, launching: Bools, quality: QualityReport
+) -> tuple[Int64, Bools]:
     """The call that counts of each (correlation id, process), in that order, and whether it puts
     work on a device."""
     valid = slices.correlation[calls] > 0
@@ -115,4 +122,5 @@ def _first_calls(slices: OrderedSlices, calls: Int64, launching: Bools) -> tuple
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = (np.diff(correlation[order]) != 0) | (np.diff(process[order]) != 0)
     first = order[is_first]
+    quality.add("duplicate_correlation", len(order) - len(first))
     return calls[first], launching[first]

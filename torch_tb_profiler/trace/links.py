@@ -84,10 +84,8 @@ def link(
         slices: All slices.
         nodes: The operators and ranges, nested.
         strings: The dictionary of names.
-        place: Number of the device of each piece of device work, 0 …; looked at only where the
-            file has several processes.
+        place: As :func:`~torch_tb_profiler.trace.launches.find_launches` wants it.
         tolerance_ns: Resolution of the file's clock.
-        quality: Is told of what stays alone.
     """
     ids, work = slices.ids_of((Category.RUNTIME,)), slices.ids_of(DEVICE_WORK_CATEGORIES)
     around = nodes.innermost(slices.track[ids], slices.start_ns[ids])
@@ -111,12 +109,11 @@ def link(
     )
     process = _process_of_work(slices, launch, place)
     owner = _owner_of_launch(slices, nodes, calls, launch)
-    named_by_work = named.find(slices.external_id[work], process)
-    named_by_work[slices.start_ns[named_by_work] > slices.start_ns[work]] = -1
-    owner = np.where(owner >= 0, owner, named_by_work)
-    links = Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
-    _count_odd_links(slices, links, quality)
-    return links
+    named_itself = named.find(slices.external_id[work], process)
+    named_itself[slices.start_ns[named_itself] > slices.start_ns[work]] = -1
+    owner = np.where(owner >= 0, owner, named_itself)
+    _count_odd_links(slices, calls, work, launch, quality)
+    return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:
@@ -199,9 +196,10 @@ def _process_of_work(slices: OrderedSlices, launch: Int64, place: Int64) -> Int3
     return process
 
 
-def _count_odd_links(slices: OrderedSlices, links: Links, quality: QualityReport) -> None:
-    calls, work = links.calls, links.work
-    linked = work.launch >= 0
-    early = slices.start_ns[work.ids[linked]] < slices.start_ns[work.launch[linked]]
+def _count_odd_links(
+    slices: OrderedSlices, calls: HostCalls, work: Int64, launch: Int64, quality: QualityReport
+) -> None:
+    linked = launch >= 0
+    early = slices.start_ns[work[linked]] < slices.start_ns[launch[linked]]
     quality.add("kernel_before_launch", int(early.sum()))
     quality.add("launch_without_operator", int((calls.launching & (calls.owner < 0)).sum()))

@@ -43,6 +43,13 @@ class OrderedSlices:
         """Whether the host threads belong to more than one process."""
         return bool(self.process_of_track.max(initial=0) > 0)
 
+    @property
+    def rows_in_file(self) -> Int64:
+        """Per slice its row in the file order."""
+        rows = np.empty(len(self.new_id), np.int64)
+        rows[self.new_id] = np.arange(len(rows))
+        return rows
+
     def process_of(self, ids: Int64) -> Int32:
         """The host processes of slices, -1 for those on rows of devices."""
         process: Int32 = self.process_of_track[self.track[ids]]
