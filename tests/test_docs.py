@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import shlex
 from collections.abc import Iterator
@@ -16,7 +17,20 @@ from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.views.registry import all_views
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOT_OURS = {"pickle.py", "torch/nn/modules/module.py"}
+"""Modules that the docs name and that belong to others."""
+SOURCES = [
+    path
+    for folder in ("torch_tb_profiler", "tests", "tools", "bench")
+    for pattern in ("*.py", "*.toml")
+    for path in sorted((ROOT / folder).rglob(pattern))
+]
+CITED = re.compile(r"docs/([\w-]+\.md)(?:#([\w-]+))?")
+PRIVATE = re.compile(
+    r"peer-behaviour|[Dd]esign §|format reference|\b(?:formats|analyses|ui|landscape)\.md|\(§|\[§"
+)
+"""Documents that are not in the repository: nobody who reads the code has them."""
 EXAMPLE = re.compile(r"^ +(torch-tb-profiler (?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 
 
@@ -46,8 +60,34 @@ def test_every_view_has_a_chapter_with_its_question() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
-        if not target.startswith(("http:", "https:", "#")):
-            assert (page.parent / target.partition("#")[0]).exists(), target
+        if not target.startswith(("http:", "https:")):
+            name, _, anchor = target.partition("#")
+            file = page.parent / name if name else page
+            assert file.exists(), target
+            assert not anchor or anchor in _anchors(file), target
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")  # letters, digits, - and _
+        for heading in headings
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_that_are_named_are_there(page: Path) -> None:
+    names = re.findall(r"`([\w./-]+\.(?:py|toml|tsx?))(?:`|::)", page.read_text(encoding="utf-8"))
+    for name in set(names) - NOT_OURS:
+        assert any(f"/{file}".endswith(f"/{name}") for file in _files()), name
+
+
+@functools.cache
+def _files() -> frozenset[str]:
+    folders = ("torch_tb_profiler", "tests", "tools", "bench", "samples", "fe/src", "fe/e2e")
+    files = {path for folder in folders for path in (ROOT / folder).rglob("*.*")}
+    return frozenset(str(path.relative_to(ROOT)) for path in files | set(ROOT.glob("*.*")))
 
 
 def _examples() -> Iterator[str]:
@@ -86,3 +126,19 @@ def test_what_make_offers_is_what_the_docs_name() -> None:
     assert {"demo", "test", "bench", "fe", "dist"} <= named
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_what_the_code_cites_is_in_the_repository() -> None:
+    anchors = {page.name: _anchors(page) for page in PAGES}
+    missing = []
+    for source in SOURCES:
+        if source == Path(__file__):
+            continue
+        text = source.read_text(encoding="utf-8")
+        broken = [
+            f"{name}#{anchor}"
+            for name, anchor in CITED.findall(text)
+            if name not in anchors or (anchor and anchor not in anchors[name])
+        ]
+        missing += [f"{source.relative_to(ROOT)}: {it}" for it in PRIVATE.findall(text) + broken]
+    assert missing == []

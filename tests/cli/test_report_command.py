@@ -1,6 +1,6 @@
 """``report``: every format on a real trace, what several traces and views become, every bad input.
 
-Numbers are those of the predecessor on its own sample (peer-behaviour, Appendix B).
+Numbers are those of the predecessor on its own sample.
 """
 
 from __future__ import annotations
