@@ -100,7 +100,7 @@ def test_every_device_name_of_the_corpus_is_known(corpus: Path) -> None:
 
 
 def test_the_v100_samples_use_no_tensor_core(corpus: Path) -> None:
-    """Peer-behaviour Appendix B: tensor-core share 0 in both spans."""
+    """The predecessor's number on its own sample: tensor-core share 0 in both spans."""
     names = _device_names(corpus / "kineto_resnet50_nw0")
     assert {kernels.classify(name).tensor_core for name in names} == {False}
 
