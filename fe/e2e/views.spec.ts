@@ -1,6 +1,11 @@
 /** Every other view shows its charts and tables on a real trace. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { card, drawnChart } from "./tables";
 import { expect, test } from "./fixtures";
+import { serve } from "./servers";
 
 test("memory: curve, peak, composition, a range as selection", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
@@ -86,4 +91,30 @@ test("a view without data is named and says why", async ({ guarded: page, standa
   await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=kernels`);
   await expect(card(page, "Kernels: nothing to show for this trace")).toContainText(/no kernel/i);
   await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("an open row of thousands of kernels holds them all, and the largest are of all rows", async ({ guarded: page }) => {
+  const count = 5200;
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-many-"));
+  const events = Array.from({ length: count }, (_, id) => {
+    const [at, args] = [20 * id, { correlation: id + 1, "External id": id + 1 }];
+    const launch = { device: 0, stream: 7, grid: [id + 1, 1, 1], block: [32, 1, 1] };
+    return [
+      { ph: "X", cat: "cpu_op", name: "aten::many", pid: 1, tid: 1, ts: at, dur: 8, args },
+      { ph: "X", cat: "cpu_op", name: `aten::op${id}`, pid: 1, tid: 1, ts: at + 9, dur: 1 },
+      { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: at + 1, dur: 2, args },
+      { ph: "X", cat: "kernel", name: "gemm", pid: 0, tid: 7, ts: at + 3, dur: 4, args: { ...args, ...launch } },
+    ];
+  });
+  writeFileSync(join(logdir, "w.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents: events.flat() }));
+  const server = await serve(logdir);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${server.url}#view=operators&by=host_self_us`);
+  const table = card(page, "Operators");
+  await expect(table.getByRole("status").first()).toHaveText(/^5.201 rows$/);
+  await expect.poll(() => asked.some((url) => url.includes("sort=-host_self_us&limit=10"))).toBe(true);
+  await table.getByRole("row", { name: /aten::many/ }).getByRole("button", { name: "Open row" }).click();
+  await expect(card(page, "Kernels").getByRole("status").first()).toHaveText(/^5.200 rows$/);
+  await server.stop();
 });

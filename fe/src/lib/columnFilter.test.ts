@@ -42,6 +42,10 @@ describe("a column shown in ms", () => {
   });
 });
 
+it("shows what is no number as it stands in the address", () => {
+  expect(formatColumnFilter(TIME, MS, [{ key: "x", operator: ">", value: "many" }])).toBe(">many");
+});
+
 it("reads sizes", () => {
   expect(filter(BYTES, scaleFor("bytes", 2 ** 31), ">1GB")).toBe(`x>${2 ** 30}`);
   expect(filter(BYTES, scaleFor("bytes", 2 ** 31), ">1.5")).toBe(`x>${1.5 * 2 ** 30}`);

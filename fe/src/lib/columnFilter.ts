@@ -63,7 +63,8 @@ function baseNumber(column: Column, scale: Scale, typed: string): string | null 
 
 /** The text to show for the clauses of one column, the reverse of {@link parseColumnFilter}. */
 export function formatColumnFilter(column: Column, scale: Scale, clauses: readonly Clause[]): string {
-  const shown = (value: string) => String(roundNoise(Number(value) / scale.divisor));
+  // What is no number was not typed here: it is shown as the address says it.
+  const shown = (value: string) => (Number.isNaN(Number(value)) ? value : String(roundNoise(Number(value) / scale.divisor)));
   const [first, second] = clauses;
   if (first === undefined) return "";
   if (first.value === "-" && first.operator === "=") return "-";

@@ -23,6 +23,9 @@ const MEASURES: readonly Measure[] = [
 ];
 const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes"];
 
+/** It says nothing where no kernel communicates. */
+const HIDDEN = ["communication"];
+
 export function KernelsPage(props: PageProps) {
   return (
     <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
@@ -31,6 +34,7 @@ export function KernelsPage(props: PageProps) {
         const table = view.tables["kernels"];
         if (table === undefined) return null;
         const shares = view.tables["tensor_core_time"];
+        const isCommunication = (row: Row) => cellOf(table, row, "communication") === true;
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
@@ -43,7 +47,7 @@ export function KernelsPage(props: PageProps) {
                 source={source("kernels")}
                 measures={MEASURES}
                 label={(row) => kernelLabel(table, row)}
-                kind={(row) => (cellOf(table, row, "communication") === true ? "Communication" : "Kernel")}
+                kind={(row) => (isCommunication(row) ? "Communication" : "Kernel")}
                 fileName={fileName("top")}
                 onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
               />
@@ -57,6 +61,7 @@ export function KernelsPage(props: PageProps) {
               address="kernels"
               fileName={fileName("kernels")}
               notes={view.notes}
+              hiddenColumns={table.rows.some(isCommunication) ? undefined : HIDDEN}
               rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
               detail={(row) => <KernelDetail context={context} table={table} row={row} />}
             />

@@ -93,7 +93,7 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             title="Launched kernels"
             groupBy="name+operator+launch"
             filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
-            hidden={["operator", "operator_tensor_core_eligible"]}
+            hidden={["operator", "operator_tensor_core_eligible", "communication"]}
             none="It launched no kernel in this selection."
           />
         )}

@@ -1,4 +1,4 @@
-/** The one table of the application: see `ui.md`, "Tables". */
+/** The one table of the application: sorted, filtered, searched, opened, exported; only rows in sight are drawn. */
 import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";

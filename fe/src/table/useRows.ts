@@ -76,12 +76,17 @@ export function useRows(table: Table, source: TableSource | null, state: TableSt
 function useRemoteRows(source: TableSource | null, table: Table, state: TableState): ShownRows {
   const files = useFileState(source?.query ?? {});
   const url = source === null ? null : rowsUrl(source, state);
+  const isAsItCame = clausesOf(state).length === 0 && formatSort(state.sort) === table.sort;
   const { data, error, isPlaceholderData, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: ["rows", url, files.key],
     queryFn:
       source === null
         ? skipToken
-        : (context) => askOnce(context, async (signal) => tableOf(await fetchJson<View>(rowsUrl(source, state, { offset: context.pageParam, limit: PAGE_ROWS }), signal), source)),
+        : (context) => {
+            const page = rowsUrl(source, state, { offset: context.pageParam, limit: PAGE_ROWS });
+            if (isAsItCame && context.pageParam === 0) return table;
+            return askOnce(context, async (signal) => tableOf(await fetchJson<View>(page, signal), source));
+          },
     initialPageParam: 0,
     getNextPageParam: (last, pages) => {
       const count = pages.reduce((sum, { rows }) => sum + rows.length, 0);
