@@ -39,8 +39,8 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
-    EventColumns,
     ColumnArrays,
+    EventColumns,
     Track,
     empty_table,
 )

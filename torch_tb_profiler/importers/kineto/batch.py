@@ -286,6 +286,8 @@ class _Maker:
         self._add("counters", counters)
 
     def _declared(self, events: Sequence[Event], chosen: npt.NDArray[np.bool_]) -> None:
+        if not chosen.any():
+            return
         rows = list(compress(events, chosen))
         args = decode_args(structs.TRACK_ARGS, [e.args for e in rows], self.batch.quality)
         for event, arg in zip(rows, args, strict=True):

@@ -89,9 +89,12 @@ def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
 
 
 def _keep(table: ColumnArrays, rows: Int64, present: npt.NDArray[np.bool_]) -> ColumnArrays:
-    kept = {"slice": rows[present].astype(np.int64)}
-    kept.update({name: column[present] for name, column in table.items()})
-    return kept
+    if present.all():
+        return {"slice": rows, **table}
+    return {
+        "slice": rows[present],
+        **{name: column[present] for name, column in table.items()},
+    }
 
 
 def _any_present(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[np.bool_]:
