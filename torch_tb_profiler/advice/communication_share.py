@@ -8,6 +8,7 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import subtract, total_within
 from torch_tb_profiler.analysis.roles import Role, computation, exclusive_intervals, role_intervals
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "communication_share"
 EVIDENCE = declared(CODE)
@@ -32,7 +33,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        exposed_ns / 1000 if exposed_ns > 0 else None,
+        exposed_ns / NS_PER_US if exposed_ns > 0 else None,
         evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,

@@ -8,6 +8,7 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "dataloader_bound"
@@ -40,7 +41,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        waited_ns / 1000,
+        waited_ns / NS_PER_US,
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,

@@ -9,6 +9,7 @@ from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import intersect, total_within
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
 
 CODE = "exposed_communication"
@@ -36,7 +37,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        context.per_step(min(exposed_ns, alone_ns)) / 1000,
+        context.per_step(min(exposed_ns, alone_ns)) / NS_PER_US,
         values={"exposed_share": exposed_share},
         evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"},

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import total, union
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
 from torch_tb_profiler.views.quality_notes import is_cut_short
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -94,14 +95,14 @@ def imbalance(
     if lead <= entry(CODE).threshold:
         return None
     gpus = pl.DataFrame(
-        [(name, ns / 1000) for name, ns in sorted(busy_ns.items(), key=lambda item: -item[1])],
+        [(name, ns / NS_PER_US) for name, ns in sorted(busy_ns.items(), key=lambda item: -item[1])],
         schema=EVIDENCE.polars_schema(),
         orient="row",
     )
     return Finding(
         CODE,
         lead,
-        (busy_ns[busiest] - mean) / 1000,
+        (busy_ns[busiest] - mean) / NS_PER_US,
         values={"busiest": busiest},
         evidence=filled(EVIDENCE, gpus),
         source=source,

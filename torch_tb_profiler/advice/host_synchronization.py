@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.analysis.intervals import union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "host_synchronization"
@@ -75,7 +75,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        idle / 1000,
+        idle / NS_PER_US,
         values={
             "calls": calls.height,
             "operator": groups["operator"][0],

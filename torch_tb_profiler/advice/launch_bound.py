@@ -12,7 +12,7 @@ from torch_tb_profiler.advice.synchronizations import blocked
 from torch_tb_profiler.analysis.intervals import intersect, total_within, union_all
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "launch_bound"
@@ -38,7 +38,7 @@ def detect(context: Context) -> Finding | None:
     if kernels["launch"].null_count() == kernels.height:  # whether the host was late is unknown
         return None
     known = entry(CODE)
-    median_us = float(np.median(kernels["dur_ns"].to_numpy())) / 1000
+    median_us = float(np.median(kernels["dur_ns"].to_numpy())) / NS_PER_US
     if median_us > known.parameters["small_kernel_us"]:
         return None
     exclusive = exclusive_intervals(context.trace)
@@ -50,7 +50,7 @@ def detect(context: Context) -> Finding | None:
     share = context.share_pct(idle)
     if share <= known.threshold:
         return None
-    small = kernels.filter(pl.col("dur_ns") <= known.parameters["small_kernel_us"] * 1000)
+    small = kernels.filter(pl.col("dur_ns") <= known.parameters["small_kernel_us"] * NS_PER_US)
     rows = (
         small.group_by("name_code", maintain_order=True)
         .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
@@ -63,7 +63,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        idle / 1000,
+        idle / NS_PER_US,
         values={"median_us": median_us},
         evidence=filled(EVIDENCE, rows),
         source={"view": "kernels", "table": "kernels", "sort": "-calls"},

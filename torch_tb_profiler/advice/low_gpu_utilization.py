@@ -9,6 +9,7 @@ from torch_tb_profiler.advice.evidence import GPU, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_gpu_utilization"
@@ -43,7 +44,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         least,
-        context.step_ns * (1 - least / threshold) / 1000,
+        context.step_ns * (1 - least / threshold) / NS_PER_US,
         values={"gpus": gpu_list([int(row["gpu"]) for row in rows])},
         evidence=filled(EVIDENCE, pl.DataFrame(rows)),
         source={

@@ -13,7 +13,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, KERNEL, TOTAL_US, filled, main_reason
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_occupancy"
@@ -92,7 +92,7 @@ def detect(context: Context) -> Finding | None:
     )
     empty = low["dur_ns"] * (1 - low["blocks_per_sm"].fill_null(1.0)).clip(0, 1)
     measured = float((low["est_achieved_occupancy_pct"] * low["dur_ns"]).sum()) / low_ns
-    gain_us = context.per_step(float(empty.sum())) / 1000
+    gain_us = context.per_step(float(empty.sum())) / NS_PER_US
     return Finding(
         CODE,
         measured,

@@ -10,6 +10,7 @@ from torch_tb_profiler.advice.evidence import GPU, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_sm_efficiency"
@@ -49,7 +50,7 @@ def detect(context: Context) -> Finding | None:
     for gpu in context.kernels["device"].drop_nulls().unique().sort().to_list():
         filled_pct, busy_ns = _filled(context.kernels.filter(pl.col("device") == gpu))
         if filled_pct is not None and filled_pct < threshold:
-            busy_us = context.per_step(busy_ns) / 1000
+            busy_us = context.per_step(busy_ns) / NS_PER_US
             rows.append({"gpu": gpu, "filled_pct": filled_pct, "compute_us_per_step": busy_us})
     if not rows:
         return None

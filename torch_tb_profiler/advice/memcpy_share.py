@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "memcpy_share"
 EVIDENCE = declared(CODE)
@@ -30,7 +31,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        spent_ns / 1000,
+        spent_ns / NS_PER_US,
         evidence=copy_evidence(context, copies, EVIDENCE),
         source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
         architecture=context.architecture_name,

@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "optimizer_not_fused"
@@ -57,7 +58,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         per_step,
-        context.per_step(_gaps_ns(single)) / 1000,
+        context.per_step(_gaps_ns(single)) / NS_PER_US,
         values={"optimizer": step_names[0]},
         evidence=filled(EVIDENCE, groups.head(MAX_ROWS), {"operator": NO_OPERATOR}),
         source={

@@ -12,6 +12,7 @@ from torch_tb_profiler.advice.sources import heaviest_operator_rows
 from torch_tb_profiler.analysis.forests import covered_lengths, indices
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "pageable_copies"
 EVIDENCE = declared(CODE)
@@ -42,7 +43,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        blocked / 1000,
+        blocked / NS_PER_US,
         values={"calls": copies.height},
         evidence=copy_evidence(context, copies, EVIDENCE),
         source=by_operator or {"view": "overview", "table": "steps", "sort": "-runtime_us"},

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import STRAGGLERS
 from torch_tb_profiler.views.distributed.view import stragglers
 from torch_tb_profiler.views.quality_notes import is_cut_short
@@ -31,14 +32,14 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
         return None
     row = worst.row(0, named=True)
     context = contexts[row["worker"]]
-    delay_ns = context.per_step(row["delay_us"] * 1000)
+    delay_ns = context.per_step(row["delay_us"] * NS_PER_US)
     share = context.share_pct(delay_ns)
     if share <= entry(CODE).threshold:
         return None
     return Finding(
         CODE,
         share,
-        delay_ns / 1000,
+        delay_ns / NS_PER_US,
         values={"worker": row["worker"], "arrived_last_pct": row["arrived_last_pct"]},
         evidence=table,
         source={"view": "distributed", "table": "stragglers"},

@@ -16,6 +16,7 @@ from torch_tb_profiler.advice.evidence import main_reason
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "tensor_core_candidates"
 EVIDENCE = declared(CODE)
@@ -45,7 +46,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        context.per_step(saved) / 1000,
+        context.per_step(saved) / NS_PER_US,
         values={"reason": main_reason(evidence.frame)},
         evidence=evidence,
         source={"view": "kernels", "table": "kernels", "filter": "tensor_core_used=no"},

@@ -13,6 +13,7 @@ from torch_tb_profiler.advice.eligible_kernels import (
 )
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "tensor_cores_unused"
 EVIDENCE = declared(CODE)
@@ -43,7 +44,7 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        context.per_step(saved) / 1000,
+        context.per_step(saved) / NS_PER_US,
         values={"precision": "bfloat16" if bfloat16 else "float16"},
         evidence=unused_evidence(context, kernels, EVIDENCE, MAX_ROWS),
         source={"view": "operators", "table": "operators", "filter": "tensor_core_eligible=yes"},

@@ -12,7 +12,7 @@ from torch_tb_profiler.advice.finding import Finding, duration_text
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "uneven_steps"
@@ -54,21 +54,21 @@ def detect(context: Context) -> Finding | None:
     costs = context.costs[whole]
     growth_ns = costs[slow] - np.median(costs, axis=0)
     part = int(growth_ns.sum(axis=0).argmax())
-    longest_us = float(total_ns.max()) / 1000
-    gain_us = (float(total_ns.mean()) - median_ns) / 1000
+    longest_us = float(total_ns.max()) / NS_PER_US
+    gain_us = (float(total_ns.mean()) - median_ns) / NS_PER_US
     names = [context.windows.names[row] for row in whole[slow]]
     up_to = "up to " if len(slow) > 1 else ""
     steps = _steps(names, total_ns[slow], median_ns, growth_ns)
     return Finding(
         CODE,
-        longest_us * 1000 / median_ns,
+        longest_us * NS_PER_US / median_ns,
         gain_us if gain_us > 0 else None,
         values={
             "steps": step_list(names, int(known.parameters["max_named"])),
             "longest": up_to + duration_text(longest_us),
-            "median": duration_text(median_ns / 1000),
+            "median": duration_text(median_ns / NS_PER_US),
             "part": ROLE_TITLES[Role(part)],
-            "excess": up_to + duration_text(float(growth_ns[:, part].max()) / 1000),
+            "excess": up_to + duration_text(float(growth_ns[:, part].max()) / NS_PER_US),
         },
         evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Int64
 
 NS_PER_US = 1000
 
@@ -29,12 +29,6 @@ def exact_microseconds(time_ns: int) -> float:
     """One time in microseconds, also since the epoch: Python divides whole numbers exactly and
     rounds once."""
     return time_ns / NS_PER_US
-
-
-def whole_nanoseconds(us: Float64) -> Float64:
-    """Microseconds that :func:`microseconds` made of whole nanoseconds, as those; NaN stays."""
-    found: Float64 = np.rint(us * NS_PER_US)
-    return found
 
 
 def mean_microseconds(ns: Int64) -> float | None:

@@ -59,6 +59,12 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
             "How sure it is that the average steps differ (Welch's t-test over steps).",
             None if sure is not None else FEW_STEPS,
         ),
+        *_count_facts(steps, per_step),
+    )
+
+
+def _count_facts(steps: tuple[int, int], per_step: bool) -> tuple[Fact, ...]:
+    return (
         Fact("baseline_steps", "Baseline steps", steps[0], "count", None, "Steps averaged over."),
         Fact("candidate_steps", "Candidate steps", steps[1], "count", None, "Steps averaged over."),
         Fact(
