@@ -51,7 +51,9 @@ class OrderedSlices:
         return rows
 
     def process_of(self, ids: Int64) -> Int32:
-        """The host processes of slices, -1 for those on rows of devices."""
+        """The processes of slices of the host."""
+        if not self.has_several_processes:
+            return np.zeros(len(ids), np.int32)
         process: Int32 = self.process_of_track[self.track[ids]]
         return process
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, NODE_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Bools, Int8, Int32, Track
+from torch_tb_profiler.trace.columns import Int8, Int32, Track
 
 NO_PROCESS = -1
 """Marks a track, or work, whose process the file does not name."""
+
+_ON_HOST, _ON_DEVICE = 1, 2
 
 
 def number_processes(tracks: list[Track], track: Int32, category: Int8) -> Int32:
@@ -19,31 +21,28 @@ def number_processes(tracks: list[Track], track: Int32, category: Int8) -> Int32
 
     Args:
         tracks: The tracks of the file.
-        track: Track of each slice.
+        track: Track of each slice, ascending.
         category: Category of each slice.
     """
-    works = _tracks_with(len(tracks), track, category, (*NODE_CATEGORIES, Category.RUNTIME))
-    is_row_of_device = _tracks_with(len(tracks), track, category, DEVICE_CATEGORIES) & ~works
+    kinds = np.zeros(256, np.uint8)
+    kinds[[*NODE_CATEGORIES, Category.RUNTIME]] = _ON_HOST
+    kinds[list(DEVICE_CATEGORIES)] = _ON_DEVICE
+    first = np.searchsorted(track, np.arange(len(tracks) + 1))
+    used = np.flatnonzero(np.diff(first))
+    of_track = np.zeros(len(tracks), np.uint8)
+    if len(used):
+        of_slices = kinds[category.view(np.uint8)]
+        of_track[used] = np.bitwise_or.reduceat(of_slices, first[used])
+    works = of_track & _ON_HOST > 0
     pids = {tracks[index].pid for index in np.flatnonzero(works).tolist()}
     number = {pid: place for place, pid in enumerate(sorted(pids, key=_numbers_first))}
     return np.array(
         [
             NO_PROCESS if elsewhere else number.get(one.pid, NO_PROCESS)
-            for one, elsewhere in zip(tracks, is_row_of_device.tolist(), strict=True)
+            for one, elsewhere in zip(tracks, (of_track == _ON_DEVICE).tolist(), strict=True)
         ],
         np.int32,
     )
-
-
-def _tracks_with(
-    count: int, track: Int32, category: Int8, categories: tuple[Category, ...]
-) -> Bools:
-    """Mask of the tracks that have slices of these categories."""
-    wanted = np.zeros(256, np.bool_)
-    wanted[list(categories)] = True
-    mask = np.zeros(count, np.bool_)
-    mask[track[wanted[category.view(np.uint8)]]] = True
-    return mask
 
 
 def _numbers_first(pid: str) -> tuple[bool, int, str]:
