@@ -30,8 +30,11 @@ demo: $(VENV)/.installed $(PAGES)
 	@echo
 	@$(BIN)/tensorboard --logdir $(LOGDIR) --port $(PORT)
 
-# What is quick comes first: it fails most often.
-test: lint fe-tests python-tests e2e
+# What is quick comes first, for it fails most often, and side by side, as the environments are made.
+test:
+	$(MAKE) --jobs=2 --output-sync=target lint fe-tests fe
+	$(MAKE) python-tests
+	$(MAKE) e2e
 	@echo "All tests passed."
 
 lint: $(VENV)/.installed-test
@@ -44,7 +47,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python tools/generate_schema.py --check
 
 python-tests: $(VENV)/.installed-test $(PAGES)
-	$(BIN)/pytest
+	$(BIN)/pytest -n logical --maxprocesses 4 --dist worksteal -m "not alone"
+	$(BIN)/pytest -m alone
 
 fe-tests: fe/node_modules/.package-lock.json
 	cd fe && npm run typecheck

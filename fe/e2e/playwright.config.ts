@@ -6,8 +6,8 @@ export default defineConfig({
   outputDir: "../test-results",
   timeout: 60_000,
   expect: { timeout: 15_000 },
-  // Two cores: the servers need one of them.
-  workers: 1,
+  // Each has servers of its own; a test waits as long as it works.
+  workers: 2,
   // A machine that stalls is not a fault of ours; what only passes the second time is listed as flaky.
   retries: 1,
   forbidOnly: process.env["CI"] !== undefined,

@@ -17,6 +17,8 @@ import pytest
 from tests.helpers.stalls import FaultyEndpoint, faulty_endpoint
 from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
 
+pytestmark = pytest.mark.alone
+
 Writer = Callable[..., Path]
 
 START_S = 60

@@ -21,6 +21,8 @@ from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S
 from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE
 
+pytestmark = pytest.mark.alone
+
 Writer = Callable[..., Path]
 TRACE = "run/w.pt.trace.json"
 LIMIT_S = 1.0

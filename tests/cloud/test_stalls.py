@@ -26,6 +26,8 @@ from torch_tb_profiler.storage.locations import (
 )
 from torch_tb_profiler.storage.shared_cache import SharedCacheFolder
 
+pytestmark = pytest.mark.alone
+
 LIMIT_S = 1.0
 MOST_S = 60.0
 """Far more than the limit, and far less than what the clients do by themselves."""
