@@ -17,8 +17,8 @@ import pytest
 from fsspec import AbstractFileSystem
 from polars.exceptions import PanicException
 
-from tests.helpers.waiting import wait_until
 from tests.helpers.discovered import discover, single_file
+from tests.helpers.waiting import wait_until
 from torch_tb_profiler.loading.ingest.rank import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
