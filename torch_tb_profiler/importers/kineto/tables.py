@@ -1,12 +1,14 @@
 """Decoded arguments of one kind of event → the columns of its tables.
 
 Every function takes the decoded args structs and the rows they belong to, and gives a
-:data:`ColumnArrays` with only the rows that have something to say.
+:data:`ColumnArrays` with only the rows that have something to say. What is read of every event is
+read by a comprehension that names its field: that takes half the time of a look-up by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -66,13 +68,12 @@ def _values(args: Args, field: str) -> list[Any]:
     return list(map(attrgetter(field), args))
 
 
-def _integers(args: Args, fields: Fields, name: str, quality: QualityReport) -> Int64:
-    most = MOST.get(name, INT64_MAX)
-    return int_column(_values(args, name), quality, fields[name].key, most)
+def _integers(fields: Fields, quality: QualityReport, name: str, values: list[Any]) -> Int64:
+    return int_column(values, quality, fields[name].key, MOST.get(name, INT64_MAX))
 
 
-def _floats(args: Args, fields: Fields, name: str, quality: QualityReport) -> Float64:
-    return float_column(_values(args, name), quality, fields[name].key)
+def _floats(fields: Fields, quality: QualityReport, name: str, values: list[Any]) -> Float64:
+    return float_column(values, quality, fields[name].key)
 
 
 def has_fields(args: Args, fields: Fields) -> bool:
@@ -82,10 +83,11 @@ def has_fields(args: Args, fields: Fields) -> bool:
 
 def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
     """Correlation and external id (spelled with a small e up to torch 1.11)."""
-    external = _integers(args, LINK_FIELDS, "external_id", quality)
+    integers = partial(_integers, LINK_FIELDS, quality)
+    external = integers("external_id", [arg.external_id for arg in args])
     if np.all(external == ABSENT):
-        external = _integers(args, LINK_FIELDS, "external_id_old", quality)
-    return _integers(args, LINK_FIELDS, "correlation", quality), external
+        external = integers("external_id_old", [arg.external_id_old for arg in args])
+    return integers("correlation", [arg.correlation for arg in args]), external
 
 
 def _keep(table: ColumnArrays, rows: Int64, present: npt.NDArray[np.bool_]) -> ColumnArrays:
@@ -114,6 +116,7 @@ def operator_table(
 ) -> ColumnArrays:
     """The operator arguments of host slices."""
     assert has_fields(args, OPERATOR_FIELDS)
+    integers = partial(_integers, OPERATOR_FIELDS, quality)
     shape = raw_codes([arg.input_shape for arg in args], strings)
     if np.all(shape < 0):
         shape = raw_codes([arg.input_shape_old for arg in args], strings)
@@ -123,9 +126,11 @@ def operator_table(
         "concrete_inputs_code": raw_codes([arg.concrete_inputs for arg in args], strings),
         "call_stack_code": call_stacks(args, strings),
         "module_hierarchy_code": text_codes([arg.module_hierarchy for arg in args], strings),
-        "sequence_number": _integers(args, OPERATOR_FIELDS, "sequence_number", quality),
-        "forward_thread": _integers(args, OPERATOR_FIELDS, "forward_thread", quality),
-        "record_function_id": _integers(args, OPERATOR_FIELDS, "record_function_id", quality),
+        "sequence_number": integers("sequence_number", [arg.sequence_number for arg in args]),
+        "forward_thread": integers("forward_thread", [arg.forward_thread for arg in args]),
+        "record_function_id": integers(
+            "record_function_id", [arg.record_function_id for arg in args]
+        ),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
@@ -150,10 +155,11 @@ def stack_text(text: str, reverse: bool) -> str:
 
 def python_table(args: Args, rows: Int64, quality: QualityReport) -> ColumnArrays:
     """The ids of python frames."""
+    integers = partial(_integers, PYTHON_FIELDS, quality)
     table = {
-        "python_id": _integers(args, PYTHON_FIELDS, "python_id", quality),
-        "python_parent_id": _integers(args, PYTHON_FIELDS, "python_parent_id", quality),
-        "module_id": _integers(args, PYTHON_FIELDS, "module_id", quality),
+        "python_id": integers("python_id", [arg.python_id for arg in args]),
+        "python_parent_id": integers("python_parent_id", [arg.python_parent_id for arg in args]),
+        "module_id": integers("module_id", [arg.module_id for arg in args]),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
@@ -163,21 +169,31 @@ def device_table(
 ) -> ColumnArrays:
     """The launch arguments of kernels, copies, sets and other device slices."""
     assert has_fields(args, DEVICE_FIELDS)
-    occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct", quality)
+    integers = partial(_integers, DEVICE_FIELDS, quality)
+    floats = partial(_floats, DEVICE_FIELDS, quality)
+    occupancy = floats(
+        "est_achieved_occupancy_pct", [arg.est_achieved_occupancy_pct for arg in args]
+    )
     if np.all(np.isnan(occupancy)):
-        occupancy = _floats(args, DEVICE_FIELDS, "est_achieved_occupancy_pct_old", quality)
+        occupancy = floats(
+            "est_achieved_occupancy_pct_old", [arg.est_achieved_occupancy_pct_old for arg in args]
+        )
     table: ColumnArrays = {
-        "device": _integers(args, DEVICE_FIELDS, "device", quality),
-        "stream": _integers(args, DEVICE_FIELDS, "stream", quality),
+        "device": integers("device", [arg.device for arg in args]),
+        "stream": integers("stream", [arg.stream for arg in args]),
         "grid_code": raw_codes([arg.grid for arg in args], strings),
         "block_code": raw_codes([arg.block for arg in args], strings),
-        "registers_per_thread": _integers(args, DEVICE_FIELDS, "registers_per_thread", quality),
-        "shared_memory_bytes": _integers(args, DEVICE_FIELDS, "shared_memory_bytes", quality),
-        "blocks_per_sm": _floats(args, DEVICE_FIELDS, "blocks_per_sm", quality),
-        "warps_per_sm": _floats(args, DEVICE_FIELDS, "warps_per_sm", quality),
+        "registers_per_thread": integers(
+            "registers_per_thread", [arg.registers_per_thread for arg in args]
+        ),
+        "shared_memory_bytes": integers(
+            "shared_memory_bytes", [arg.shared_memory_bytes for arg in args]
+        ),
+        "blocks_per_sm": floats("blocks_per_sm", [arg.blocks_per_sm for arg in args]),
+        "warps_per_sm": floats("warps_per_sm", [arg.warps_per_sm for arg in args]),
         "est_achieved_occupancy_pct": occupancy,
-        "graph_node": _integers(args, DEVICE_FIELDS, "graph_node", quality),
-        "bytes": _integers(args, DEVICE_FIELDS, "bytes", quality),
+        "graph_node": integers("graph_node", [arg.graph_node for arg in args]),
+        "bytes": integers("bytes", [arg.bytes for arg in args]),
         "occupancy_limit_code": _occupancy_limits(args, strings),
     }
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
@@ -223,7 +239,8 @@ def collective_table(
         return None
     given = decode_args(structs.COLLECTIVE_ARGS, [raws[row] for row in marked], quality)
     groups = [arg.group if arg.group is not None else arg.group_id for arg in given]
-    integers = ("in_nelems", "out_nelems", "group_size", "sequence", "src_rank", "dst_rank")
+    integers = partial(_integers, COLLECTIVE_FIELDS, quality)
+    counts = ("in_nelems", "out_nelems", "group_size", "sequence", "src_rank", "dst_rank")
     return {
         "slice": rows[marked].astype(np.int64),
         "collective_code": text_codes(_values(given, "collective"), strings),
@@ -232,10 +249,12 @@ def collective_table(
         "group_description_code": text_codes(_values(given, "group_description"), strings),
         "group_ranks_code": text_codes(_values(given, "group_ranks"), strings),
         "is_async": flag_column(_values(given, "is_async")),
-        **{name: _integers(given, COLLECTIVE_FIELDS, name, quality) for name in integers},
+        **{name: integers(name, _values(given, name)) for name in counts},
     }
 
 
 def memory_table(args: Args, quality: QualityReport) -> ColumnArrays:
     """The arguments of ``[memory]`` and ``[OutOfMemory]`` instants."""
-    return {name: _integers(args, MEMORY_FIELDS, name, quality) for name in MEMORY_FIELDS}
+    return {
+        name: _integers(MEMORY_FIELDS, quality, name, _values(args, name)) for name in MEMORY_FIELDS
+    }
