@@ -27,9 +27,9 @@ export function shortenApart(names: readonly string[], length: number): string[]
 }
 
 function groups(names: readonly string[], key: (name: string) => string): string[][] {
-  const found = new Map<string, string[]>();
-  for (const name of names) found.set(key(name), [...(found.get(key(name)) ?? []), name]);
-  return [...found.values()];
+  const groups = new Map<string, string[]>();
+  for (const name of names) groups.set(key(name), [...(groups.get(key(name)) ?? []), name]);
+  return [...groups.values()];
 }
 
 /** Those that still look alike differ further on: each round goes there. */

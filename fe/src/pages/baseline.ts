@@ -52,8 +52,8 @@ export function chooseBaseline(runs: Runs, params: Params, target: Target, empty
   const named = { run: params["baseline_run"], worker: params["baseline_worker"], span: params["baseline_span"] };
   const given = Object.entries(named).flatMap(([key, name]) => (name === undefined ? [] : [[key, name] as const]));
   if (given.length > 0) {
-    const found = resolveTarget(runs, { run: target.run.name, ...Object.fromEntries(given) });
-    if (found !== null) return { trace: traceOf(found), unknown: found.unknown, isNamed: true };
+    const match = resolveTarget(runs, { run: target.run.name, ...Object.fromEntries(given) });
+    if (match !== null) return { trace: traceOf(match), unknown: match.unknown, isNamed: true };
   }
   const here = traceOf(target);
   const choices = allTraces(runs.runs);

@@ -9,13 +9,13 @@ interface Ancestor {
 /** The pages around this frame, nearest first, with their origins where the browser tells. */
 function ancestors(): Ancestor[] {
   const origins = window.location.ancestorOrigins as DOMStringList | undefined;
-  const found: Ancestor[] = [];
+  const ancestors: Ancestor[] = [];
   let page: Window = window;
   for (const origin of origins ?? []) {
     page = page.parent;
-    found.push({ page, origin });
+    ancestors.push({ page, origin });
   }
-  return found;
+  return ancestors;
 }
 
 /** Pages around us that open source lines. */

@@ -14,9 +14,9 @@ export interface Target {
 export function resolveTarget(runs: Runs, params: Params): Target | null {
   const unknown: string[] = [];
   const pick = <T extends { readonly name: string }>(kind: string, items: readonly T[], name: string | undefined) => {
-    const found = name === undefined ? undefined : items.find((item) => item.name === name);
-    if (name !== undefined && found === undefined) unknown.push(`${kind} “${name}”`);
-    return found ?? items[0];
+    const match = name === undefined ? undefined : items.find((item) => item.name === name);
+    if (name !== undefined && match === undefined) unknown.push(`${kind} “${name}”`);
+    return match ?? items[0];
   };
   const usable = runs.runs.filter((run) => run.workers.some((worker) => worker.spans.length > 0));
   const run = pick("run", usable, params["run"]);

@@ -2,12 +2,12 @@
 import { useEffect, useState, type RefObject } from "react";
 
 import { formatNumber } from "../lib/format";
-import type { FoundInStack } from "./findInStack";
+import type { StackResult } from "./findInStack";
 
 interface Props {
   readonly field: RefObject<HTMLInputElement | null>;
   readonly text: string;
-  readonly found: FoundInStack | null;
+  readonly result: StackResult | null;
   /** How many are searched. */
   readonly workers: number;
   readonly onText: (text: string) => void;
@@ -16,7 +16,7 @@ interface Props {
 
 const TYPING_MS = 250;
 
-export function SearchField({ field, text, found, workers, onText, onStep }: Props) {
+export function SearchField({ field, text, result, workers, onText, onStep }: Props) {
   const [typed, setTyped] = useState(text);
   const [asked, setAsked] = useState(text);
   if (asked !== text) {
@@ -29,7 +29,7 @@ export function SearchField({ field, text, found, workers, onText, onStep }: Pro
     const timer = setTimeout(() => onText(typed), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed, text, onText]);
-  const count = found?.count ?? 0;
+  const count = result?.count ?? 0;
   return (
     <span className="tl-search" role="search">
       <input
@@ -53,8 +53,8 @@ export function SearchField({ field, text, found, workers, onText, onStep }: Pro
       />
       {text !== "" && (
         <>
-          <span className={`${found === null || found.problems.length === 0 ? "soft" : "tl-warns"} tl-count`} role="status" title={found === null ? "" : countHelp(found, workers)}>
-            {found === null ? "…" : count === 0 ? "none" : `${formatNumber(Math.max(1, found.position))} of ${formatNumber(count)}`}
+          <span className={`${result === null || result.problems.length === 0 ? "soft" : "tl-warns"} tl-count`} role="status" title={result === null ? "" : countHelp(result, workers)}>
+            {result === null ? "…" : count === 0 ? "none" : `${formatNumber(Math.max(1, result.position))} of ${formatNumber(count)}`}
           </span>
           <button type="button" className="button icon" aria-label="Previous hit" title="Previous hit (N)" disabled={count === 0} onClick={() => onStep(-1)}>
             ◂
@@ -68,7 +68,7 @@ export function SearchField({ field, text, found, workers, onText, onStep }: Pro
   );
 }
 
-function countHelp({ nameCount, problems }: FoundInStack, workers: number): string {
+function countHelp({ nameCount, problems }: StackResult, workers: number): string {
   const names = `${formatNumber(nameCount)} different ${nameCount === 1 ? "name" : "names"}`;
   const where = workers === 1 ? names : `${names} on ${formatNumber(workers)} ranks, one after the other on the common clock`;
   return [where, ...problems.map((problem) => `Not counted: ${problem}`)].join("\n");

@@ -84,7 +84,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         mode={mode}
         dragMode={dragMode}
         helpOpen={helpOpen}
-        search={<SearchField field={searchField} text={find.text} found={find.found} workers={stack.parts.length} onText={find.setText} onStep={find.step} />}
+        search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onText={find.setText} onStep={find.step} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
         onMode={(next) => adjust({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}

@@ -102,9 +102,9 @@ export function readPalette(): Palette {
     accent: of("--accent"),
     warn: of("--warn"),
     of: (variable) => {
-      const found = known.get(variable) ?? parseColor(of(variable));
-      known.set(variable, found);
-      return found;
+      const color = known.get(variable) ?? parseColor(of(variable));
+      known.set(variable, color);
+      return color;
     },
   };
 }

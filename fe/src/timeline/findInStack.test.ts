@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { ApiError } from "../api/client";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
-import { askOf, foundInStack } from "./findInStack";
+import { askOf, resultInStack } from "./findInStack";
 import type { Stack, StackPart } from "./stack";
 
 const tracks = { schema_version: 1, trace: { run: "r", worker: "w", span: "1" }, end_ns: 1000, origin_us: 0, slices: 0, overlapping: 0, tracks_left_out: 0, categories: [], groups: [], tracks: [] };
@@ -49,36 +49,36 @@ describe("what they found", () => {
   const lowerHits = [slice(1, 0), slice(2, 200)]; // on screen at 100 and 300
 
   it("is walked through on the common clock", () => {
-    const found = foundInStack([
+    const result = resultInStack([
       { part: upper, answer: answer(upperHits, 0, true) },
       { part: lower, answer: answer(lowerHits, 0) },
     ]);
-    expect([found.count, found.position, found.nameCount, found.problems]).toEqual([4, 1, 1, []]);
-    expect([found.next?.part.worker, found.next?.slice]).toEqual(["b", { ...slice(1, 100), track: "b/t" }]);
-    expect([found.previous?.part.worker, found.previous?.slice.start_ns]).toEqual(["b", 300]);
-    expect(found.hits.map(({ track, start_ns: startNs }) => [track, startNs])).toEqual([["a/t", 50], ["a/t", 250], ["b/t", 100], ["b/t", 300]]);
+    expect([result.count, result.position, result.nameCount, result.problems]).toEqual([4, 1, 1, []]);
+    expect([result.next?.part.worker, result.next?.slice]).toEqual(["b", { ...slice(1, 100), track: "b/t" }]);
+    expect([result.previous?.part.worker, result.previous?.slice.start_ns]).toEqual(["b", 300]);
+    expect(result.hits.map(({ track, start_ns: startNs }) => [track, startNs])).toEqual([["a/t", 50], ["a/t", 250], ["b/t", 100], ["b/t", 300]]);
   });
 
   it("goes on with the first after the last", () => {
-    const found = foundInStack([
+    const result = resultInStack([
       { part: upper, answer: answer(upperHits, 2) },
       { part: lower, answer: answer(lowerHits, 1, true) },
     ]);
-    expect([found.position, found.next?.slice.start_ns, found.previous?.slice.start_ns]).toEqual([4, 50, 250]);
+    expect([result.position, result.next?.slice.start_ns, result.previous?.slice.start_ns]).toEqual([4, 50, 250]);
   });
 
   it("says whose answer is missing", () => {
     const failed = new ApiError({ code: "gone", message: "no file", hint: "" }, 404);
-    const found = foundInStack([
+    const result = resultInStack([
       { part: upper, answer: answer(upperHits, 0) },
       { part: lower, answer: failed },
     ]);
-    expect([found.count, found.problems]).toEqual([2, ["b: no file"]]);
+    expect([result.count, result.problems]).toEqual([2, ["b: no file"]]);
   });
 
   it("is thinned out evenly where it is more than can be drawn", () => {
     const many = (count: number) => answer(Array.from({ length: count }, (_, index) => slice(index, index)), 0);
-    const { hits, count } = foundInStack([
+    const { hits, count } = resultInStack([
       { part: upper, answer: many(2000) },
       { part: lower, answer: many(1000) },
     ]);

@@ -18,12 +18,12 @@ export interface FindPlace {
 }
 
 /** A hit, its slice as it is on screen. */
-export interface FoundHit {
+export interface StackHit {
   readonly part: StackPart;
   readonly slice: TimelineSlicePayload;
 }
 
-export interface FoundInStack {
+export interface StackResult {
   readonly text: string;
   readonly count: number;
   readonly nameCount: number;
@@ -34,8 +34,8 @@ export interface FoundInStack {
   /** Of all workers, spread evenly when they are many. */
   readonly hits: readonly TimelineSlicePayload[];
   /** From the place, around the ends. */
-  readonly next: FoundHit | null;
-  readonly previous: FoundHit | null;
+  readonly next: StackHit | null;
+  readonly previous: StackHit | null;
 }
 
 /** What a worker is asked: the hits around the place, in its own time. Of hits that begin at once the upper worker's is first. */
@@ -55,15 +55,15 @@ interface PartAnswer {
 /**
  * What the workers answered, as one.
  *
- * @param told The workers in the order of the stack, with what they answered or why they did not.
+ * @param asked The workers in the order of the stack, with what they answered or why they did not.
  */
-export function foundInStack(told: readonly { readonly part: StackPart; readonly answer: TimelineSearchAnswer | ApiError }[]): FoundInStack {
-  const answers = told.flatMap(({ part, answer }): PartAnswer[] => (answer instanceof ApiError ? [] : [{ part, answer }]));
-  const problems = told.flatMap(({ part, answer }) => (answer instanceof ApiError ? [`${part.worker}: ${answer.message}`] : []));
+export function resultInStack(asked: readonly { readonly part: StackPart; readonly answer: TimelineSearchAnswer | ApiError }[]): StackResult {
+  const answers = asked.flatMap(({ part, answer }): PartAnswer[] => (answer instanceof ApiError ? [] : [{ part, answer }]));
+  const problems = asked.flatMap(({ part, answer }) => (answer instanceof ApiError ? [`${part.worker}: ${answer.message}`] : []));
   const sum = (of: (answer: TimelineSearchAnswer) => number) => answers.reduce((total, { answer }) => total + of(answer), 0);
   const ends = (of: (answer: TimelineSearchAnswer) => TimelineSlicePayload | null | undefined) =>
     answers
-      .flatMap(({ part, answer }): FoundHit[] => {
+      .flatMap(({ part, answer }): StackHit[] => {
         const slice = of(answer);
         return slice == null ? [] : [{ part, slice: onScreen(part, slice) }];
       })

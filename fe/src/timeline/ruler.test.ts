@@ -27,11 +27,11 @@ it.each([
 
 it("marks are round, inside the screen and not crowded", () => {
   for (const span of [40, 1e3, 12_345, 7.7e6, 9.9e9]) {
-    const found = ticks({ startNs: 17, endNs: 17 + span }, 1000);
-    expect(found.length).toBeGreaterThan(2);
-    expect(found.length).toBeLessThanOrEqual(11);
-    expect(new Set(found.map(({ label }) => label)).size).toBe(found.length);
-    for (const { timeNs } of found) {
+    const marks = ticks({ startNs: 17, endNs: 17 + span }, 1000);
+    expect(marks.length).toBeGreaterThan(2);
+    expect(marks.length).toBeLessThanOrEqual(11);
+    expect(new Set(marks.map(({ label }) => label)).size).toBe(marks.length);
+    for (const { timeNs } of marks) {
       expect(timeNs).toBeGreaterThanOrEqual(17);
       expect(timeNs).toBeLessThanOrEqual(17 + span);
     }

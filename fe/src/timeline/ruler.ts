@@ -29,14 +29,14 @@ export function niceStep(ns: number): number {
 
 export function ticks(viewport: Viewport, widthPx: number): Tick[] {
   const step = niceStep((spanNs(viewport) * TICK_GAP_PX) / Math.max(1, widthPx));
-  const found: Tick[] = [];
+  const marks: Tick[] = [];
   const first = Math.ceil(viewport.startNs / step);
   const last = Math.floor(viewport.endNs / step);
   for (let index = first; index <= last; index++) {
     const timeNs = index * step;
-    found.push({ timeNs, label: tickLabel(timeNs, step) });
+    marks.push({ timeNs, label: tickLabel(timeNs, step) });
   }
-  return found;
+  return marks;
 }
 
 /** A moment, with the decimals that neighbouring marks need to differ: "12.35 ms". */

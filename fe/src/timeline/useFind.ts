@@ -4,14 +4,14 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useAnswer } from "../api/hooks";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
 import { adjust, useParams } from "../state/urlStore";
-import { askOf, foundInStack, type FindPlace, type FoundHit, type FoundInStack } from "./findInStack";
+import { askOf, resultInStack, type FindPlace, type StackHit, type StackResult } from "./findInStack";
 import type { Stack, StackPart } from "./stack";
 import type { FollowedSlice } from "./useFollowedSlice";
 import { useSearches } from "./useSearches";
 
 export interface Find {
   readonly text: string;
-  readonly found: FoundInStack | null;
+  readonly result: StackResult | null;
   readonly hits: readonly TimelineSlicePayload[];
   readonly setText: (text: string) => void;
   /** To the next or previous hit, around the ends. */
@@ -28,62 +28,62 @@ const NO_HITS: readonly TimelineSlicePayload[] = [];
  */
 export function useFind(stack: Stack, part: StackPart, id: number | null, followed: FollowedSlice, placed: boolean): Find {
   const text = useParams()["find"] ?? "";
-  const [steppedTo, setSteppedTo] = useState<FoundHit | null>(null);
+  const [steppedTo, setSteppedTo] = useState<StackHit | null>(null);
   const place = useMemo(() => placeOf(part, id, followed.slice, steppedTo), [part, id, followed.slice, steppedTo]);
-  const found = useFound(stack, part, text, id, place);
+  const result = useResult(stack, part, text, id, place);
   // The hits are the same wherever one counts from; kept, so that the picture is not drawn anew.
-  const newest = found?.hits ?? NO_HITS;
-  const key = found === null ? "" : [found.text, found.count, newest.length, newest[0]?.start_ns, newest.at(-1)?.start_ns].join(" ");
+  const newest = result?.hits ?? NO_HITS;
+  const key = result === null ? "" : [result.text, result.count, newest.length, newest[0]?.start_ns, newest.at(-1)?.start_ns].join(" ");
   // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the hits
   const hits = useMemo(() => newest, [key]);
 
   const { go } = followed;
   const step = useCallback(
     (direction: 1 | -1) => {
-      const hit = direction === 1 ? found?.next : found?.previous;
+      const hit = direction === 1 ? result?.next : result?.previous;
       if (hit == null) return;
       setSteppedTo(hit);
       go(hit.slice.id, hit.part.worker);
     },
-    [found, go],
+    [result, go],
   );
   const setText = useCallback((next: string) => adjust({ find: next }), []);
   const jumps = useRef(!placed && text !== "" && id === null);
   useEffect(() => {
-    if (!jumps.current || found === null) return;
+    if (!jumps.current || result === null) return;
     jumps.current = false;
     step(1);
-  }, [found, step]);
-  return { text, found, hits, setText, step };
+  }, [result, step]);
+  return { text, result, hits, setText, step };
 }
 
-/** Where the selected slice is: known at once when it was stepped to, else when its worker has told. */
-function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload | null, steppedTo: FoundHit | null): FindPlace | null {
+/** Where the selected slice is: known at once when it was stepped to, else when its worker has answered. */
+function placeOf(part: StackPart, id: number | null, slice: TimelineSlicePayload | null, steppedTo: StackHit | null): FindPlace | null {
   if (id === null) return null;
   const known = slice ?? (steppedTo?.part === part && steppedTo.slice.id === id ? steppedTo.slice : null);
   return known === null ? null : { part, id, startNs: known.start_ns };
 }
 
 /** What was found around the place; what was found around the one before while that is being asked. */
-function useFound(stack: Stack, part: StackPart, text: string, id: number | null, place: FindPlace | null): FoundInStack | null {
+function useResult(stack: Stack, part: StackPart, text: string, id: number | null, place: FindPlace | null): StackResult | null {
   // The worker of the slice counts from the slice itself, wherever that is.
   const own = askOf(stack, part, text, id === null ? null : { part, id, startNs: 0 });
   const resource = useAnswer<TimelineSearchAnswer>(text === "" ? null : ROUTE, own);
   const answer = text !== "" && resource.state === "ready" ? resource.data : null;
   const others = useMemo(() => stack.parts.filter((each) => each !== part), [stack, part]);
   const isAskable = others.length === 0 || (text !== "" && (id === null || place !== null));
-  const told = useSearches(isAskable ? others.map((each) => ({ route: ROUTE, query: askOf(stack, each, text, place) })) : null);
+  const otherAnswers = useSearches(isAskable ? others.map((each) => ({ route: ROUTE, query: askOf(stack, each, text, place) })) : null);
   const fresh = useMemo(() => {
-    if (answer === null || told === null) return null;
-    const answerOf = (each: StackPart) => (each === part ? answer : told[others.indexOf(each)]);
-    return foundInStack(
+    if (answer === null || otherAnswers === null) return null;
+    const answerOf = (each: StackPart) => (each === part ? answer : otherAnswers[others.indexOf(each)]);
+    return resultInStack(
       stack.parts.flatMap((each) => {
         const one = answerOf(each);
         return one === undefined ? [] : [{ part: each, answer: one }];
       }),
     );
-  }, [answer, told, stack, part, others]);
-  const [last, setLast] = useState<FoundInStack | null>(null);
+  }, [answer, otherAnswers, stack, part, others]);
+  const [last, setLast] = useState<StackResult | null>(null);
   if (fresh !== null && fresh !== last) setLast(fresh);
   return fresh ?? (last?.text === text ? last : null);
 }

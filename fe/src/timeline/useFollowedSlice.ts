@@ -37,8 +37,8 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   // Its peers are slices of the other workers.
   const answer = useAnswer<TimelineFlowsAnswer>(id === null ? null : "timeline/flows", { ...part.query, slice: id, peers: 1 }, { ...part.query, worker: null });
   const flows = answer.state === "ready" && answer.data.slice.id === id ? answer.data : null;
-  const told = useMemo(() => (flows === null ? null : onScreen(part, flows.slice)), [part, flows]);
-  const slice = told ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
+  const flowSlice = useMemo(() => (flows === null ? null : onScreen(part, flows.slice)), [part, flows]);
+  const slice = flowSlice ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
   const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOnScreen(stack, part, flows.flows)), [stack, part, flows]);
 
   const latestFolding = useRef(folding);

@@ -16,13 +16,13 @@ export function useMountedStage(stack: Stack) {
     if (host === null || heads === null) return;
     const canvas = new URLSearchParams(window.location.search).get("canvas");
     const choice = canvas === "webgl" || canvas === "2d" ? canvas : null;
-    const made = new Stage(host, heads, stack, { onChange: tellStageListeners }, choice);
-    const size = new ResizeObserver(() => made.resize());
+    const mounted = new Stage(host, heads, stack, { onChange: tellStageListeners }, choice);
+    const size = new ResizeObserver(() => mounted.resize());
     size.observe(host);
-    setStage(made);
+    setStage(mounted);
     return () => {
       size.disconnect();
-      made.dispose();
+      mounted.dispose();
       setStage(null);
     };
   }, [stack]);

@@ -39,11 +39,11 @@ export function usePlace(stack: Stack): Place {
   const time = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
   const [first] = stack.parts;
   const answer = useAnswer<TimelineStepsAnswer>(steps === undefined ? null : "timeline/steps", { ...first.query, steps });
-  const told = steps !== undefined && answer.state === "ready" ? answer.data : null;
-  const stretches = useMemo(() => told?.ranges.map((each) => fromPart(first, { startNs: each.start_ns, endNs: each.end_ns })) ?? null, [told, first]);
+  const selectedSteps = steps !== undefined && answer.state === "ready" ? answer.data : null;
+  const stretches = useMemo(() => selectedSteps?.ranges.map((each) => fromPart(first, { startNs: each.start_ns, endNs: each.end_ns })) ?? null, [selectedSteps, first]);
   const selection = useMemo(() => selectedStretches(stretches, time), [stretches, time]);
   const problem = steps !== undefined && answer.state === "failed" ? answer.failure.message : null;
-  const isSelecting = steps !== undefined && told === null && problem === null;
+  const isSelecting = steps !== undefined && selectedSteps === null && problem === null;
   const active = stack.parts.find(({ worker }) => worker === on) ?? stack.parts[0];
   return { at, placed, folding, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection, isSelecting, problem };
 }

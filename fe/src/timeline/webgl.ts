@@ -65,8 +65,8 @@ export function webglRenderer(canvas: HTMLCanvasElement, evenSlow: boolean): Rec
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 function isSoftware(gl: WebGL2RenderingContext): boolean {
-  const told = gl.getExtension("WEBGL_debug_renderer_info");
-  const name: unknown = told === null ? null : gl.getParameter(told.UNMASKED_RENDERER_WEBGL);
+  const debugInfo = gl.getExtension("WEBGL_debug_renderer_info");
+  const name: unknown = debugInfo === null ? null : gl.getParameter(debugInfo.UNMASKED_RENDERER_WEBGL);
   return typeof name === "string" && SOFTWARE.test(name);
 }
 
