@@ -203,16 +203,45 @@ def test_a_damaged_entry_is_none_and_is_removed(
 
 
 def test_what_killed_writers_left_goes(tmp_path: Path) -> None:
-    for name, age in [("old", STALE_TEMPORARY_S + 60), ("new", 0.0), ("future", -9e9)]:
-        folder, file = tmp_path / "tmp" / name, tmp_path / "tmp" / f"{name}.tar.gz"
+    old, new, future = (letter * 32 for letter in "abc")  # names as writers give them
+    for name, age in [(old, STALE_TEMPORARY_S + 60), (new, 0.0), (future, -9e9)]:
+        folder, file = tmp_path / "tmp" / name, tmp_path / "tmp" / f"{'k' * 40}-{name}.tar.gz"
         folder.mkdir(parents=True)
         file.touch()
         for place in (folder, file):
             os.utime(place, (time.time() - age, time.time() - age))
     CacheFolder(tmp_path).store("k" * 40, lambda folder: write_bytes(1, folder))
-    left = {place.name.partition(".")[0]: place for place in (tmp_path / "tmp").iterdir()}
-    assert sorted(left) == ["future", "new"]
-    assert left["future"].stat().st_mtime <= time.time()  # its hour begins
+    left = {place.name: place for place in (tmp_path / "tmp").iterdir()}
+    files = [f"{'k' * 40}-{name}.tar.gz" for name in (new, future)]
+    assert sorted(left) == [new, future, *files]
+    assert left[future].stat().st_mtime <= time.time()  # its hour begins
+
+
+def test_what_a_cache_has_not_written_stays(tmp_path: Path) -> None:
+    foreign = ["tmp/thesis.doc", "tmp/build/a.o", "pins/list", "entries/20/2024/notes", "tmp/.x"]
+    for name in foreign:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        for place in (file, *file.parents):
+            if place.is_relative_to(tmp_path):
+                os.utime(place, (1, 1))
+    cache = CacheFolder(tmp_path, max_bytes=0)
+    assert cache.clean().kept == 0
+    assert cache.clean(max_bytes=0, unused_since_s=time.time()).removed == 0
+    cache.store("k" * 40, partial(write_bytes, 1))
+    assert all((tmp_path / name).exists() for name in foreign)
+
+
+def test_a_look_removes_nothing(tmp_path: Path) -> None:
+    stale = tmp_path / "tmp" / ("a" * 32)
+    stale.mkdir(parents=True)
+    os.utime(stale, (1, 1))
+    cache = CacheFolder(tmp_path)
+    cache.clean()
+    assert stale.exists()
+    cache.evict()
+    assert not stale.exists()
 
 
 def test_a_place_that_cannot_be_written_caches_nothing(tmp_path: Path) -> None:

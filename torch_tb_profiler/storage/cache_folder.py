@@ -12,6 +12,7 @@ import errno
 import hashlib
 import logging
 import os
+import re
 import shutil
 import stat
 import time
@@ -44,6 +45,11 @@ else be looked at a thousand times."""
 
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 """Errors of a renaming that say that there was an entry, which may be gone since."""
+
+_KEY_NAME = re.compile(r"\w{40}", re.ASCII)
+_TEMPORARY_NAME = re.compile(r"(\w{40}-)?[0-9a-f]{32}(\.tar\.gz)?", re.ASCII)
+"""What a cache gives its places. Somebody may name a folder that holds ``tmp`` or ``entries`` of
+others, a home or ``/``: what has another name is not touched."""
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -224,7 +230,7 @@ class CacheFolder:
         """Keys of entries that were ingested within a week; older pins are removed."""
         oldest_s = time.time() - PIN_S
         pinned = set()
-        for pin in _listed(self.root / "pins", "*"):
+        for pin in _listed(self.root / "pins", "*", _KEY_NAME):
             usage = usage_of(pin)
             if usage is not None and usage.used_s < oldest_s:
                 _delete(pin)
@@ -292,16 +298,17 @@ class CacheFolder:
             max_bytes=max_bytes,
             unused_since_s=unused_since_s,
         )
-        self._clear_temporary()
+        if not (max_bytes is None and unused_since_s is None):
+            self._clear_temporary()
         return cleaned
 
     def _usages(self) -> list[Usage]:
-        usages = (usage_of(entry) for entry in _listed(self.root / "entries", "*/*"))
+        usages = (usage_of(entry) for entry in _listed(self.root / "entries", "*/*", _KEY_NAME))
         return [usage for usage in usages if usage is not None]
 
     def _clear_temporary(self) -> None:
         oldest_s = time.time() - STALE_TEMPORARY_S
-        for left_over in _listed(self.root / "tmp", "*"):
+        for left_over in _listed(self.root / "tmp", "*", _TEMPORARY_NAME):
             usage = usage_of(left_over)
             if usage is not None and usage.used_s < oldest_s:
                 _delete(left_over)
@@ -360,10 +367,10 @@ def _rename(folder: Path, entry: Path) -> None:
             raise
 
 
-def _listed(folder: Path, pattern: str) -> list[Path]:
-    """What is in a folder; nothing where somebody deletes it meanwhile."""
+def _listed(folder: Path, pattern: str, name: re.Pattern[str]) -> list[Path]:
+    """What is in a folder under names of ours; nothing where somebody deletes it meanwhile."""
     try:
-        return list(folder.glob(pattern))
+        return [place for place in folder.glob(pattern) if name.fullmatch(place.name)]
     except OSError:
         return []
 
