@@ -197,8 +197,8 @@ def nanoseconds(text: str) -> int:
         number = None
     if number is None:
         return ABSENT
-    ns = (number.scaleb(3, Context(2000))).to_integral_value(ROUND_HALF_EVEN, Context(2000))
-    return int(min(max(ns, -BEYOND_NS), BEYOND_NS))
+    ns = int(number.scaleb(3, Context(2000)).to_integral_value(ROUND_HALF_EVEN, Context(2000)))
+    return min(max(ns, -BEYOND_NS), BEYOND_NS)
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=12), st.lists(ODD_VALUES, max_size=3), st.integers(0))
