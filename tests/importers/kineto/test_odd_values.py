@@ -118,12 +118,9 @@ def test_text_times_are_exact(value: Decimal) -> None:
 @pytest.mark.parametrize("word", ["", "N/A", "nan", "1.2.3", "one", "sNaN"])
 def test_no_time_is_absent(word: str) -> None:
     assert text_to_ns(word) == ABSENT
-    assert (
-        to_ns(
-            [msgspec.Raw(json.dumps(value).encode()) for value in (word, None, [], True)]
-        ).ns.tolist()
-        == [ABSENT] * 4
-    )
+    values: list[Any] = [word, None, [], True]
+    raws = [msgspec.Raw(json.dumps(value).encode()) for value in values]
+    assert to_ns(raws).ns.tolist() == [ABSENT] * 4
 
 
 def test_events_without_usable_time_are_counted() -> None:
