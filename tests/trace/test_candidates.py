@@ -154,6 +154,14 @@ def test_ids_that_too_many_processes_use_stay_open(monkeypatch: pytest.MonkeyPat
     assert inferred(calls, [(1, 5, 0, 7), (2, 5, 0, 7)]) == ["?", 0]
 
 
+def test_what_is_looked_at_grows_with_the_work_and_not_with_its_square() -> None:
+    """A small file of very many processes that all count one id."""
+    calls = [(1, process, process) for process in range(1100)]
+    work = [(1, 2000 + place, 0, 7) for place in range(1100)]
+    assert set(inferred(calls, work)) == {"?"}
+    assert inferred(calls[:100], work[:100]) == list(range(100))
+
+
 def test_nothing_at_all() -> None:
     assert inferred([], []) == []
     assert inferred([], [(1, 5, 0, 7)]) == [None]

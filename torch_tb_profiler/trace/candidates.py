@@ -17,6 +17,11 @@ from torch_tb_profiler.trace.lookup import number_pairs
 MAX_CANDIDATES = 2**25
 """Pairs of work and calls that are looked at; beyond, the work with most candidates is left out."""
 
+ANY_CANDIDATES = 2**20
+CANDIDATES_PER_WORK = 64
+"""So many are looked at in any file, and of more work so many each: far beyond, a file of two
+megabytes would take as many gigabytes of memory."""
+
 MAX_LOOKS = 2**27
 """Pairs looked at in all rounds together; then what is not settled stays so. Eight ranks with a
 million kernels take a third of it."""
@@ -66,7 +71,8 @@ def infer_launches(calls: Launchers, work: Launchable, tolerance_ns: int) -> tup
     """
     first = np.searchsorted(calls.correlation, work.correlation, "left")
     count = np.searchsorted(calls.correlation, work.correlation, "right") - first
-    most = max(MAX_CANDIDATES // max(len(count), 1), 1)
+    limit = min(MAX_CANDIDATES, max(ANY_CANDIDATES, CANDIDATES_PER_WORK * len(count)))
+    most = max(limit // max(len(count), 1), 1)
     rows = np.flatnonzero((count > 0) & (count <= most))
     row = np.full(len(count), -1, np.int64)
     is_ambiguous = count > most

@@ -183,7 +183,8 @@ class EventColumns:
         info: What the file says of itself beside its events.
         quality: What was repaired or left out while reading.
         launch: Per slice, where the format names it, the row of the host slice that launched it,
-            :data:`ABSENT` for none; taken before any inference. None: the format names none.
+            :data:`ABSENT` (or any number that is no row) for none; taken before any inference.
+            None: the format names none.
     """
 
     format: str

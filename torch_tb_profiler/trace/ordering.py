@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, Bools, EventColumns, Int8, Int32, Int64
+from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
 from torch_tb_profiler.trace.processes import number_processes
 
 
@@ -85,7 +85,8 @@ def _given_launches(launch: Int64 | None, order: Int64, new_id: Int64) -> Int64 
     if launch is None:
         return None
     rows = launch[order]
-    return np.append(new_id, -1)[np.where(rows == ABSENT, -1, rows)]
+    is_row = (rows >= 0) & (rows < len(new_id))
+    return np.append(new_id, -1)[np.where(is_row, rows, -1)]
 
 
 def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:
