@@ -54,3 +54,9 @@ def test_failed_workers_do_not_fail_the_others() -> None:
     assert joined("1", [failed, ready]).state == "ready"
     assert joined("1", [failed, failed]).state == "failed"
     assert joined("1", [failed, failed]).error == Problem("not_json", "bad")
+
+
+def test_one_file_keeps_its_version() -> None:
+    one = SpanStatus("1", "a.json", None, 1, "parsing", version="17")
+    assert joined("1", [one]).version == "17"
+    assert joined("1", [one, one]).version is None

@@ -54,6 +54,9 @@ def test_a_cache_is_named_by_argument_variable_or_default(
     assert isinstance(open_cache(), SharedCacheFolder)
     monkeypatch.delenv(CACHE_VARIABLE)
     assert type(open_cache()) is CacheFolder
+    folder = open_cache(f"file://{tmp_path}/cache")
+    assert type(folder) is CacheFolder
+    assert folder.root == tmp_path / "cache"
 
 
 def test_a_cache_that_cannot_be_opened_is_told() -> None:

@@ -80,4 +80,5 @@ def joined(name: str, parts: list[SpanStatus]) -> SpanStatus:
         retry_s=min((part.retry_s for part in parts if part.retry_s is not None), default=None)
         if state == "failed"
         else None,
+        version=parts[0].version if len(parts) == 1 else None,
     )

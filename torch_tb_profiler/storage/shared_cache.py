@@ -65,8 +65,11 @@ def open_cache(chosen: str | os.PathLike[str] | None = None) -> CacheFolder:
     """
     named = os.fspath(chosen) if chosen is not None else os.environ.get(CACHE_VARIABLE, "")
     if is_url(named):
+        place = open_location(named)
+        if place.filesystem is None:  # file:///folder
+            return CacheFolder(Path(place.path))
         signing_key()
-        return SharedCacheFolder(open_location(named), user_cache_folder())
+        return SharedCacheFolder(place, user_cache_folder())
     return CacheFolder(Path(os.path.expanduser(named)) if named else default_cache_folder())
 
 
