@@ -44,9 +44,6 @@ function isKnown(views: Resource<Views>): boolean {
   return views.state === "ready" || (views.state === "loading" && views.last !== null);
 }
 
-/** Of one trace; the timeline follows these in the rail. */
-const PER_TRACE: ReadonlySet<string> = new Set(["overview", "operators", "kernels", "memory", "modules"]);
-
 /** While the trace is read the views are named already, but nothing is known of them. */
 function viewList(views: Resource<Views>): readonly ViewInfo[] {
   if (views.state === "ready") return views.data.views;
@@ -56,7 +53,7 @@ function viewList(views: Resource<Views>): readonly ViewInfo[] {
     name,
     title: view.title,
     help: "",
-    scope: PER_TRACE.has(name) ? "trace" : "run",
+    scope: view.scope,
     available: false,
     reason,
     group_bys: [],
