@@ -38,6 +38,17 @@ def test_what_it_holds(run: Run, folder: Path) -> None:
     assert days_left(folder) == ["1", "2", "3"]
 
 
+def test_without_clean_what_would_go_is_told(run: Run, folder: Path) -> None:
+    for limit in (("--older-than", "1.5"), ("--max-gb", "0.003")):
+        done = run("cache", f"--cache-dir={folder}", *limit)
+        assert done.code == 0
+        assert done.out == (
+            f"{folder}: 3 entries, 0.006 GB; limit 8.59 GB.\n"
+            "--clean would remove: 2 entries, 0.004 GB.\n"
+        )
+    assert days_left(folder) == ["1", "2", "3"]
+
+
 def test_cleaning_by_age_by_size_and_to_the_limit(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +76,6 @@ def test_what_is_in_use_or_was_ingested_stays_and_that_is_told(run: Run, folder:
 
 
 def test_bad_usage(run: Run, folder: Path) -> None:
-    assert run("cache", f"--cache-dir={folder}", "--max-gb", "1").code == 2
     for value in ("0", "-1", "nan", "x"):
         assert run("cache", "--clean", f"--older-than={value}").code == 2
     done = run("cache", "--cache-dir=memory://bucket/x", "--clean")

@@ -101,3 +101,10 @@ def test_a_bucket_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         clean_bucket(store.bucket, max_bytes=None, unused_since_s=None)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_trial_tells_and_removes_nothing() -> None:
+    store = _Listed({name: {"size": 100, "LastModified": days_ago(30)} for name in ENTRIES})
+    told = clean_bucket(store.bucket, max_bytes=200, unused_since_s=None, is_trial=True)
+    assert (told.kept, told.removed, told.removed_bytes) == (2, 2, 200)
+    assert store.names == set(ENTRIES)

@@ -151,7 +151,8 @@ def _add_cache_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     cache = commands.add_parser(
         "cache",
         help="say what the cache holds, and clean it",
-        description="Say what the cache holds. With --clean, remove what is too old or too much.",
+        description="Say what the cache holds, and what of it is too old or too much. With "
+        "--clean, remove that.",
     )
     cache.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     cache.add_argument(

@@ -15,15 +15,13 @@ DAY_S = 86400.0
 
 
 def run(arguments: Namespace) -> int:
-    """Say what the cache holds; with ``--clean`` after removing what is too old or too much.
+    """Say what the cache holds; with limits what is too old or too much, and with ``--clean``
+    remove that first.
 
     Returns:
-        0, 2 for options that make no sense together, 3 when the cache cannot be read.
+        0, 2 when nothing says what may go, 3 when the cache cannot be read.
     """
     has_limits = arguments.older_than is not None or arguments.max_gb is not None
-    if has_limits and not arguments.clean:
-        tell_error("--older-than and --max-gb say what --clean removes.", "Add --clean.")
-        return BAD_USAGE
     try:
         cache = open_cache(arguments.cache_dir)
         is_bucket = isinstance(cache, SharedCacheFolder)
@@ -34,11 +32,15 @@ def run(arguments: Namespace) -> int:
             )
             return BAD_USAGE
         max_bytes = _max_bytes(arguments, cache, has_limits)
-        cleaned = cache.clean(max_bytes=max_bytes, unused_since_s=_unused_since_s(arguments))
+        cleaned = cache.clean(
+            max_bytes=max_bytes,
+            unused_since_s=_unused_since_s(arguments),
+            is_trial=not arguments.clean,
+        )
     except StorageError as error:
         tell_error(error.message, error.hint)
         return INPUT_UNREADABLE
-    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket)
+    _tell(cache, cleaned, max_bytes, is_bucket=is_bucket, is_trial=not arguments.clean)
     return DONE
 
 
@@ -53,12 +55,24 @@ def _unused_since_s(arguments: Namespace) -> float | None:
     return None if days is None else time.time() - days * DAY_S
 
 
-def _tell(cache: CacheFolder, cleaned: Cleaned, max_bytes: int | None, *, is_bucket: bool) -> None:
+def _tell(
+    cache: CacheFolder,
+    cleaned: Cleaned,
+    max_bytes: int | None,
+    *,
+    is_bucket: bool,
+    is_trial: bool,
+) -> None:
     limit = "no limit" if is_bucket else f"limit {cache.max_bytes / 1e9:.3g} GB"
-    held = f"{cleaned.kept} entries, {cleaned.kept_bytes / 1e9:.3g} GB"
-    print(f"{cache.url}: {held}; {limit}.")
-    if cleaned.removed:
-        print(f"Removed: {cleaned.removed} entries, {cleaned.removed_bytes / 1e9:.3g} GB.")
+    count, size_bytes = cleaned.kept, cleaned.kept_bytes
+    if is_trial:
+        count, size_bytes = count + cleaned.removed, size_bytes + cleaned.removed_bytes
+    print(f"{cache.url}: {count} entries, {size_bytes / 1e9:.3g} GB; {limit}.")
+    gone = f"{cleaned.removed} entries, {cleaned.removed_bytes / 1e9:.3g} GB."
+    if cleaned.removed and is_trial:
+        print(f"--clean would remove: {gone}")
+    elif cleaned.removed:
+        print(f"Removed: {gone}")
     if max_bytes is not None and cleaned.kept_bytes > max_bytes:
         ingested = "" if is_bucket else f", or ingested within {PIN_S / DAY_S:g} days,"
         written = "written" if is_bucket else "used"

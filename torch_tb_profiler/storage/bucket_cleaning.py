@@ -12,7 +12,7 @@ from typing import Any
 
 from torch_tb_profiler.storage import deadlines
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
-from torch_tb_profiler.storage.eviction import Cleaned, Usage, clean
+from torch_tb_profiler.storage.eviction import Cleaned, Usage, clean, would_go
 from torch_tb_profiler.storage.locations import Location
 
 _LOGGER = logging.getLogger(__name__)
@@ -27,9 +27,14 @@ _WRITTEN = ("LastModified", "last_modified", "updated", "mtime", "created")
 
 
 def clean_bucket(
-    bucket: Location, *, max_bytes: int | None, unused_since_s: float | None
+    bucket: Location,
+    *,
+    max_bytes: int | None,
+    unused_since_s: float | None,
+    is_trial: bool = False,
 ) -> Cleaned:
-    """Remove entries, the longest ago written first; as :func:`storage.eviction.clean`.
+    """Remove entries, the longest ago written first; as :func:`storage.eviction.clean`. A trial
+    removes nothing and tells what would go.
 
     Raises:
         StorageError: the bucket cannot be listed.
@@ -46,7 +51,13 @@ def clean_bucket(
             return False
         return True
 
-    return clean(objects, (), remove, max_bytes=max_bytes, unused_since_s=unused_since_s)
+    return clean(
+        objects,
+        (),
+        would_go if is_trial else remove,
+        max_bytes=max_bytes,
+        unused_since_s=unused_since_s,
+    )
 
 
 def _listed(bucket: Location) -> list[Usage]:

@@ -29,7 +29,7 @@ from torch_tb_profiler.storage.entry_manifest import (
     read_entry,
     seal,
 )
-from torch_tb_profiler.storage.eviction import PIN_S, Cleaned, Usage, clean, usage_of
+from torch_tb_profiler.storage.eviction import PIN_S, Cleaned, Usage, clean, usage_of, would_go
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -270,18 +270,23 @@ class CacheFolder:
         Returns:
             Bytes of the entries that stay: more than ``max_bytes`` when none of them may go.
         """
-        return self._clean_here(max_bytes=self.max_bytes).kept_bytes
+        return self._clean_here(self.max_bytes).kept_bytes
 
     def clean(
-        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+        self,
+        *,
+        max_bytes: int | None = None,
+        unused_since_s: float | None = None,
+        is_trial: bool = False,
     ) -> Cleaned:
         """Remove what is too much or too old, as :func:`storage.eviction.clean`, for all who use
-        this cache; without limits nothing.
+        this cache; without limits nothing. A trial removes nothing and tells what would go.
 
         Raises:
             StorageError: the bucket cannot be read.
         """
-        return self._clean_here(max_bytes=max_bytes, unused_since_s=unused_since_s)
+        is_look = is_trial or (max_bytes is None and unused_since_s is None)
+        return self._clean_here(max_bytes, unused_since_s, would_go if is_look else None)
 
     @property
     def url(self) -> str:
@@ -289,16 +294,19 @@ class CacheFolder:
         return str(self.root)
 
     def _clean_here(
-        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+        self,
+        max_bytes: int | None,
+        unused_since_s: float | None = None,
+        instead: Callable[[str], bool] | None = None,
     ) -> Cleaned:
         cleaned = clean(
             self._usages(),
             self._pinned(),
-            self._remove_here,
+            instead or self._remove_here,
             max_bytes=max_bytes,
             unused_since_s=unused_since_s,
         )
-        if not (max_bytes is None and unused_since_s is None):
+        if instead is None:
             self._clear_temporary()
         return cleaned
 

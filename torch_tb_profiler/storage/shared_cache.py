@@ -203,11 +203,17 @@ class SharedCacheFolder(CacheFolder):
         return [f"{note} It holds {held.kept} of them, {held.kept_bytes / 1e9:.3g} GB."]
 
     def clean(
-        self, *, max_bytes: int | None = None, unused_since_s: float | None = None
+        self,
+        *,
+        max_bytes: int | None = None,
+        unused_since_s: float | None = None,
+        is_trial: bool = False,
     ) -> Cleaned:
         """As :meth:`CacheFolder.clean`, of the bucket; a store tells when an entry was written,
         not when it was used."""
-        return clean_bucket(self._bucket, max_bytes=max_bytes, unused_since_s=unused_since_s)
+        return clean_bucket(
+            self._bucket, max_bytes=max_bytes, unused_since_s=unused_since_s, is_trial=is_trial
+        )
 
     @property
     def url(self) -> str:
