@@ -68,3 +68,9 @@ def test_encodings_with_a_mark(encoding: str, size: int) -> None:
 
     assert columns.strings[columns.tables["slices"]["name_code"][0]] == "é\U0001f600"
     assert columns.quality.counts == ({} if encoding == "utf-8-sig" else {"utf16": 1})
+
+
+def test_blanks_before_the_text_may_come_one_by_one() -> None:
+    event = b'{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}'
+    chunks = [*[b" "] * 100_000, b'{"traceEvents": [', event, b"]}"]
+    assert len(import_trace(chunks, name="x").tables["slices"]["start_ns"]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_tb_profiler.storage.decompress import (
+    MEMBER_BYTES,
     OUTPUT_BYTES,
     RATIO_FROM_BYTES,
     RATIO_VARIABLE,
@@ -37,6 +39,24 @@ def test_gzip_is_recognised_by_its_bytes(size: int) -> None:
 
     assert b"".join(decompressed(_pieces(data, size), issues.append)) == TEXT
     assert issues == []
+
+
+def test_members_and_blanks_of_any_length_are_unpacked_in_turn() -> None:
+    issues: list[str] = []
+    long = random.Random(0).randbytes(3 * MEMBER_BYTES)
+    members = [b"a", b"", long, b"b", long, b"c"]
+    data = (b"\0" * (2 * MEMBER_BYTES + 5)).join(map(gzip.compress, members))
+
+    for size in (1000, len(data)):
+        assert b"".join(decompressed(_pieces(data, size), issues.append)) == b"".join(members)
+    assert issues == []
+
+
+def test_the_rest_of_the_file_is_not_copied_for_each_of_many_members() -> None:
+    """A megabyte, fifty thousand times, would be told by the time that the suite takes."""
+    data = gzip.compress(b" ") * 50_000
+
+    assert sum(map(len, decompressed([data]))) == 50_000
 
 
 @given(st.binary(max_size=50).filter(lambda data: not data.startswith(b"\x1f\x8b")))

@@ -64,6 +64,18 @@ def test_flows_of_the_file_say_which_track_a_thread_is() -> None:
     assert forward_names(trace([*two_threads(), *flows]))["SecondBackward"] == "second"
 
 
+def test_numbers_and_flows_that_are_all_the_same_tell_nothing() -> None:
+    """Their pairs would be a million, and of a larger file fill the memory."""
+    count = 1000
+    homes = [node("aten::mm", i, 5, tid=10 + i) for i in range(count)]
+    threads = [node("MmBackward0", 5000 + i, 5, tid=2, forward_thread=1 + i) for i in range(count)]
+    where = {"pid": "1000", "cat": "fwdbwd", "name": "fwdbwd", "id": 1}
+    starts = [{"ph": "s", "tid": 10 + i, "ts": i, **where} for i in range(count)]
+    ends = [{"ph": "f", "tid": 2, "ts": 5000 + i, **where} for i in range(count)]
+    built = trace([*homes, *threads, *starts, *ends])
+    assert set(built.operators["forward"].to_list()) == {None}
+
+
 def test_operators_without_numbers_have_no_forward() -> None:
     built = trace([op("aten::mm", 0, 5, shape=[[1, 2]])])
     assert built.operators["forward"].to_list() == [None]

@@ -49,13 +49,15 @@ class Source:
             UnpackLimitError: it unpacks too far.
         """
         if self._head is None:
-            head = b""
-            for chunk in self._unpacked:
+            head = bytearray()
+            is_blank = True
+            for chunk in self._unpacked:  # maybe one byte: nothing is looked at twice
                 head += chunk
-                is_enough = len(head) >= HEAD_BYTES and not head.isspace()
+                is_blank = is_blank and chunk.isspace()
+                is_enough = len(head) >= HEAD_BYTES and not is_blank
                 if is_enough or len(head) > MAX_BLANK_BYTES:
                     break
-            self._head = head
+            self._head = bytes(head)
         return self._head
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from queue import Full, Queue
 from typing import Any, cast
 
@@ -21,6 +22,10 @@ GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub declares an in
 GZIP_MAGIC = b"\x1f\x8b"
 OUTPUT_BYTES = 1 << 20
 """Most bytes given out at once, so that memory does not follow the compression ratio."""
+
+MEMBER_BYTES = 1 << 15
+"""What is packed behind a first member is taken in parts of this size: whatever was given too much
+to a member is copied, which may be as short as one byte."""
 
 RATIO_VARIABLE = "TORCH_TB_PROFILER_MAX_GZIP_RATIO"
 SIZE_VARIABLE = "TORCH_TB_PROFILER_MAX_UNPACKED_GB"
@@ -122,6 +127,7 @@ def _gunzipped(
     pending = head
     packed_bytes = len(head)
     unpacked_bytes = 0
+    is_first = True
     while True:
         if not pending:
             pending = next(source, b"")
@@ -140,17 +146,26 @@ def _gunzipped(
         pending = stream.unconsumed_tail
         if stream.eof:
             pending = stream.unused_data.lstrip(b"\0")
-            if not pending:
-                pending = next(source, b"")
-                packed_bytes += len(pending)
-                pending = pending.lstrip(b"\0")
+            while not pending and (chunk := next(source, b"")):
+                packed_bytes += len(chunk)
+                pending = chunk.lstrip(b"\0")
             if not pending:
                 return
             if not pending.startswith(GZIP_MAGIC[: len(pending)]):
                 on_issue("gzip_corrupt")
                 return
+            if is_first:
+                is_first = False
+                packed_bytes -= len(pending)
+                source, pending = _parts(pending, source), b""
             stream = isal_zlib.decompressobj(wbits=31)
     on_issue("gzip_truncated")
+
+
+def _parts(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chain([first], others):
+        for start in range(0, len(chunk), MEMBER_BYTES):
+            yield chunk[start : start + MEMBER_BYTES]
 
 
 _END = object()

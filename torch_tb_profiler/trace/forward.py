@@ -12,6 +12,13 @@ from torch_tb_profiler.trace.ordering import OrderedSlices
 _Thread = tuple[int, int]
 """Process, number of a forward thread."""
 
+MAX_HOMES = 64
+"""Tracks of a process that count one sequence number; one that more count tells nothing."""
+MAX_STARTS = 4
+"""Flows of a process that share an id."""
+MAX_NODES = 8
+"""Backward nodes that start at one moment on one track."""
+
 
 def forward_of(events: EventColumns, slices: OrderedSlices, operators: ColumnArrays) -> Int64:
     """Per row of ``operators`` (slice ids of the trace) the forward operator, -1 for none.
@@ -76,7 +83,7 @@ def _tracks_of_threads(
     places = pl.DataFrame(
         {"process": process[numbered], "number": number[numbered], "home": track[numbered]}
     )
-    votes = numbers.unique().join(places.unique(), on=["process", "number"])
+    votes = _joined(numbers.unique(), places.unique(), ("process", "number"), MAX_HOMES)
     return _most_voted(votes) | _threads_in_flows(events, slices, operators, backward)
 
 
@@ -97,7 +104,18 @@ def _threads_in_flows(
             "thread": operators["forward_thread"][backward],
         }
     )
-    return _most_voted(ends.join(starts, on=names).join(nodes, on=["track", "time_ns"]))
+    flow = _joined(ends, starts, names, MAX_STARTS)
+    return _most_voted(_joined(flow, nodes, ("track", "time_ns"), MAX_NODES))
+
+
+def _joined(
+    left: pl.DataFrame, right: pl.DataFrame, on: tuple[str, ...], most: int
+) -> pl.DataFrame:
+    """Rows of both with equal keys, without keys that more than ``most`` rows of ``right`` have:
+    in a damaged file the pairs of a few thousand rows of one key would fill the memory."""
+    crowded = right.group_by(on).len().filter(pl.col("len") > most)
+    few = right.join(crowded, on=on, how="anti") if crowded.height else right
+    return left.join(few, on=on)
 
 
 def _most_voted(votes: pl.DataFrame) -> dict[_Thread, int]:
