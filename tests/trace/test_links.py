@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
+from torch_tb_profiler.trace import links
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -149,3 +150,22 @@ def test_launches_whose_work_is_not_in_the_file_are_counted() -> None:
         [*calls, call("cudaDeviceSynchronize", 30, 1, corr=9), kernel("k", 50, 1, corr=1)]
     )
     assert built.quality.counts["launch_without_kernel"] == 1
+
+
+@pytest.mark.parametrize("climbs", [0, 3, 1000])
+def test_the_operator_around_any_number_of_ranges(
+    climbs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "MAX_CLIMBS", climbs)
+    depth = 200
+    nested = [
+        op(f"op{i}", i, 2 * depth - 2 * i)
+        if i in (20, 120)
+        else annotation(f"range{i}", i, 2 * depth - 2 * i)
+        for i in range(depth)
+    ]
+    launches = [call("cudaLaunchKernel", i + 0.5, 0.1, corr=i + 1) for i in range(depth)]
+    kernels = [kernel("k", 1000 + 10 * i, 5, corr=i + 1) for i in range(depth)]
+    names = owner_names(trace([*nested, *launches, *kernels]))
+    assert names[:20] == [f"range{i}" for i in range(20)], "the range itself where none is around"
+    assert names[20:] == ["op20"] * 100 + ["op120"] * 80

@@ -9,11 +9,16 @@ import numpy as np
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.launches import are_launching, find_launches
+from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.operator_ids import OperatorIds
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
+
+MAX_CLIMBS = 64
+"""Ranges inside each other that are climbed one by one; of deeper ones each step is twice as long
+as the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +158,30 @@ def _nearest_operator(slices: OrderedSlices, nodes: Forest, place: Int64) -> Int
     rows = np.flatnonzero(places >= 0)
     rows = rows[~operators[places[rows]]]
     above = places[rows]
-    while len(rows):
+    for _ in range(MAX_CLIMBS):
+        if not len(rows):
+            break
         above = nodes.parent[np.searchsorted(nodes.ids, above)]
         inside = above >= 0
         rows, above = rows[inside], above[inside]
         is_operator = operators[above]
         nearest[rows[is_operator]] = above[is_operator]
         rows, above = rows[~is_operator], above[~is_operator]
+    if len(rows):
+        far = _operators_of_all(nodes, operators)[np.searchsorted(nodes.ids, above)]
+        nearest[rows[far >= 0]] = far[far >= 0]
     owner: Int64 = nearest[inverse]
     return owner
+
+
+def _operators_of_all(nodes: Forest, operators: Bools) -> Int64:
+    """Per node of the forest the operator it is or lies in, else -1; however deep it lies."""
+    up = place_in(nodes.ids, nodes.parent)
+    up[operators[nodes.ids]] = np.flatnonzero(operators[nodes.ids])
+    up = np.append(up, -1)
+    while not np.array_equal(up, further := up[up]):
+        up = further
+    return np.append(nodes.ids, -1)[up[:-1]]
 
 
 def _owner_of_launch(
