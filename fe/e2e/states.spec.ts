@@ -33,6 +33,8 @@ test("a broken file is a card with file, cause and next step; the others work", 
   await expect(failed).toContainText("Next step");
   await page.getByLabel("Run", { exact: true }).selectOption("good");
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  // What the page still fetches, its charts' code, would miss the server.
+  await page.waitForLoadState("networkidle");
   await server.stop();
 });
 

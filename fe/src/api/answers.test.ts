@@ -35,6 +35,16 @@ describe("a busy server", () => {
     expect(await answer).toEqual({});
   });
 
+  it("that says 'at once' is not asked without a pause", async () => {
+    const atOnce = () => new Response('{"error": {}}', { status: 503, headers: { "Retry-After": "0" } });
+    const fetched = serve(atOnce, DONE);
+    const answer = askFor(URL, fetchJson, { client });
+    await vi.advanceTimersByTimeAsync(900);
+    expect(fetched).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await answer).toEqual({});
+  });
+
   it("is told of after some tries", async () => {
     const fetched = serve();
     const answer = askFor(URL, fetchJson, { client }).catch((error: unknown) => error);
@@ -76,6 +86,34 @@ it("keeps nothing that no page shows", async () => {
   expect(client.getQueryCache().getAll()).toEqual([]);
   await askFor(URL, fetchJson, { client });
   expect(fetched).toHaveBeenCalledTimes(2);
+});
+
+it("who leaves takes nobody else's answer along", async () => {
+  serve(BUSY, BUSY, DONE, DONE);
+  const abort = new AbortController();
+  const left = askFor(URL, fetchJson, { client, signal: abort.signal }).catch((error: unknown) => error);
+  const answer = askFor(URL, fetchJson, { client });
+  await vi.advanceTimersByTimeAsync(1000);
+  abort.abort();
+  expect(await left).toBe(abort.signal.reason);
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(await answer).toEqual({});
+});
+
+it.each([
+  ["a page of a proxy", () => new Response("<!doctype html><p>Please log in</p>"), "unreadable"],
+  ["one that says 'not yet'", () => new Response("<p>Accepted</p>", { status: 202 }), "unreadable"],
+  ["one without a token", () => new Response("<p>no</p>", { status: 401 }), "http_401"],
+])("an answer that is none of the server's is said: %s", async (_, answer, code) => {
+  const fetched = serve(answer);
+  await expect(askFor(URL, fetchJson, { client })).rejects.toMatchObject({ failure: { code } });
+  expect(fetched).toHaveBeenCalledTimes(1);
+});
+
+it("an answer that breaks off in the middle is none", async () => {
+  const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError("network")) });
+  serve(() => new Response(cut));
+  await expect(askFor(URL, fetchJson, { client })).rejects.toMatchObject({ failure: { code: "no_answer" } });
 });
 
 it("gives up at once what was cut off", async () => {

@@ -5,27 +5,30 @@
 import { QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
 
 import { ApiError, BusyError, NO_ANSWER, PendingError } from "./client";
+import { boundKept } from "./kept";
 
 const POLL_PENDING_MS = 400;
 const NO_ANSWER_MS = 3000;
+const SHORTEST_BUSY_S = 1;
 const LONGEST_BUSY_S = 30;
 /** A server that is busy for so long is told to the user; a page goes on asking. */
 export const BUSY_TRIES = 5;
-/** How long an answer is kept that no page shows. */
+/** How long an answer is kept that no page shows, and how much of such answers. */
 const KEPT_MS = 5 * 60_000;
+const KEPT_BYTES = 64 * 2 ** 20;
 
 /** Whether asking again by itself can help, and is all there is to do. */
-function isPassing(error: Error): boolean {
+export function isPassing(error: Error): boolean {
   return error instanceof PendingError || error instanceof BusyError || (error instanceof ApiError && error.failure.code === NO_ANSWER);
 }
 
-function waitMs(error: Error): number {
+export function waitMs(error: Error): number {
   if (error instanceof PendingError) return POLL_PENDING_MS;
-  return error instanceof BusyError ? 1000 * Math.min(error.retryAfterS, LONGEST_BUSY_S) : NO_ANSWER_MS;
+  return error instanceof BusyError ? 1000 * Math.min(Math.max(error.retryAfterS, SHORTEST_BUSY_S), LONGEST_BUSY_S) : NO_ANSWER_MS;
 }
 
-export function makeAnswers(): QueryClient {
-  return new QueryClient({
+export function makeAnswers(keptBytes = KEPT_BYTES): QueryClient {
+  const client = new QueryClient({
     defaultOptions: {
       queries: {
         retry: (_, error) => isPassing(error),
@@ -36,11 +39,11 @@ export function makeAnswers(): QueryClient {
         // The server may be this machine, whatever the network says.
         networkMode: "always",
         refetchOnWindowFocus: false,
-        // Comparing thousands of rows costs more than drawing them.
-        structuralSharing: false,
       },
     },
   });
+  boundKept(client, keptBytes);
+  return client;
 }
 
 export const answers = makeAnswers();
@@ -56,6 +59,8 @@ export async function askOnce<T>({ client, queryKey, signal }: QueryFunctionCont
   }
 }
 
+let questions = 0;
+
 /**
  * An answer that no component shows: a tile, an export. It is waited for while the trace is read or the
  * server is busy, and not kept.
@@ -68,7 +73,8 @@ export async function askFor<T>(
   fetchOnce: (url: string, signal?: AbortSignal) => Promise<T>,
   { signal, client = answers }: { readonly signal?: AbortSignal; readonly client?: QueryClient } = {},
 ): Promise<T> {
-  const queryKey = ["once", url];
+  // Each has a name of its own: who leaves takes nobody else's answer along.
+  const queryKey = ["once", url, questions++];
   const leave = () => void client.cancelQueries({ queryKey, exact: true });
   signal?.throwIfAborted();
   signal?.addEventListener("abort", leave, { once: true });

@@ -62,7 +62,7 @@ export function apiUrl(route: string, query: Query = {}): string {
  */
 export async function fetchJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   const response = await send(url, signal);
-  return (await response.json()) as T;
+  return received(async () => (await response.json()) as T, signal);
 }
 
 /** As {@link fetchJson}, for answers that are no JSON. */
@@ -75,7 +75,7 @@ async function send(url: string, signal?: AbortSignal): Promise<Response> {
   const response = await received(() => fetch(url, signal === undefined ? {} : { signal }), signal);
   if (response.ok && response.status !== 202) return response;
   const body: unknown = await response.json().catch(() => null);
-  if (response.ok) throw new PendingError((body as Pending).span);
+  if (response.ok) throw pending(body);
   const failure = failureOf(body, response);
   const retryAfterS = retryAfterOf(response);
   throw retryAfterS === null ? new ApiError(failure, response.status) : new BusyError(failure, retryAfterS);
@@ -86,9 +86,20 @@ async function received<T>(answer: () => Promise<T>, signal?: AbortSignal): Prom
     return await answer();
   } catch (error) {
     if (signal?.aborted === true) throw error;
+    if (error instanceof SyntaxError) throw unreadable();
     const hint = "Is it still running? The page asks again by itself.";
     throw new ApiError({ code: NO_ANSWER, message: "The server does not answer.", hint }, 0);
   }
+}
+
+function pending(body: unknown): Error {
+  const span = (body as Partial<Pending> | null)?.span;
+  return span === undefined ? unreadable() : new PendingError(span);
+}
+
+function unreadable(): ApiError {
+  const hint = "Something between the page and the server may have answered in its place, such as a proxy. Reload the page.";
+  return new ApiError({ code: "unreadable", message: "The answer cannot be read.", hint }, 0);
 }
 
 function failureOf(body: unknown, response: Response): Failure {

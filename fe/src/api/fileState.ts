@@ -20,8 +20,9 @@ export function fileState(runs: Runs, query: Query): FileState {
 }
 
 /** A failed file may be read the next time: what was said without it is then another answer. */
-function spanKey({ file, size_bytes, version, state }: Span): string {
-  return `${file} ${size_bytes} ${version}${state === "failed" ? " failed" : ""}`;
+function spanKey({ file, size_bytes, version, state, retry_s }: Span): string {
+  const failure = state === "failed" ? (retry_s === null ? " failed" : " failed for now") : "";
+  return `${file} ${size_bytes} ${version}${failure}`;
 }
 
 function spansOf(runs: Runs, query: Query, side: string): Span[] {

@@ -57,19 +57,24 @@ const ROUNDS = 5;
 
 /** Shows a page that needs the answer of `route`, for a while; what it has at the end. */
 async function show(route: string | null, ms = 50): Promise<Resource<unknown> | undefined> {
-  let latest: Resource<unknown> | undefined;
+  return (await watch(route, ms)).at(-1);
+}
+
+/** As `show`; all it had, one after the other. */
+async function watch(route: string | null, ms: number, rounds = ROUNDS): Promise<readonly Resource<unknown>[]> {
+  const seen: Resource<unknown>[] = [];
   function Page() {
     const { runs } = useRuns();
     const resource = useAnswer(runs.state === "ready" ? route : null, TRACE);
     useEffect(() => {
-      latest = resource;
-    });
+      seen.push(resource);
+    }, [resource]);
     return null;
   }
   act(() => root.render(createElement(QueryClientProvider, { client }, createElement(Page, { key: route }))));
   // What React draws it draws between the rounds.
-  for (let round = 0; round < ROUNDS; round++) await act(() => vi.advanceTimersByTimeAsync(ms / ROUNDS));
-  return latest;
+  for (let round = 0; round < rounds; round++) await act(() => vi.advanceTimersByTimeAsync(ms / rounds));
+  return seen;
 }
 
 it("an answer is there again, however many others came since", async () => {
@@ -111,6 +116,31 @@ it("a file that may be read the next time is asked for again then", async () => 
   expect(asked).toHaveLength(1);
   served = () => json("back");
   expect(await show("views", 2000)).toEqual({ state: "ready", data: "back" });
+});
+
+it("while that is asked again, its failure stays", async () => {
+  span = { ...SPAN, state: "failed", retry_s: 1 };
+  served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
+  const states = (await watch("views", 5000, 500)).map(({ state }) => state);
+  expect(asked.length).toBeGreaterThan(3);
+  expect([...new Set(states.slice(states.indexOf("failed")))]).toEqual(["failed"]);
+});
+
+it("a file that only another one can mend is not asked about any more", async () => {
+  span = { ...SPAN, state: "failed", retry_s: 1 };
+  served = () => json({ error: { code: "unreachable", message: "no", hint: "" } }, 422);
+  setTimeout(() => (span = { ...SPAN, state: "failed" }), 2000);
+  setTimeout(() => (asked = []), 8000);
+  const seen = await watch("views", 60_000, 240);
+  expect(seen.at(-1)).toMatchObject({ state: "failed" });
+  expect(asked).toEqual([]);
+});
+
+it("the same answer again draws nothing anew", async () => {
+  span = { ...SPAN, state: "failed", retry_s: 1 };
+  const seen = await watch("tracks", 5000, 500);
+  expect(asked.length).toBeGreaterThan(3);
+  expect(seen.filter(({ state }) => state === "ready")).toHaveLength(1);
 });
 
 it("a server that does not answer is said, and asked until it does", async () => {

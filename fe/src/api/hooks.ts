@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions, skipToken, useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { askOnce, BUSY_TRIES } from "./answers";
+import { askOnce, BUSY_TRIES, isPassing, waitMs } from "./answers";
 import { ApiError, apiUrl, BusyError, fetchJson, PendingError, type Query } from "./client";
 import { useFileState } from "./runs";
 import type { FileState } from "./fileState";
@@ -46,11 +46,15 @@ export function useView(name: string | null, query: Query): Resource<View> {
 /** How an answer is asked for; the state of its files is part of its name. */
 function answerOptions(question: Question | null, files: FileState) {
   const url = question === null ? null : apiUrl(question.route, question.query);
+  const retryMs = files.retryS === null ? null : 1000 * Math.max(1, files.retryS);
   return queryOptions({
     queryKey: ["answer", url, files.key],
     queryFn: url === null ? skipToken : (context) => askOnce(context, (signal) => fetchJson(url, signal)),
     placeholderData: keepPreviousData,
-    refetchInterval: files.retryS === null ? false : 1000 * Math.max(1, files.retryS),
+    // An answer without the failed files is asked for anew; of none, its failure is shown meanwhile.
+    refetchInterval: retryMs ?? false,
+    retry: (_, error) => isPassing(error) || (retryMs !== null && error instanceof ApiError),
+    retryDelay: (_, error) => (isPassing(error) ? waitMs(error) : (retryMs ?? 0)),
   });
 }
 

@@ -50,8 +50,6 @@ const RUNS = queryOptions<Known>({
   retry: true,
   retryDelay: retryMs,
   gcTime: Infinity,
-  // The same answer again must not draw the pages again.
-  structuralSharing: true,
 });
 
 export function useRuns(): RunsState {

@@ -72,21 +72,31 @@ export function useRows(table: Table, source: TableSource | null, state: TableSt
   return { rows: local, matching: local.length, total: table.rows.length, problem, more: null };
 }
 
+const tableIds = new WeakMap<Table, number>();
+let lastTableId = 0;
+
+function tableId(table: Table): number {
+  const id = tableIds.get(table) ?? ++lastTableId;
+  tableIds.set(table, id);
+  return id;
+}
+
 /** The pages fetched so far; while those of another order or filter come, the ones before. */
 function useRemoteRows(source: TableSource | null, table: Table, state: TableState): ShownRows {
   const files = useFileState(source?.query ?? {});
   const url = source === null ? null : rowsUrl(source, state);
-  const isAsItCame = clausesOf(state).length === 0 && formatSort(state.sort) === table.sort;
+  const isAsItCame = source !== null && clausesOf(state).length === 0 && formatSort(state.sort) === table.sort;
   const { data, error, isPlaceholderData, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
-    queryKey: ["rows", url, files.key],
+    // While the next answer is awaited the table is still of the one before: what begins with it is of it alone.
+    queryKey: ["rows", url, files.key, isAsItCame ? tableId(table) : null],
     queryFn:
       source === null
         ? skipToken
         : (context) => {
             const page = rowsUrl(source, state, { offset: context.pageParam, limit: PAGE_ROWS });
-            if (isAsItCame && context.pageParam === 0) return table;
             return askOnce(context, async (signal) => tableOf(await fetchJson<View>(page, signal), source));
           },
+    ...(isAsItCame ? { initialData: { pages: [table], pageParams: [0] } } : {}),
     initialPageParam: 0,
     getNextPageParam: (last, pages) => {
       const count = pages.reduce((sum, { rows }) => sum + rows.length, 0);
