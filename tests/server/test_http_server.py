@@ -333,6 +333,7 @@ with serving(Site()) as port:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are told to Unix")
 def test_without_files_to_spare_the_longest_silent_makes_room() -> None:
     with python_of(FEW_FILES) as (process, port), contextlib.ExitStack() as stack:
