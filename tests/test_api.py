@@ -106,6 +106,9 @@ def test_errors_say_what_to_do(folder: Path, trace: OpenedTrace, tmp_path: Path)
         trace.view("kernel")
     with pytest.raises(RequestError, match="colour"):
         trace.operators("colour")
+    for time_us in (float("nan"), float("-inf"), 1e300):
+        with pytest.raises(RequestError, match="end_us"):
+            trace.operators(end_us=time_us)
 
 
 def test_a_second_opening_comes_from_the_cache(folder: Path, tmp_path: Path) -> None:

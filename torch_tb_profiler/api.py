@@ -31,6 +31,7 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
     unknown,
 )
+from torch_tb_profiler.requests.parameters import MAX_TIME_US
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
@@ -186,7 +187,8 @@ class OpenedTrace:
             RequestError: a parameter makes no sense, the trace has nothing for this view, or is
                 closed.
         """
-        selection = Selection(_steps_text(steps), _ns(start_us), _ns(end_us), group_by)
+        times = _ns("start_us", start_us), _ns("end_us", end_us)
+        selection = Selection(_steps_text(steps), *times, group_by)
         return self._answer(name, selection, TableQuery(table, sort, filter, offset, limit))
 
     def views(self) -> dict[str, str | None]:
@@ -301,5 +303,14 @@ def _steps_text(steps: Steps | None) -> str | None:
     return None if steps is None else str(steps)
 
 
-def _ns(time_us: float | None) -> int | None:
-    return None if time_us is None else round(time_us * NS_PER_US)
+def _ns(name: str, time_us: float | None) -> int | None:
+    """A time in whole nanoseconds.
+
+    Raises:
+        RequestError: it is no number that times can be.
+    """
+    if time_us is None:
+        return None
+    if not abs(time_us) <= MAX_TIME_US:
+        raise RequestError("bad_parameter", f"{name}: {time_us!r} is no time in microseconds.")
+    return round(time_us * NS_PER_US)

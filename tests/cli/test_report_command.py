@@ -165,6 +165,7 @@ def test_markdown_has_a_table(run: Run, resnet: Path) -> None:
         (["--start-us", "soon"], "soon"),
         (["--start-us", "5", "--end-us", "4"], "after"),
         (["--limit", "-1"], "-1"),
+        (["--limit", "9" * 4000], "1000000000"),
         (["--offset", "x"], "x"),
         (["--run", "nowhere"], "kineto_resnet50_nw0"),
         (["--span", "7"], "There"),

@@ -122,6 +122,8 @@ def test_paging_comes_after_filter_and_sort() -> None:
     assert answer.row_count == 3
     assert query(table(), offset=9).frame.height == 0
     assert query(table(), limit=0).row_count == 4
+    assert query(table(), offset=10**30).frame.height == 0
+    assert query(table(), offset=1, limit=10**30).frame.height == 3
 
 
 @pytest.mark.parametrize(

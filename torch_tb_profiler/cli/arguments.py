@@ -12,6 +12,8 @@ DEFAULT_PORT = 6007
 LOOPBACK = "127.0.0.1"
 ALL_ROWS = "all"
 MOST_WORKERS = 1024
+MOST_GB = 1e15
+"""More than any place holds, and bytes that a whole number can tell."""
 
 _EPILOG = """\
 exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read
@@ -167,7 +169,7 @@ def _add_cache_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="those that nobody used (in a bucket: wrote) for so long",
     )
     cache.add_argument(
-        "--max-gb", type=_positive, metavar="GB", help="the oldest, until so many 10⁹ bytes stay"
+        "--max-gb", type=_size_gb, metavar="GB", help="the oldest, until so many 10⁹ bytes stay"
     )
 
 
@@ -261,6 +263,10 @@ def _positive(text: str) -> float:
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
     return number
+
+
+def _size_gb(text: str) -> float:
+    return min(_positive(text), MOST_GB)
 
 
 def _port(text: str) -> int:

@@ -13,6 +13,7 @@ from typing import Protocol
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.reports import csv, json, markdown, terminal
+from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.general import ErrorAnswer
@@ -247,7 +248,7 @@ def _max_rows(limit: str | None) -> int | None:
         return None
     if not (limit.isascii() and limit.isdigit()):
         raise RequestError("bad_parameter", f"limit: {limit[:40]!r} is neither a number nor 'all'.")
-    return int(limit)
+    return parameters.count({"limit": limit}, "limit")
 
 
 def _cut(view: View, max_rows: int | None) -> View:

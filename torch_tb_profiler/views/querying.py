@@ -76,7 +76,9 @@ def query(
         frame = frame.filter(_filter_expression(table, filter))
     if sort:
         frame = _sorted(table, frame, sort)
-    return replace(table, frame=frame.slice(offset, limit), row_count=frame.height)
+    height = frame.height  # polars takes no larger number
+    shown = frame.slice(min(offset, height), height if limit is None else min(limit, height))
+    return replace(table, frame=shown, row_count=height)
 
 
 def in_default_order(table: Table) -> Table:
