@@ -241,7 +241,7 @@ class Reference:
 
     def keep_order(self) -> None:
         contested = [self.regular[u] and len(left) > 1 for u, left in enumerate(self.left)]
-        order = {}
+        order: dict[int, int] = {}
         for number in {ran[0] for ran in self.work}:
             units = [u for u, ran in enumerate(self.work) if ran[0] == number and contested[u]]
             rows = set().union(*(self.left[unit] for unit in units))

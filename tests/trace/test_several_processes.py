@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,11 +154,9 @@ def test_forward_threads_and_flows_are_those_of_a_process() -> None:
     events: list[Event] = []
     for pid, tid in ((10, 1), (20, 2)):
         where = {"pid": str(pid), "cat": "fwdbwd", "name": "fwdbwd", "id": 1}
-        events += [
-            op(f"{pid} on {other}", 0, 5, pid=pid, tid=other, **{"Sequence number": 1})
-            for other in (1, 2)
-        ]
-        number = {"Sequence number": 1, "Fwd thread id": 1}
+        first: dict[str, Any] = {"Sequence number": 1}
+        events += [op(f"{pid} on {other}", 0, 5, pid=pid, tid=other, **first) for other in (1, 2)]
+        number: dict[str, Any] = {"Sequence number": 1, "Fwd thread id": 1}
         events += [
             op(f"backward of {pid}", 100, 5, pid=pid, tid=3, **number),
             {"ph": "s", "tid": tid, "ts": 0, **where},

@@ -133,9 +133,9 @@ def searched(a: Siblings, b: Siblings) -> list[Pair]:
                     meeting[i] = k
     pairs: list[Pair] = []
     for i, left in enumerate(a):
-        right = b[meeting[i]] if i in meeting else None
-        pairs.append((left[0], None if right is None else right[0]))
-        pairs += searched([*left[1]], [] if right is None else [*right[1]])
+        name, below = b[meeting[i]] if i in meeting else (None, ())
+        pairs.append((left[0], name))
+        pairs += searched([*left[1]], [*below])
     for k, right in enumerate(b):
         if k not in meeting.values():
             pairs += [(None, right[0]), *searched([], [*right[1]])]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.helpers.traces import Event, memory, op, step, trace
+from tests.helpers import traces
+from tests.helpers.traces import Event, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.memory.view import SPEC
+from torch_tb_profiler.views.memory.view import memory
 
 
 def record(ts: float, size: int, pid: int, total: int) -> Event:
-    return memory(ts, size, address=64, allocated=total, device=0) | {"pid": str(pid)}
+    return traces.memory(ts, size, address=64, allocated=total, device=0) | {"pid": str(pid)}
 
 
 def two_processes() -> list[Event]:
@@ -23,7 +24,7 @@ def two_processes() -> list[Event]:
 
 
 def events_of(selection: Selection) -> list[tuple[str, int, float, float]]:
-    frame = SPEC.function(trace(two_processes()), selection).tables["memory_events"].frame
+    frame = memory(trace(two_processes()), selection).tables["memory_events"].frame
     columns = ("name", "size_bytes", "allocation_us", "release_us")
     return sorted(frame.select(columns).rows())
 
@@ -37,5 +38,5 @@ def test_a_step_holds_the_records_of_its_process() -> None:
 
 
 def test_a_note_says_that_totals_are_of_one_process() -> None:
-    view = SPEC.function(trace(two_processes()), Selection())
+    view = memory(trace(two_processes()), Selection())
     assert "memory_of_several_processes" in [note.code for note in view.notes]
