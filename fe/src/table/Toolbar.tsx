@@ -43,6 +43,11 @@ export function Toolbar(props: Props) {
           {unknown.length === 1 ? "No column" : "No columns"} {unknown.map((key) => `“${key}”`).join(", ")} here: what names it is left out.
         </span>
       )}
+      {shown.problem !== null && shown.rows.length > 0 && (
+        <span className="problem" role="alert">
+          Only the first {formatNumber(shown.rows.length)} are here: {shown.problem}
+        </span>
+      )}
       {filtered && (
         <button
           type="button"

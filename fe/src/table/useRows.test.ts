@@ -1,13 +1,13 @@
 // @vitest-environment jsdom
-import { QueryClientProvider } from "@tanstack/react-query";
-import { act, createElement } from "react";
-import { createRoot } from "react-dom/client";
-import { expect, it, vi } from "vitest";
+import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
+import { act, createElement, useEffect } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { makeAnswers } from "../api/answers";
-import type { Row, Table } from "../api/types";
+import type { Table } from "../api/types";
 import { parseFilter, parseSort } from "../lib/grammar";
-import { rowsUrl, useRows } from "./useRows";
+import { rowsUrl, useRows, type ShownRows } from "./useRows";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
@@ -30,29 +30,60 @@ it("inside a row, of that row", () => {
   expect(asked(rowsUrl(source, STATE))).toMatchObject({ filter: "name=gemm;calls>3;a\\=b" });
 });
 
-it("rows of the table before are not those of the next, which comes later", async () => {
-  vi.stubGlobal("fetch", vi.fn(() => new Promise(() => undefined)));
-  const tableOf = (name: string): Table => ({ key: "kernels", title: "", help: "", columns: [], rows: [[name]], row_count: 2, sort: "-calls", null_reasons: {} }) as unknown as Table;
-  const [first, second] = [tableOf("first"), tableOf("second")];
-  const state = { ...STATE, filter: [], search: "" };
-  const root = createRoot(document.createElement("div"));
-  const client = makeAnswers();
-  let rows: readonly Row[] = [];
-  function Page({ table, run }: { readonly table: Table; readonly run: string }) {
-    const shown = useRows(table, { ...SOURCE, query: { run } }, state).rows;
-    return createElement("i", { ref: () => void (rows = shown) });
-  }
-  const show = (table: Table, run: string) =>
-    act(async () => {
-      root.render(createElement(QueryClientProvider, { client }, createElement(Page, { table, run })));
-      await new Promise((done) => setTimeout(done, 5));
+/** One of two rows. */
+function tableOf(name: string): Table {
+  return { key: "kernels", title: "", help: "", columns: [], rows: [[name]], row_count: 2, sort: "-calls", null_reasons: {} } as unknown as Table;
+}
+
+let root: Root;
+let client: QueryClient;
+let shown: ShownRows;
+
+function Page({ table, run }: { readonly table: Table; readonly run: string }) {
+  const rows = useRows(table, { ...SOURCE, query: { run } }, { ...STATE, filter: [], search: "" });
+  useEffect(() => {
+    shown = rows;
+  });
+  return null;
+}
+
+const show = (table: Table, run: string) =>
+  act(async () => {
+    root.render(createElement(QueryClientProvider, { client }, createElement(Page, { table, run })));
+    await new Promise((done) => setTimeout(done, 5));
+  });
+
+describe("a table that did not come whole", () => {
+  beforeEach(() => {
+    root = createRoot(document.createElement("div"));
+    client = makeAnswers();
+  });
+  afterEach(() => {
+    act(() => root.unmount());
+    vi.unstubAllGlobals();
+  });
+
+  it("has its own rows, also where it came later than its question was asked", async () => {
+    vi.stubGlobal("fetch", vi.fn(() => new Promise(() => undefined)));
+    const [first, second] = [tableOf("first"), tableOf("second")];
+    await show(first, "a");
+    expect(shown.rows).toEqual([["first"]]);
+    // Another run is chosen: its answer is under way, the one before is still shown.
+    await show(first, "b");
+    await show(second, "b");
+    expect(shown.rows).toEqual([["second"]]);
+  });
+
+  it("whose next page fails says so, keeps its rows and does not ask on and on", async () => {
+    const failure = { error: { code: "gone", message: "The file is gone.", hint: "" } };
+    vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(JSON.stringify(failure), { status: 404 }))));
+    const table = tableOf("first");
+    await show(table, "a");
+    await act(async () => {
+      shown.more?.();
+      await new Promise((done) => setTimeout(done, 20));
     });
-  await show(first, "a");
-  expect(rows).toEqual([["first"]]);
-  // Another run is chosen: its answer is under way, the one before is still shown.
-  await show(first, "b");
-  await show(second, "b");
-  expect(rows).toEqual([["second"]]);
-  act(() => root.unmount());
-  vi.unstubAllGlobals();
+    await show(table, "a");
+    expect(shown).toMatchObject({ rows: [["first"]], problem: "The file is gone.", more: null });
+  });
 });

@@ -106,8 +106,8 @@ function useRemoteRows(source: TableSource | null, table: Table, state: TableSta
   });
   const rows = useMemo(() => data?.pages.flatMap((page) => page.rows) ?? table.rows, [data, table]);
   if (error !== null && data === undefined) return { rows: [], matching: 0, total: table.row_count, problem: error.message, more: null };
-  const canFetch = hasNextPage && !isFetching && !isPlaceholderData;
-  return { rows, matching: data?.pages[0]?.row_count ?? table.row_count, total: table.row_count, problem: null, more: canFetch ? () => void fetchNextPage() : null };
+  const canFetch = hasNextPage && !isFetching && !isPlaceholderData && error === null;
+  return { rows, matching: data?.pages[0]?.row_count ?? table.row_count, total: table.row_count, problem: error?.message ?? null, more: canFetch ? () => void fetchNextPage() : null };
 }
 
 function tableOf({ tables }: View, { table: name }: TableSource): Table {
