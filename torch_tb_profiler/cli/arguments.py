@@ -9,6 +9,8 @@ from torch_tb_profiler._version import __version__
 
 FORMATS = ("table", "json", "csv", "md")
 DEFAULT_PORT = 6007
+"""Next to TensorBoard's 6006."""
+
 LOOPBACK = "127.0.0.1"
 ALL_ROWS = "all"
 MOST_WORKERS = 1024

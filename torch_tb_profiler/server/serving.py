@@ -24,9 +24,6 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.views.registry import all_views
 
-DEFAULT_PORT = 6007
-"""Next to TensorBoard's 6006."""
-
 
 def make_app_server(
     url: str,
@@ -69,7 +66,7 @@ def make_app_server(
 def serve(
     url: str,
     *,
-    port: int = DEFAULT_PORT,
+    port: int,
     host: str = "127.0.0.1",
     cache: CacheFolder | None = None,
     workers: int | None = None,
