@@ -5,6 +5,7 @@ time of reading, missing files and permissions, protocols nobody knows.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import (
     Location,
     file_state,
+    files_below,
     is_url,
     open_location,
     read_chunks,
@@ -145,3 +147,14 @@ def fsspec_can(protocol: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes on Linux only")
+def test_a_folder_may_hold_names_that_are_no_utf8(tmp_path: Path) -> None:
+    folder = Location(url=str(tmp_path), path=str(tmp_path), is_folder=True)
+    before = file_state(folder)
+    (tmp_path / os.fsdecode(b"rank\xff.txt")).write_bytes(b"abc")
+    after = file_state(folder)
+    assert (before.size_bytes, after.size_bytes) == (0, 3)
+    assert before.version != after.version
+    assert [location.url.isprintable() for location in files_below(folder).values()] == [True]

@@ -197,7 +197,8 @@ def joined_state(states: Iterable[tuple[str, FileState]]) -> FileState:
     size_bytes, version = 0, hashlib.sha256()
     for name, state in sorted(states, key=itemgetter(0)):
         size_bytes += state.size_bytes
-        version.update(f"{name}\0{state.size_bytes}\0{state.version}\n".encode())
+        line = f"{name}\0{state.size_bytes}\0{state.version}\n"
+        version.update(line.encode("utf-8", "surrogatepass"))  # Linux allows any bytes in names
     return FileState(size_bytes, version.hexdigest())
 
 
