@@ -124,3 +124,11 @@ test("a file that is written anew is shown anew, also when it is as long as befo
   await expect(rows.getByText("aten::add")).toBeHidden();
   await server.stop();
 });
+
+test("a page whose code cannot be fetched is a card; the others go on", async ({ guarded: page, standalone }) => {
+  await page.route("**/TimelineView-*.js", (route) => route.abort());
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline`);
+  await expect(page.getByRole("alert")).toContainText("This page cannot be shown");
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Operators" }).click();
+  await expect(page.getByRole("heading", { name: "Operators" }).first()).toBeVisible();
+});

@@ -10,6 +10,7 @@ import { resolveTarget, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { withTimeline } from "../timeline/info";
 import { EmptyLogdir } from "./EmptyLogdir";
+import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
 import { Silences } from "./Silences";
 import { FailureCard, NothingCard, PendingCard } from "./SpanState";
@@ -102,5 +103,5 @@ function Content({ runs, target, views, list, info, name }: ContentProps) {
     return <FailureCard title="This link leads to nothing" failure={failure} />;
   }
   if (!info.available) return <NothingCard view={info} reason={info.reason ?? "Nothing to show."} />;
-  return renderPage({ info, target, runs: runs.data, views: list });
+  return <PageBoundary about={`${info.name} ${span.file} ${span.version}`}>{renderPage({ info, target, runs: runs.data, views: list })}</PageBoundary>;
 }

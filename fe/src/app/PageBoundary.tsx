@@ -1,0 +1,33 @@
+/** Keeps the frame when a page breaks: a fault of ours, or a part of it that could not be fetched. */
+import { Component, type ReactNode } from "react";
+
+import { FailureCard } from "./SpanState";
+
+interface Props {
+  /** What the page is about: another one is tried anew. */
+  readonly about: string;
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly about: string;
+  readonly error: Error | null;
+}
+
+export class PageBoundary extends Component<Props, State> {
+  override state: State = { about: this.props.about, error: null };
+
+  static getDerivedStateFromProps({ about }: Props, state: State): State | null {
+    return about === state.about ? null : { about, error: null };
+  }
+
+  static getDerivedStateFromError(error: unknown): Partial<State> {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return <FailureCard title="This page cannot be shown" failure={{ code: "page", message: error.message, hint: "Reload the page; another view may work meanwhile." }} />;
+  }
+}
