@@ -7,6 +7,7 @@ import polars as pl
 
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64
+from torch_tb_profiler.trace.lookup import number_pairs
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
 _Thread = tuple[int, int]
@@ -39,11 +40,11 @@ def forward_of(events: EventColumns, slices: OrderedSlices, operators: ColumnArr
     number = operators["sequence_number"]
     home = _tracks_of_threads(events, slices, operators, backward, numbered)
     no_track = len(events.tracks)
-    process = slices.process_of(operators["slice"][backward]).tolist()
-    thread = operators["forward_thread"][backward].tolist()
-    home_track = np.array(
-        [home.get(value, no_track) for value in zip(process, thread, strict=True)], np.int32
-    )
+    process = slices.process_of(operators["slice"][backward])
+    thread = operators["forward_thread"][backward]
+    one, row = number_pairs(process, thread)
+    threads = zip(process[one].tolist(), thread[one].tolist(), strict=True)
+    home_track = np.array([home.get(each, no_track) for each in threads], np.int32)[row]
     places = np.concatenate((track[numbered], home_track))
     numbers = number[np.concatenate((numbered, backward))]
     pair_keys = TrackClock(numbers, int(places.max()) + 1).keys(places, numbers)
