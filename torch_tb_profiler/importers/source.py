@@ -15,6 +15,20 @@ MAX_BLANK_BYTES = 16 << 20
 """So much white space may stand before anything else."""
 
 
+class _Counted:
+    """The bytes of a file, and how many were taken. Apart from :class:`Source`, which holds what
+    reads them: in a circle the head of each file would stay in memory until the collector comes."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+        self.taken_bytes = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            self.taken_bytes += len(chunk)
+            yield chunk
+
+
 class Source:
     """One file, read once from its beginning; of gzip files what is packed.
 
@@ -35,9 +49,9 @@ class Source:
         self.name = name
         self.path = path
         self.quality = QualityReport()
-        self._taken_bytes = 0
+        self._counted = _Counted(chunks)
         self._head: bytes | None = None
-        self._unpacked = decompressed(self._counted(chunks), self.quality.add)
+        self._unpacked = decompressed(iter(self._counted), self.quality.add)
 
     @property
     def head(self) -> bytes:
@@ -63,7 +77,7 @@ class Source:
     @property
     def taken_bytes(self) -> int:
         """How much of the stored file was read so far."""
-        return self._taken_bytes
+        return self._counted.taken_bytes
 
     def unpacked(self) -> Generator[bytes, None, None]:
         """All of it, unpacked in a thread of its own, in bounded pieces; to be asked for once.
@@ -73,11 +87,6 @@ class Source:
             UnpackLimitError: it unpacks too far.
         """
         return in_background(chain([self.head], self._unpacked))
-
-    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            self._taken_bytes += len(chunk)
-            yield chunk
 
 
 class Folder:

@@ -36,6 +36,9 @@ from torch_tb_profiler.storage.secrets import public_url
 CHUNK_BYTES = 4 << 20
 """Bytes read at once: large enough that calls cost nothing, small beside any trace's columns."""
 
+FIRST_CHUNK_BYTES = 64 << 10
+"""Read first of a local file: whoever only looks at its head need not take all of it."""
+
 _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 """A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` stay paths."""
 
@@ -256,8 +259,10 @@ def read_chunks(
         return
     try:
         with io.FileIO(location.path) as file:
-            while chunk := file.read(chunk_bytes):
+            size_bytes = min(FIRST_CHUNK_BYTES, chunk_bytes)
+            while chunk := file.read(size_bytes):
                 yield chunk
+                size_bytes = chunk_bytes
     except OSError as error:
         raise from_os_error(error, location.url) from error
 
