@@ -22,9 +22,9 @@ from werkzeug.serving import make_server
 from werkzeug.test import Client
 from werkzeug.wrappers import Request, Response
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.measure import likely_text_bytes
-from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.storage.locations import file_state, open_location, read_chunks
 
 pytest.importorskip("gcsfs", reason="pip install '.[cloud-test]'")

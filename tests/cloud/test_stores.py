@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from tests.cloud.emulators import BUCKET, Emulator
+from tests.helpers.opening import open_file
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening.open_file import open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError

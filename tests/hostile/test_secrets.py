@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening.open_file import open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.storage.cache_folder import CacheFolder

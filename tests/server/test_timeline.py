@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from werkzeug.test import Client, TestResponse
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.loading.catalog import Catalog, Place
-from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.server.app import standalone_app
 from torch_tb_profiler.server.site import Site
 from torch_tb_profiler.server.timeline_routes import PARTS

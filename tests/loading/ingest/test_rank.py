@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from fsspec import AbstractFileSystem
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.loading.ingest.rank import Job, ingest_file, read_summary
-from torch_tb_profiler.loading.opening.open_file import cached_trace, open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import cached_trace, wait_until_cached
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import FileState, Location, file_state

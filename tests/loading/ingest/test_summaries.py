@@ -17,12 +17,12 @@ import msgspec
 import pytest
 from polars.testing import assert_frame_equal
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.gpu_imbalance import compute_ns
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
-from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.trace.cache import BrokenCacheError

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import fsspec
 import pytest
 
+from tests.helpers.opening import open_file
 from torch_tb_profiler.loading.opening import open_file as opening
-from torch_tb_profiler.loading.opening.open_file import open_file, wait_until_cached
+from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.locations import open_location

@@ -19,10 +19,11 @@ from typing import Any, cast
 import pytest
 
 from tests.helpers.discovered import discover
+from tests.helpers.opening import open_file
 from torch_tb_profiler.loading.ingest.rank import Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.measure import WORKER_BYTES, MemoryBudget
-from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_file, open_in_state
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
 from torch_tb_profiler.loading.processes.resources import FIRST_TO_GO

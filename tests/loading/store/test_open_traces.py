@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 from tests.helpers.discovered import discover
+from tests.helpers.opening import open_file
 from tests.helpers.waiting import wait_until
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_file, open_in_state
+from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_in_state
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.loading.store import open_traces

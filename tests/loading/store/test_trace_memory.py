@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 
 from bench.make_trace import make_trace
+from tests.helpers.opening import open_file
 from tests.helpers.traces import op, trace
-from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.derived import PerTrace

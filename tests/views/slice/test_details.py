@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.opening import open_file
 from tests.helpers.traces import op, step, trace
-from torch_tb_profiler.loading.opening.open_file import open_file
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace

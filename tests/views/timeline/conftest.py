@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.loading.opening.open_file import open_file
+from tests.helpers.opening import open_file
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
 

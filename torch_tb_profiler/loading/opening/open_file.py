@@ -69,13 +69,6 @@ class OpenedFile:
     state: FileState
 
 
-def open_file(
-    location: Location, *, cache: CacheFolder | None, progress: Progress | None = None
-) -> Trace:
-    """The trace of one file as it is now; as :func:`open_in_state`."""
-    return open_in_state(location, None, cache=cache, progress=progress).trace
-
-
 def open_in_state(
     location: Location,
     known: FileState | None,
