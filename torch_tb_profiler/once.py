@@ -22,11 +22,11 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     tries again. What is made may need other such functions, but never in a circle.
     """
     lock = threading.RLock()
-    made = functools.cache(make)
+    value = functools.cache(make)
 
     @functools.wraps(make)
     def locked() -> T:
         with lock:
-            return made()
+            return value()
 
     return functools.wraps(make)(functools.cache(locked))

@@ -15,7 +15,6 @@ from torch_tb_profiler.analysis.call_stacks import (
     Frame,
     call_stacks,
     frames_of,
-    has_call_stacks,
     parse_frame,
     parse_stack,
 )
@@ -102,7 +101,6 @@ def test_a_kernel_has_the_stack_of_its_launching_operator() -> None:
 
 def test_a_trace_without_stacks_has_none() -> None:
     trace = t.trace([t.op("aten::a", 0, 10)])
-    assert not has_call_stacks(trace)
     assert stack_of(trace, "aten::a") is None
     assert frames_of(trace, 0) == ()
     assert call_stacks(trace).count == 0

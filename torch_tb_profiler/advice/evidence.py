@@ -19,6 +19,13 @@ TOTAL_US = Column("total_us", "Total time", "number", "us", "Its durations in th
 TOTAL_BYTES = Column("total_bytes", "Total bytes", "integer", "bytes", "What it moved, summed.")
 GPU = Column("gpu", "GPU", "integer", None, "Number of the GPU in its process.")
 KERNEL = Column("kernel", "Kernel", "string", None, "Name of the kernel.")
+COMPUTE_US_PER_STEP = Column(
+    "compute_us_per_step",
+    "Compute per step",
+    "number",
+    "us",
+    "Time per step in which kernels other than communication ran.",
+)
 OPERATOR = Column("operator", "Operator", "string", None, "The operator that launched it.")
 
 NO_OPERATOR = "no operator launched it, or the recording does not tell"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import total, union
@@ -27,13 +27,7 @@ EVIDENCE = TableSpec(
     "One row per GPU, the busiest first.",
     (
         Column("gpu", "GPU", "string", None, "The GPU, in a run with its worker."),
-        Column(
-            "compute_us_per_step",
-            "Compute per step",
-            "number",
-            "us",
-            "Time per step in which kernels other than communication ran.",
-        ),
+        COMPUTE_US_PER_STEP,
     ),
 )
 GPUS = {"view": "overview", "table": "gpus", "sort": "-utilization_pct"}

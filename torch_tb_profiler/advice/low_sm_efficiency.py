@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context, gpu_list
-from torch_tb_profiler.advice.evidence import GPU, filled
+from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, GPU, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
 from torch_tb_profiler.knowledge.advice import entry
@@ -28,13 +28,7 @@ EVIDENCE = TableSpec(
             "Mean share of the multiprocessors that had a block while kernels computed.",
             estimated=True,
         ),
-        Column(
-            "compute_us_per_step",
-            "Compute per step",
-            "number",
-            "us",
-            "Time per step in which kernels other than communication ran.",
-        ),
+        COMPUTE_US_PER_STEP,
     ),
 )
 

@@ -133,14 +133,6 @@ def call_stacks(trace: Trace) -> CallStacks:
     return CallStacks(code, argument_texts, chain_frame, chain_parent, frame_texts)
 
 
-def has_call_stacks(trace: Trace) -> bool:
-    """True when at least one slice may have a stack; costs nothing."""
-    if trace.python.height > 0:
-        return True
-    codes = trace.operators["call_stack_code"]
-    return bool((codes.fill_null(-1) >= 0).any())
-
-
 def frames_of(trace: Trace, slice_id: int) -> tuple[Frame, ...]:
     """The frames of the stack of one slice, innermost first."""
     stacks = call_stacks(trace)

@@ -121,7 +121,7 @@ class Parser:
             with self._budget.reading(size):
                 if self._budget.is_short(size):  # the system ends the other process then, not us
                     return self._in_worker(job, progress)
-                if self.workers > 1 and self._has_fellows(size, state.size_bytes):
+                if self.workers > 1 and self._pays_a_process(size, state.size_bytes):
                     return self._beside(job, progress)
                 return self._here(job, progress, is_large=size >= LARGE_BYTES)
         except StorageError as error:
@@ -136,7 +136,7 @@ class Parser:
             return Ingested(problem=Problem.of(error))
         job = Job(location, state, cache)
         with self._budget.reading(size):
-            is_one_of_many = self.workers > 1 and self._has_fellows(size, state.size_bytes)
+            is_one_of_many = self.workers > 1 and self._pays_a_process(size, state.size_bytes)
             if is_one_of_many or self._budget.is_short(size):
                 try:
                     done = self._processes.submit(ingest_file, job).result()
@@ -151,7 +151,7 @@ class Parser:
     def _reader(self) -> PieceReader:
         return read_with(self._pieces, self._helpers)
 
-    def _has_fellows(self, text: int, size_bytes: int) -> bool:
+    def _pays_a_process(self, text: int, size_bytes: int) -> bool:
         """Whether so much else waits to be parsed that a process for this file alone pays."""
         others = max(0, self._waiting_bytes - size_bytes) * text // max(1, size_bytes)
         return others > max(text // 4, SMALL_BYTES - text)

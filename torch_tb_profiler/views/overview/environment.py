@@ -44,12 +44,7 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
         ),
         ("backend", "Backend", _plain(job.backend), "Communication backend."),
         ("rank", "Rank", job.rank, "Rank of this process."),
-        (
-            "world_size",
-            "World size",
-            job.world_size,
-            "Processes of the distributed job.",
-        ),
+        ("world_size", "World size", job.world_size, "Processes of the distributed job."),
         (
             "nccl_version",
             "NCCL",
