@@ -41,6 +41,41 @@ def test_a_step_inside_another_is_shown_only_when_selected() -> None:
     assert windows(steps, steps="5") == [("5", 20, 30)]
 
 
+def whole(given_steps: list[Step], **selected: str | int) -> dict[str, bool]:
+    events = [step(name, ts, dur, pid=pid) for pid, name, ts, dur in given_steps]
+    of = step_windows(trace(events), Selection(**selected))  # type: ignore[arg-type]
+    return dict(zip(of.names, of.whole.tolist(), strict=True))
+
+
+def test_a_step_the_time_range_cuts_is_not_whole() -> None:
+    steps = [(1, 0, 0, 10), (1, 1, 10, 10), (1, 2, 20, 10)]
+    assert whole(steps) == {"0": True, "1": True, "2": True}
+    assert whole(steps, start_ns=5_000) == {"0": False, "1": True, "2": True}
+    assert whole(steps, end_ns=25_000) == {"0": True, "1": True, "2": False}
+    assert whole(steps, start_ns=12_000, end_ns=15_000) == {"1": False}
+    assert whole(steps, start_ns=10_000, end_ns=20_000) == {"1": True}
+
+
+def test_a_step_the_recording_ended_in_is_not_whole() -> None:
+    events = [step(0, 0, 100), step(1, 100, 100)]
+    for number in range(4):
+        at = 10 * number
+        events += [
+            call("cudaLaunchKernel", at, 2, corr=number),
+            kernel("k", at + 3, 2, corr=number),
+        ]
+    built = trace(events)
+    assert step_windows(built, Selection()).whole.tolist() == [True]
+    assert step_windows(built, Selection(steps="0:1")).whole.tolist() == [True, False]
+
+
+def test_a_joined_step_is_whole_when_it_holds_that_of_one_process() -> None:
+    skewed = [(1, 0, 0, 10), (1, 1, 10, 10), (2, 0, 2, 11), (2, 1, 13, 10)]
+    assert whole(skewed) == {"0": True, "1": True}
+    inside_another = [(1, 0, 0, 100), (2, 4, 90, 20)]
+    assert whole(inside_another) == {"0": True, "4": False}
+
+
 moments = st.integers(0, 30)
 recorded = st.lists(
     st.tuples(st.integers(1, 3), st.integers(0, 3), moments, st.integers(1, 12)),

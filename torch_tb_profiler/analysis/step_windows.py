@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -19,6 +19,8 @@ class StepWindows:
         names: Name of each.
         start_ns: Start of each, after stretching and cutting.
         end_ns: End of each, not included.
+        whole: Whether each is a step from end to end: neither the time range nor the end of the
+            recording cut it, and of the steps that were joined one lies in it wholly.
         left_out: Names of steps the recording ended in, left out because nobody asked for them.
         of_step: Per row of ``trace.steps`` the number of its window, -1 for none.
     """
@@ -26,6 +28,7 @@ class StepWindows:
     names: list[str]
     start_ns: Int64
     end_ns: Int64
+    whole: Bools
     left_out: list[str]
     of_step: Int64
 
@@ -41,24 +44,28 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     """
     steps = trace.steps
     chosen = selected_steps(trace, selection)
+    complete = steps["kept"].to_numpy()
     left_out = np.zeros(len(chosen), np.bool_)
     if selection.steps is None:
-        left_out = ~steps["kept"].to_numpy()
+        left_out = ~complete
         chosen = chosen & ~left_out
     rows = np.flatnonzero(chosen)
     start, end = steps["start_ns"].to_numpy()[rows], steps["end_ns"].to_numpy()[rows]
     step_names: list[str] = steps["name"].to_list()
     names = [step_names[row] for row in rows]
     window = np.arange(len(rows))
+    whole = complete[rows]
     if len(set(steps["process"].to_list())) > 1:
-        names, start, end, window = _joined(names, start, end)
+        names, start, end, window, whole = _joined(names, start, end, whole)
     present = np.ones(len(start), np.bool_)
     first_ns, last_ns = time_range(trace, selection)
     if first_ns is not None:
         present &= end > first_ns
+        whole = whole & (start >= first_ns)
         start = np.maximum(start, first_ns)
     if last_ns is not None:
         present &= start < last_ns
+        whole = whole & (end <= last_ns)
         end = np.minimum(end, last_ns)
     number = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
     of_step = np.full(steps.height, -1, np.int64)
@@ -67,18 +74,21 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
         [names[row] for row in np.flatnonzero(present)],
         start[present],
         np.maximum(end, start)[present],
+        whole[present],
         list(dict.fromkeys(step_names[row] for row in np.flatnonzero(left_out))),
         of_step,
     )
 
 
 def _joined(
-    names: list[str], start_ns: Int64, end_ns: Int64
-) -> tuple[list[str], Int64, Int64, Int64]:
-    """Steps of several processes as windows: names, starts, ends, and per step its window or -1.
+    names: list[str], start_ns: Int64, end_ns: Int64, complete: Bools
+) -> tuple[list[str], Int64, Int64, Int64, Bools]:
+    """Steps of several processes as windows: names, starts, ends, per step its window or -1, and
+    whether each window is whole.
 
     Those of one name that overlap are one, from the earliest start to the latest end; a window
-    starts no earlier than the one before it ends, and is none if nothing of it is left.
+    starts no earlier than the one before it ends, and is none if nothing of it is left. It is
+    whole when all of its steps are ``complete`` and it holds one of them from end to end.
     """
     order = np.lexsort((end_ns, start_ns)).tolist()
     clusters: list[list[int]] = []  # rows that are one window, in order of their first start
@@ -94,17 +104,19 @@ def _joined(
             clusters.append([row])
             ends.append(int(end_ns[row]))
     window = np.full(len(names), -1, np.int64)
-    kept: list[tuple[str, int, int]] = []
+    kept: list[tuple[str, int, int, bool]] = []
     reach = min(start_ns.tolist(), default=0)
     for rows, end in zip(clusters, ends, strict=True):
         first = int(start_ns[rows[0]])
         if end > reach or first == end >= reach:
             window[rows] = len(kept)
-            kept.append((names[rows[0]], max(first, reach), end))
+            whole = bool(complete[rows].all() and (start_ns[rows] >= reach).any())
+            kept.append((names[rows[0]], max(first, reach), end, whole))
             reach = end
     return (
-        [name for name, _, _ in kept],
-        np.array([start for _, start, _ in kept], np.int64),
-        np.array([end for _, _, end in kept], np.int64),
+        [name for name, _, _, _ in kept],
+        np.array([start for _, start, _, _ in kept], np.int64),
+        np.array([end for _, _, end, _ in kept], np.int64),
         window,
+        np.array([whole for _, _, _, whole in kept], np.bool_),
     )
