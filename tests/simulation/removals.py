@@ -1,0 +1,128 @@
+"""Programs without the cause that a finding names: what is left is what its remedy can save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tests.simulation.program import (
+    Call,
+    Collective,
+    Copy,
+    Graph,
+    Launch,
+    Loading,
+    Operation,
+    Program,
+    Range,
+    Rule,
+    StreamWait,
+    Synchronize,
+    Work,
+    rewritten,
+)
+
+Removal = Callable[[Program], Program]
+
+
+def _by(rule: Rule) -> Removal:
+    return lambda program: rewritten(program, rule)
+
+
+def _no_waits(operation: Operation) -> Sequence[Operation]:
+    """Nothing waits for the device: no synchronization, results fetched without waiting."""
+    if isinstance(operation, Synchronize):
+        return ()
+    if isinstance(operation, Copy):
+        return (replace(operation, waits=False, staging_us=0.0),)
+    return (operation,)
+
+
+def _pinned(operation: Operation) -> Sequence[Operation]:
+    """Copies to the device come from pinned memory and block nobody."""
+    if isinstance(operation, Copy) and operation.kind == "HtoD":
+        return (replace(operation, waits=False, is_pageable=False, staging_us=0.0),)
+    return (operation,)
+
+
+def _copies_aside(operation: Operation) -> Sequence[Operation]:
+    """Copies run beside the kernels."""
+    if isinstance(operation, Copy):
+        return (replace(operation, waits=False, is_pageable=False, staging_us=0.0, stream=99),)
+    return (operation,)
+
+
+def _no_loading(operation: Operation) -> Sequence[Operation]:
+    return () if isinstance(operation, Loading) else (operation,)
+
+
+def _host_at_no_cost(operation: Operation) -> Sequence[Operation]:
+    """The host only launches, as the replay of a graph does."""
+    if isinstance(operation, Work):
+        return ()
+    if isinstance(operation, Range):
+        return (replace(operation, us=0.0),)
+    if isinstance(operation, (Launch, Collective)):
+        return (replace(operation, call_us=0.0),)
+    return (operation,)
+
+
+def _warm(operation: Operation) -> Sequence[Operation]:
+    """What happens once has happened: code is loaded, memory is in the pool."""
+    if isinstance(operation, Launch):
+        return (replace(operation, loading_us=0.0),)
+    return () if isinstance(operation, Call) else (operation,)
+
+
+def _no_work(operation: Operation) -> Sequence[Operation]:
+    """What the host does outside operators and calls is gone."""
+    return () if isinstance(operation, Work) else (operation,)
+
+
+def _no_communication(operation: Operation) -> Sequence[Operation]:
+    return () if isinstance(operation, Collective) else (operation,)
+
+
+def _communication_aside(operation: Operation) -> Sequence[Operation]:
+    """No computation waits for communication."""
+    if isinstance(operation, StreamWait) and operation.on != 7:
+        return ()
+    return (operation,)
+
+
+def _no_host(operation: Operation) -> Sequence[Operation]:
+    """Only the device needs time."""
+    left: list[Operation] = []
+    for rule in (_no_waits, _copies_aside, _no_loading, _host_at_no_cost, _warm):
+        left = list(rule(operation)) if not left else [it for one in left for it in rule(one)]
+        if not left:
+            return ()
+    return left
+
+
+def faster_kernels(of: Callable[[str], bool], factor: float) -> Removal:
+    """The kernels of some names take a share of their time."""
+
+    def rule(operation: Operation) -> Sequence[Operation]:
+        if isinstance(operation, Launch) and of(operation.name):
+            return (replace(operation, kernel_us=operation.kernel_us * factor),)
+        if isinstance(operation, Graph):
+            kernels = tuple((n, us * factor if of(n) else us) for n, us in operation.kernels)
+            return (replace(operation, kernels=kernels),)
+        return (operation,)
+
+    return _by(rule)
+
+
+REMOVALS: dict[str, Removal] = {
+    "dataloader_bound": _by(_no_loading),
+    "communication_share": _by(_no_communication),
+    "exposed_communication": _by(_communication_aside),
+    "low_gpu_utilization": _by(_no_host),
+    "memcpy_share": _by(_copies_aside),
+    "pageable_copies": _by(_pinned),
+    "launch_bound": _by(_host_at_no_cost),
+    "host_synchronization": _by(_no_waits),
+    "unrecorded_host_time": _by(_no_work),
+}
+"""Code of a finding → what takes its cause out of a program."""
