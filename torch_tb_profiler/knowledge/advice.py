@@ -18,6 +18,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unit: Unit of the measured value and of the threshold.
         texts: Format strings by variant; ``default`` is always there.
         links: Where to read on.
+        needs: What a recording must hold for the rule to tell anything, by name.
         rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
         parameters: Further numbers the detector uses.
     """
@@ -28,6 +29,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
     texts: dict[str, str]
     links: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     rule: int | None = None
     parameters: dict[str, float] = {}
 

@@ -1,0 +1,108 @@
+"""What a detector needs to know: where a recording lacks it, silence means nothing.
+
+An entry of ``knowledge/advice.toml`` lists the names of its needs; this module says of each whether
+the steps looked at meet it, and what to tell where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.knowledge.devices import GPU_TYPES
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that has to be in the recording.
+
+    Attributes:
+        is_met: Whether it is.
+        missing: What to tell where it is not.
+    """
+
+    is_met: Callable[[Context], bool]
+    missing: str
+
+
+def unmet(context: Context, names: tuple[str, ...]) -> str | None:
+    """Why the first of some needs that is not met is not; None where all are."""
+    missing = (NEEDS[name].missing for name in names if not NEEDS[name].is_met(context))
+    return next(missing, None)
+
+
+@per_trace
+def _categories(trace: Trace) -> frozenset[int]:
+    """The categories that slices of the trace have."""
+    return frozenset(trace.slices["category"].unique().to_list())
+
+
+@per_trace
+def _has_memory_shares(trace: Trace) -> bool:
+    """Whether the allocated memory of some GPU of known size is recorded."""
+    gpu = (
+        pl.col("device_type").is_in(list(GPU_TYPES)) & pl.col("total_allocated_bytes").is_not_null()
+    )
+    devices = trace.memory.filter(gpu)["device"].unique()
+    sized = trace.devices.filter(pl.col("memory_bytes") > 0)
+    return bool(sized["device"].is_in(devices.to_list()).any())
+
+
+def _has_host(context: Context) -> bool:
+    return not _categories(context.trace).isdisjoint((Category.OPERATOR, Category.RUNTIME))
+
+
+def _has_matrix_units(context: Context) -> bool:
+    return context.architecture is not None and bool(context.architecture.matrix_dtypes)
+
+
+def _knows(key: str) -> Callable[[Context], bool]:
+    """Whether some kernel has a value in column ``key`` of the work."""
+    return lambda context: context.kernels[key].null_count() < context.kernels.height
+
+
+NEEDS = {
+    "host": Need(_has_host, "The recording holds nothing of the host."),
+    "device_work": Need(
+        lambda context: not context.work.is_empty(),
+        "No device work was recorded in these steps (CPU only, or devices were not profiled).",
+    ),
+    "launches": Need(
+        _knows("launch"), "The recording does not tell which host calls launched the kernels."
+    ),
+    "kernel_operators": Need(
+        lambda context: not context.operator_kernels.is_empty(),
+        "The recording does not tell which operators launched the kernels.",
+    ),
+    "matrix_units": Need(
+        _has_matrix_units,
+        "The GPUs have no matrix units that are known, or the recording does not name them.",
+    ),
+    "several_devices": Need(
+        lambda context: context.used_devices.height > 1, "Only one device ran work."
+    ),
+    "optimizer": Need(
+        lambda context: Category.OPTIMIZER in _categories(context.trace),
+        "The recording holds no Optimizer.step.",
+    ),
+    "occupancy": Need(
+        _knows("est_achieved_occupancy_pct"), "The profiler recorded no occupancy of kernels."
+    ),
+    "blocks_per_sm": Need(
+        _knows("blocks_per_sm"), "The profiler recorded no blocks per multiprocessor."
+    ),
+    "gpu_memory": Need(
+        lambda context: _has_memory_shares(context.trace),
+        "The recording holds no GPU memory (profile_memory=True records it), or not its size.",
+    ),
+    "three_steps": Need(
+        lambda context: context.step_count >= 3, "Fewer than three whole steps are selected."
+    ),
+}
+"""Name → need."""
