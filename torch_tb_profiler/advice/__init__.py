@@ -96,7 +96,9 @@ def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
         return ()
     # From the end: the first ones need what the overview, at work beside, is making just now.
     findings = [detect(context) for detect in reversed(DETECTORS)]
-    return ranked([finding for finding in reversed(findings) if finding is not None])
+    return ranked(
+        [finding for finding in reversed(findings) if finding is not None], context.step_ns
+    )
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
@@ -112,7 +114,8 @@ def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note,
     if len(contexts) < 2:
         return ()
     findings = [detect(contexts) for detect in RUN_DETECTORS]
-    return ranked([finding for finding in findings if finding is not None])
+    step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
+    return ranked([finding for finding in findings if finding is not None], step_ns)
 
 
 def _has_steps(context: Context) -> bool:

@@ -9,8 +9,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.advice.finding import Spot
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.idle.chain import saved_on_chain
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.analysis.selection import Selection
@@ -22,6 +26,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
 
 WORK_COLUMNS = (
     "slice",
@@ -168,6 +173,42 @@ class Context:
             self.trace.text(code) or ""
             for code in self.trace.slices["name_code"].filter(present).unique()
         }
+
+    def spot(
+        self, start_ns: int, end_ns: int, slice_id: int | None = None, worker: str | None = None
+    ) -> Spot:
+        """A stretch of trace time, for the timeline."""
+        first_ns = self.trace.meta.start_ns
+        return Spot(int(start_ns) - first_ns, int(end_ns) - first_ns, slice_id, worker)
+
+    def within_steps(self, intervals: Intervals) -> Intervals:
+        """What of some intervals lies in the steps."""
+        return intersect(intervals, Intervals(self.windows.start_ns, self.windows.end_ns))
+
+    def in_steps_ns(self, intervals: Intervals) -> float:
+        """Length of some intervals inside the steps, as mean per step."""
+        lengths = total_within(intervals, self.windows.start_ns, self.windows.end_ns)
+        return self.per_step(float(lengths.sum()))
+
+    def device_gain_us(self, work: pl.DataFrame, saved_ns: Int64) -> float | None:
+        """What shorter device work could save of a mean step, at most, in µs.
+
+        Only work counts that something waits for, each moment once, and a step stays as long as
+        its host needs (``docs/advice.md#what-can-be-gained``).
+
+        Args:
+            work: Rows of :attr:`work`.
+            saved_ns: By how much each could be shorter.
+
+        Returns:
+            0 where nothing waits for that work; None where no launch is known, and so not what
+            waits for what.
+        """
+        saved = saved_on_chain(self.trace, work["slice"].to_numpy(), saved_ns)
+        if saved is None:
+            return None
+        slack_ns = self.step_ns - self.in_steps_ns(host_activity(self.trace))
+        return max(min(self.per_step(saved), slack_ns), 0.0) / NS_PER_US
 
     def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
         """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""

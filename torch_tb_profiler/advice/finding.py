@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 
 from torch_tb_profiler.advice.evidence import declaration
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import multiple_for
 from torch_tb_profiler.views.schema import Note, Scalar, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the timeline shows a finding best: its worst gap or slices.
+
+    Attributes:
+        start_ns: Start of the stretch, counted from the first slice of the trace.
+        end_ns: Its end, likewise.
+        slice: The slice to select, None for none.
+        worker: Whose timeline, None for the trace that was asked about.
+    """
+
+    start_ns: int
+    end_ns: int
+    slice: int | None = None
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +45,11 @@ class Finding:
             and sort that show them.
         architecture: The GPU generation it is about, None when it is about none.
         variant: Which of the entry's texts.
+        time: When, in the steps, the time lies that it means; None where it means none. Of two
+            findings on the same time the smaller one is told with the other (:func:`ranked`).
+        spot: Where to look on the timeline.
+        at_stake_us: For the order only: how much of a step it is about, where no gain can be
+            estimated.
     """
 
     code: str
@@ -36,35 +60,57 @@ class Finding:
     source: Mapping[str, str] = field(default_factory=dict)
     architecture: str | None = None
     variant: str = "default"
+    time: Intervals | None = None
+    spot: Spot | None = None
+    at_stake_us: float | None = None
 
     @property
     def rows(self) -> list[dict[str, Scalar]]:
         """The rows of the evidence by column key."""
         return self.evidence.frame.to_dicts()
 
-    def note(self) -> Note:
-        """The finding as a note; what it quotes of the trace stays plain text."""
+    @property
+    def text(self) -> str:
+        """What it says; what it quotes of the trace stays plain text."""
         known = entry(self.code)
-        text = known.texts[self.variant].format(
+        return known.texts[self.variant].format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
             architecture=self.architecture or "the GPU",
             **self.values,
         )
+
+    def note(self, step_ns: float = 0.0, same_time: Iterable[Finding] = ()) -> Note:
+        """The finding as a note.
+
+        Args:
+            step_ns: Mean length of a step; 0 where there is none to compare the gain with.
+            same_time: Smaller findings that mean the same time.
+        """
+        known = entry(self.code)
+        share = None
+        if self.gain_us is not None and step_ns > 0:
+            share = self.gain_us * NS_PER_US / step_ns * 100
         evidence: dict[str, object] = {
             "title": known.title,
             "measured": self.measured,
             "unit": known.unit,
             "threshold": known.threshold,
             "estimated_gain_us_per_step": self.gain_us,
+            "estimated_gain_pct_of_step": share,
             "architecture": self.architecture,
             "table": declaration(self.evidence),
             "rows": self.rows,
             "source": dict(self.source),
+            "timeline": None if self.spot is None else asdict(self.spot),
+            "same_time": [
+                {"code": other.code, "title": entry(other.code).title, "text": other.text}
+                for other in same_time
+            ],
             "links": list(known.links),
         }
-        return Note("advice", self.code, "warning", text, evidence)
+        return Note("advice", self.code, "warning", self.text, evidence)
 
 
 def duration_text(duration_us: float) -> str:
@@ -73,7 +119,35 @@ def duration_text(duration_us: float) -> str:
     return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
 
 
-def ranked(findings: list[Finding]) -> tuple[Note, ...]:
-    """Notes by estimated gain, largest first; those without an estimate after them."""
-    by_gain = sorted(findings, key=lambda item: (item.gain_us is None, -(item.gain_us or 0.0)))
-    return tuple(item.note() for item in by_gain)
+def ranked(findings: list[Finding], step_ns: float = 0.0) -> tuple[Note, ...]:
+    """Notes by estimated gain, largest first; where it cannot be estimated by what is at stake,
+    those without either last.
+
+    A finding that has no more than half of its time for itself is told with the first larger one
+    that has the rest: one time is one finding.
+
+    Args:
+        findings: What the detectors said.
+        step_ns: Mean length of a step.
+    """
+    told: list[tuple[Finding, list[Finding]]] = []
+    for finding in sorted(findings, key=_order):
+        for other, same_time in told:
+            if _is_same_time(finding, other):
+                same_time.append(finding)
+                break
+        else:
+            told.append((finding, []))
+    return tuple(finding.note(step_ns, same_time) for finding, same_time in told)
+
+
+def _order(finding: Finding) -> tuple[bool, float]:
+    size_us = finding.gain_us if finding.gain_us is not None else finding.at_stake_us
+    return size_us is None, -(size_us or 0.0)
+
+
+def _is_same_time(finding: Finding, other: Finding) -> bool:
+    if finding.time is None or other.time is None:
+        return False
+    whole_ns = total(finding.time)
+    return whole_ns > 0 and total(intersect(finding.time, other.time)) * 2 >= whole_ns

@@ -1,0 +1,1 @@
+"""Why devices stand idle: every moment in which none works, given to one cause."""

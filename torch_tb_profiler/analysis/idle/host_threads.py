@@ -1,0 +1,116 @@
+"""What the host threads that launch device work did.
+
+Definitions: ``docs/metrics.md#idle-devices``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.idle.waits import waits
+from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+PIECE_NS = 1_000_000
+"""Shorter stretches without a record, between others of a thread, are part of them: code between
+operators. A single call that lasts as long does more than to launch."""
+
+_OPERATORS = (
+    Category.OPERATOR,
+    Category.PYTHON_OPERATOR,
+    Category.OPTIMIZER,
+    Category.RUNTIME,
+)
+_FRAMES = (Category.ANNOTATION, Category.MODULE, Category.PYTHON_FUNCTION)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostThread:
+    """One thread, or several together.
+
+    Attributes:
+        waits: When it was in a call that waits for a device or a copy.
+        loading: When it waited for, or loaded, a batch.
+        long_calls: When it was in a single other runtime call of :data:`PIECE_NS` or more.
+        operators: When it was in an operator or a runtime call.
+        frames: When it was in a Python frame or a user range.
+    """
+
+    waits: Intervals
+    loading: Intervals
+    long_calls: Intervals
+    operators: Intervals
+    frames: Intervals
+
+    @property
+    def activity(self) -> Intervals:
+        """When it did something but wait; code between two records is something."""
+        known = union_all(self.loading, self.operators, self.frames, self.waits)
+        joined = union(known.start_ns, known.end_ns + PIECE_NS)
+        return subtract(Intervals(joined.start_ns, joined.end_ns - PIECE_NS), self.waits)
+
+
+def together(threads: list[HostThread]) -> HostThread:
+    """What any of some threads did."""
+    if not threads:
+        return HostThread(empty(), empty(), empty(), empty(), empty())
+    return HostThread(
+        union_all(*(thread.waits for thread in threads)),
+        union_all(*(thread.loading for thread in threads)),
+        union_all(*(thread.long_calls for thread in threads)),
+        union_all(*(thread.operators for thread in threads)),
+        union_all(*(thread.frames for thread in threads)),
+    )
+
+
+@per_trace
+def launching_threads(trace: Trace) -> dict[int, HostThread]:
+    """The threads that launched device work, by track; where no launch is known, those that ran
+    operators."""
+    tracks = trace.slices["track"].to_numpy()
+    launches = trace.device_work["launch"].drop_nulls().unique().to_numpy()
+    numbers = np.unique(tracks[launches])
+    if not len(numbers):
+        is_operator = trace.slices["category"].to_numpy() == Category.OPERATOR
+        numbers = np.unique(tracks[is_operator])
+    waiting = waits(trace)
+    return {
+        number: _thread(
+            trace.slices[slice(*np.searchsorted(tracks, (number, number + 1)).tolist())],
+            waiting.filter(pl.col("track") == number),
+        )
+        for number in numbers.tolist()
+    }
+
+
+@per_trace
+def host_activity(trace: Trace) -> Intervals:
+    """When any launching thread did something but wait: no step is shorter than that."""
+    parts = [thread.activity for thread in launching_threads(trace).values()]
+    return union_all(*parts) if parts else empty()
+
+
+def _thread(slices: pl.DataFrame, waiting: pl.DataFrame) -> HostThread:
+    category = slices["category"].to_numpy()
+    start = slices["start_ns"].to_numpy()
+    dur = slices["dur_ns"].to_numpy()
+    long = (category == Category.RUNTIME) & (dur >= PIECE_NS)
+    long &= ~slices["id"].is_in(waiting["id"].implode()).to_numpy()
+    return HostThread(
+        union(waiting["start_ns"].to_numpy(), waiting["end_ns"].to_numpy()),
+        _union_of(start, dur, category == Category.DATALOADER),
+        _union_of(start, dur, long),
+        _union_of(start, dur, np.isin(category, _OPERATORS)),
+        _union_of(start, dur, np.isin(category, _FRAMES)),
+    )
+
+
+def _union_of(start_ns: Int64, dur_ns: Int64, mask: Bools) -> Intervals:
+    start = start_ns[mask]
+    return union(start, start + dur_ns[mask])

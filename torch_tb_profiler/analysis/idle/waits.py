@@ -1,0 +1,140 @@
+"""Host calls that keep their thread until a device, or a copy, is done.
+
+Definitions: ``docs/metrics.md#idle-devices``.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.idle.gaps import busy
+from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_a_value
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools, Int8
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+LONG_CALL_NS = 100_000
+"""A call that should return at once and lasts longer while a device works all the time waits for
+it: a full launch queue, an allocation that needs the device to be idle."""
+
+COPY_NS = 20_000
+"""An asynchronous copy that keeps its caller longer than a launch would is none."""
+
+BUSY_SHARE = 0.9
+"""How much of such a call some device must work."""
+
+
+class Wait(IntEnum):
+    """What a host call waits for."""
+
+    DEVICE = 0
+    """For device work: stream, event or device synchronisation, a full queue, a release."""
+    FETCH = 1
+    """For a value from the device: a copy to the host, and the work before it."""
+    UPLOAD = 2
+    """For a copy from pageable host memory."""
+    COPY = 3
+    """For a copy between other places, or one whose direction is not recorded."""
+
+
+_NONE, _GRAPH, _SYNCHRONIZE, _COPY, _ASYNCHRONOUS, _RELEASE = range(-1, 5)
+_KINDS = {
+    None: _NONE,
+    "graph": _GRAPH,
+    "synchronize": _SYNCHRONIZE,
+    "copy": _COPY,
+    "asynchronous": _ASYNCHRONOUS,
+    "release": _RELEASE,
+}
+
+
+@per_trace
+def waits(trace: Trace) -> pl.DataFrame:
+    """The calls that wait: ``id``, ``track``, ``name_code``, ``start_ns``, ``end_ns``, ``parent``,
+    ``frame`` of slices and ``wait`` (:class:`Wait`), in order of id."""
+    calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
+    if calls.is_empty():
+        return _with_ends(_fetching_operators(trace), Wait.FETCH)
+    kinds = _call_kinds(trace, calls["name_code"])
+    dur = calls["dur_ns"].to_numpy()
+    wait = np.full(len(kinds), -1, np.int8)
+    wait[np.isin(kinds, (_SYNCHRONIZE, _RELEASE))] = Wait.DEVICE
+    copies = np.isin(kinds, (_COPY, _ASYNCHRONOUS))
+    if copies.any():
+        direction, pageable = _directions(trace, calls["id"].to_numpy())
+        keeps = (kinds == _COPY) | pageable | (dur >= COPY_NS)
+        wait[copies & keeps] = direction[copies & keeps]
+    start = calls["start_ns"].to_numpy()
+    long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
+    worked = total_within(busy(trace), start[long], start[long] + dur[long])
+    wait[long[worked >= BUSY_SHARE * dur[long]]] = Wait.DEVICE
+    return _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
+
+
+def launches_graphs(trace: Trace) -> Bools:
+    """Per row of ``trace.slices`` whether it launches a graph."""
+    category = trace.slices["category"].to_numpy()
+    mask = np.zeros(len(category), np.bool_)
+    calls = np.flatnonzero(category == Category.RUNTIME)
+    mask[calls] = _call_kinds(trace, trace.slices["name_code"][calls]) == _GRAPH
+    return mask
+
+
+def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
+    kinds: Int8 = codes.of_names(trace, names.to_numpy(), lambda n: _KINDS[call_kind(n)], np.int8)
+    return kinds
+
+
+def _with_ends(calls: pl.DataFrame, wait: pl.Series | int) -> pl.DataFrame:
+    return calls.select(
+        "id",
+        "track",
+        "name_code",
+        "start_ns",
+        end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+        parent=pl.col("parent"),
+        frame=pl.col("frame"),
+        wait=pl.lit(wait).cast(pl.Int8),
+    )
+
+
+def _directions(
+    trace: Trace, calls: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> tuple[Int8, Bools]:
+    """Per call the :class:`Wait` of the copy it launched, and whether that is from or to pageable
+    memory."""
+    copies = trace.device_work.filter(
+        (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_not_null()
+    )
+    of_name = codes.of_names(trace, copies["name_code"].to_numpy(), _direction, np.int8)
+    paged = codes.of_names(
+        trace, copies["name_code"].to_numpy(), lambda name: "Pageable" in name, np.bool_
+    )
+    direction = np.full(trace.slices.height, Wait.COPY, np.int8)
+    pageable = np.zeros(trace.slices.height, np.bool_)
+    launch = indices(copies["launch"])
+    direction[launch], pageable[launch] = of_name, paged
+    return direction[calls], pageable[calls]
+
+
+def _direction(name: str) -> int:
+    if "DtoH" in name or "-> Pageable" in name or "-> Pinned" in name or "DeviceToHost" in name:
+        return Wait.FETCH
+    if "HtoD" in name or "HostToDevice" in name:
+        return Wait.UPLOAD
+    return Wait.COPY
+
+
+def _fetching_operators(trace: Trace) -> pl.DataFrame:
+    """Operators that wait, where the recording holds no runtime calls; the outermost of each."""
+    operators = trace.slices.filter(pl.col("category") == Category.OPERATOR)
+    fetches = codes.of_names(trace, operators["name_code"].to_numpy(), fetches_a_value, np.bool_)
+    found = operators.filter(pl.Series(fetches))
+    return found.filter(~pl.col("parent").is_in(found["id"].implode()).fill_null(value=False))
