@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 
 YES, NO, UNKNOWN = 1, 0, -1
@@ -43,6 +44,17 @@ def of_names(
     for code in present.tolist():
         table[code] = rule(str(trace.strings[code]))
     of_codes: npt.NDArray[Any] = table[codes]
+    return of_codes
+
+
+def of_present_names(
+    trace: Trace, codes: pl.Series, rule: Callable[[str], bool], *, absent: bool
+) -> Bools:
+    """As :func:`of_names` for a yes or no of codes that may be absent (null), which are
+    ``absent``."""
+    known = codes.is_not_null().to_numpy()
+    of_codes: Bools = np.full(len(codes), absent)
+    of_codes[known] = of_names(trace, codes.drop_nulls().to_numpy(), rule, np.bool_)
     return of_codes
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.described import moving_slices
 from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
@@ -98,13 +99,14 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
 
 @per_trace
 def communication_slices(trace: Trace) -> Bools:
-    """Per slice whether it is communication by its host name or its collective metadata."""
+    """Per slice whether it is communication by its host name or its collective metadata; records
+    that move nothing (``init``, ``wait``) are none."""
     category = trace.slices["category"].to_numpy()
     mask = np.zeros(len(category), np.bool_)
     hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
     names = trace.slices["name_code"].to_numpy()[hosts]
     mask[hosts] = codes.of_names(trace, names, communication.is_communication, np.bool_)
-    mask[trace.collectives["slice"].to_numpy()] = True
+    mask[moving_slices(trace)] = True
     return mask
 
 

@@ -23,17 +23,19 @@ class Collective(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
         pattern: Regular expression searched in the lower-cased spelling without its backend.
         examples: Spellings this entry must take (tests check each).
         size: Which buffer of a rank counts as the size: its input, the larger of input and
-            output (``total``), or none.
+            output (``total``), none that is known, or ``nothing``: it moves no data.
         bus_factor: Factor from algorithm to bus bandwidth, None where it is not defined.
         moves_data: False for bookkeeping records (``init``, ``wait``).
+        peer_to_peer: One rank gives and another takes, whoever else is in the group.
     """
 
     name: str
     pattern: str
     examples: tuple[str, ...]
-    size: Literal["input", "total", "none"]
+    size: Literal["input", "total", "none", "nothing"]
     bus_factor: BusFactor | None = None
     moves_data: bool = True
+    peer_to_peer: bool = False
 
 
 class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -41,11 +43,13 @@ class CommunicationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
 
     Attributes:
         backends: Prefixes of host events that are a collective.
+        host_backends: Those whose host events last as long as the transfer.
         wrappers: Regular expression of whole names of host events that wrap one.
         collectives: The ordered kinds.
     """
 
     backends: tuple[str, ...]
+    host_backends: tuple[str, ...]
     wrappers: str
     collectives: tuple[Collective, ...]
 
@@ -72,6 +76,17 @@ def backend(name: str) -> str | None:
     if not colon or rest.startswith(":") or prefix not in communication_file().backends:
         return None
     return prefix
+
+
+def runs_on_host(backends: str) -> bool:
+    """Whether collectives of a backend last as long as their events on the host.
+
+    Args:
+        backends: One (``"gloo"``), or several as a process group declares them
+            (``"cpu:gloo,cuda:nccl"``): then all must.
+    """
+    names = {part.rpartition(":")[2].strip() for part in backends.lower().split(",")}
+    return names <= set(communication_file().host_backends)
 
 
 def is_communication(name: str) -> bool:
@@ -123,10 +138,13 @@ def entry(collective_name: str) -> Collective | None:
 def bus_factor(collective_name: str, ranks: int) -> float | None:
     """Bus bandwidth ÷ algorithm bandwidth of a canonical collective among ``ranks`` ranks.
 
-    None where NCCL tests define none, or for fewer than two ranks (nothing crosses a link).
+    None where NCCL tests define none, or for fewer than two ranks (nothing crosses a link). Sends
+    and receives have two ranks, however many are in the group.
     """
     known = entry(collective_name)
-    if known is None or known.bus_factor is None or ranks < 2:
+    if known is None or known.bus_factor is None:
+        return None
+    if ranks < 2 and (ranks == 1 or not known.peer_to_peer):
         return None
     if known.bus_factor == "1":
         return 1.0

@@ -26,8 +26,8 @@ def collective(
 
 
 def described(at: float, dur: float, sequence: int, group: str, ranks: str, **more: Any) -> Event:
-    return op(
-        "record_param_comms",
+    return annotation(
+        "gloo:all_reduce",
         at,
         dur,
         **{
@@ -113,8 +113,8 @@ def test_a_step_more_on_one_worker_leaves_the_others_matched() -> None:
 
 
 def test_sends_match_their_receives_and_unknown_peers_match_nothing() -> None:
-    first = [annotation("nccl:send 0->1", 0, 20), annotation("gloo:send", 100, 5)]
-    second = [annotation("nccl:recv 1<-0", 0, 8), annotation("gloo:send", 100, 5)]
+    first = [annotation("gloo:send 0->1", 0, 20), annotation("gloo:send", 100, 5)]
+    second = [annotation("gloo:recv 1<-0", 0, 8), annotation("gloo:send", 100, 5)]
     found = view({"a": trace(first), "b": trace(second)})
     assert transfers(found) == {"a": 8, "b": 8}
     assert (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.helpers.traces import annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.collectives.records import Records, records
@@ -58,8 +59,9 @@ def test_a_range_whose_kernels_are_linked_is_only_the_launch() -> None:
     assert (row["input_bytes"], row["output_bytes"], row["step"]) == (4000, 4000, 0)
 
 
-def test_without_a_launch_link_range_and_kernels_both_count() -> None:
-    """The predecessor's union of host ranges and kernels, for recordings that link by id only."""
+def test_kernels_linked_by_external_id_alone_are_the_time_of_their_call() -> None:
+    """The predecessor's own case (a range of 75 µs around a kernel of 16): NCCL's range on the host
+    only enqueues, so it is no time of the transfer."""
     found = records(
         trace(
             [
@@ -68,8 +70,44 @@ def test_without_a_launch_link_range_and_kernels_both_count() -> None:
             ]
         )
     )
-    assert ranges_of(found) == [(0, 0, 75), (0, 16, 32)]
+    assert ranges_of(found) == [(0, 16, 32)]
     assert found.frame["input_bytes"].to_list() == [212480]
+
+
+@pytest.mark.parametrize("backend", ["nccl", "rccl", "xccl", "hccl", "mccl", "oneccl", "custom"])
+def test_ranges_of_a_device_backend_are_never_timed_on_the_host(backend: str) -> None:
+    found = records(trace([annotation(f"{backend}:all_reduce", 0, 10, shape=[[8]], **FLOAT)]))
+    assert found.frame["input_bytes"].to_list() == [32]
+    assert ranges_of(found) == []
+
+
+@pytest.mark.parametrize("backend", ["gloo", "mpi"])
+def test_ranges_of_a_host_backend_are_the_transfer(backend: str) -> None:
+    assert ranges_of(records(trace([annotation(f"{backend}:all_reduce", 0, 10)]))) == [(0, 0, 10)]
+
+
+@pytest.mark.parametrize(
+    ("header", "on_host"),
+    [
+        ({}, False),
+        ({"backend": "nccl"}, False),
+        ({"backend": "gloo"}, True),
+        ({"backend": "cpu:gloo,cuda:nccl"}, False),
+        ({"backend": "nccl", "pg_config": [{"pg_name": "0", "backend_config": "cpu:gloo"}]}, True),
+        (
+            {"backend": "gloo", "pg_config": [{"pg_name": "0", "backend_config": "cuda:nccl"}]},
+            False,
+        ),
+        ({"backend": "gloo", "pg_config": [{"pg_name": "1", "backend_config": "cuda:nccl"}]}, True),
+    ],
+)
+def test_a_record_without_a_range_goes_by_the_backend_of_its_group(
+    header: dict[str, Any], on_host: bool
+) -> None:
+    events = [op("record_param_comms", 0, 20, **META)]
+    found = records(trace(events, distributedInfo={"rank": 0, "world_size": 8, **header}))
+    assert found.frame.height == 1
+    assert ranges_of(found) == ([(0, 0, 20)] if on_host else [])
 
 
 def test_gloo_ranges_count_beside_linked_nccl_ones() -> None:

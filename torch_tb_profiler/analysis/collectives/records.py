@@ -1,11 +1,11 @@
 """The communication of one worker: one record per collective call, and when it ran.
 
-A call is a host range of a communication backend (``nccl:all_reduce``), or a metadata record
-(``record_param_comms``) around no such range. Its kernels are those launched from inside it; a
-kernel of no call is a record of its own (``docs/views-distributed.md#what-is-a-call``).
+A call is one on the host (:mod:`torch_tb_profiler.analysis.collectives.calls`) with the kernels
+launched from inside it; a kernel of no call is a record of its own
+(``docs/views-distributed.md#what-is-a-call``).
 
-When it ran: its kernels, if the recording links kernels of that backend to their calls (the host
-range is then only the enqueueing); else the host range itself, and its kernels as far as known.
+When it ran: its kernels. The host range itself only where it is the transfer, and no kernel of its
+backend is linked to a call.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.calls import host_calls, host_transfers
 from torch_tb_profiler.analysis.collectives.metadata import (
     collective_metadata,
     input_bytes,
@@ -25,7 +26,7 @@ from torch_tb_profiler.analysis.collectives.metadata import (
 from torch_tb_profiler.analysis.containment import innermost_around, innermost_around_start
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, union
-from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -75,8 +76,7 @@ class Records:
 @per_trace
 def records(trace: Trace) -> Records:
     """The communication of a trace; made once."""
-    ranges, wrappers = _host_calls(trace)
-    calls = np.sort(np.concatenate((ranges, wrappers)))
+    calls = host_calls(trace)
     work = np.flatnonzero(kernel_kinds(trace).is_communication)
     call_of_work, launched = _calls_of_work(trace, calls, work)
     alone = work[call_of_work < 0]
@@ -91,7 +91,7 @@ def records(trace: Trace) -> Records:
     row_of_slice[slice_id[order]] = np.arange(len(order))
     work_slice = trace.device_work["slice"].to_numpy()[work]
     row_of_work = row_of_slice[np.where(call_of_work >= 0, call_of_work, work_slice)]
-    timed = _timed_on_host(trace, calls, call_of_work[launched])
+    timed = _timed_on_host(trace, call_of_work[launched])
     row = np.concatenate((row_of_work, row_of_slice[timed]))
     of = np.concatenate((work_slice, timed))
     by_record = np.lexsort((-ends[of], starts[of], row))
@@ -105,30 +105,6 @@ def records(trace: Trace) -> Records:
     )
 
 
-def _host_calls(trace: Trace) -> tuple[Int64, Int64]:
-    """Slice ids of the ranges that are collectives, and of metadata records around none."""
-    category = trace.slices["category"].to_numpy()
-    hosts = np.flatnonzero(np.isin(category, HOST_COMMUNICATION_CATEGORIES))
-    names = trace.slices["name_code"].to_numpy()[hosts]
-    ranges = hosts[codes.of_names(trace, names, communication.is_communication, np.bool_)]
-    described = _moving(trace)
-    described = described[np.isin(category[described], HOST_COMMUNICATION_CATEGORIES)]
-    around = innermost_around(trace, described, ranges)
-    return ranges, np.setdiff1d(described, np.concatenate((around, ranges)))
-
-
-def _moving(trace: Trace) -> Int64:
-    """Slices with metadata of a collective that moves data (``init`` and ``wait`` do not)."""
-    table = trace.collectives
-    moves = [
-        (entry := communication.entry(communication.collective(text or "") or "")) is None
-        or entry.moves_data
-        for text in codes.texts(trace, table["collective_code"])
-    ]
-    described: Int64 = table["slice"].to_numpy()[np.array(moves, np.bool_)]
-    return described
-
-
 def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> tuple[Int64, Bools]:
     """Per row of device work the call (slice id) it was launched from, -1 for none, and whether
     that follows from its launch rather than from an external id."""
@@ -139,11 +115,16 @@ def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> tuple[Int64, Bool
     return np.where(launched, call, innermost_around(trace, calls, owner)), launched
 
 
-def _timed_on_host(trace: Trace, calls: Int64, launching: Int64) -> Int64:
-    """The calls whose host range is the transfer: those of backends that launch no kernel."""
-    backend = _backends(trace, calls)
-    on_device = np.unique(backend[np.isin(calls, launching)])
-    return calls[~np.isin(backend, on_device)]
+def _timed_on_host(trace: Trace, launching: Int64) -> Int64:
+    """The calls whose host range is the transfer.
+
+    Args:
+        trace: The recording.
+        launching: The calls that launched kernels: those of a backend that does run on the device.
+    """
+    transfers = host_transfers(trace)
+    on_device = np.unique(_backends(trace, launching))
+    return transfers[~np.isin(_backends(trace, transfers), on_device)]
 
 
 def _backends(trace: Trace, calls: Int64) -> Int64:
