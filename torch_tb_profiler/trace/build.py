@@ -23,6 +23,7 @@ from torch_tb_profiler.trace.details import (
     by_slice,
     count_shared_memory,
 )
+from torch_tb_profiler.trace.device_numbers import one_number_each
 from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.links import Links, link
@@ -66,11 +67,13 @@ def build_trace(events: EventColumns) -> Trace:
     work = structure.links.work
     device_work = build_device_work(events, slices, work, places)
     steps, step = build_steps(slices, work, events.strings, quality)
-    used = device_work["device"].drop_nulls().unique().to_list()
     tables = events.tables
     operators = build_operators(events, slices)
     count_shared_memory(tables["memory"], slices, quality)
     memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
+    processes = slices.process_on(memory["track"].to_numpy()), work.process
+    memory, declared = one_number_each(memory, device_work, processes, events.info, quality)
+    used = device_work["device"].drop_nulls().unique().to_list()
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     return Trace(
@@ -86,7 +89,7 @@ def build_trace(events: EventColumns) -> Trace:
         counters=table_to_frame(tables.pop("counters")),
         instants=table_to_frame(tables.pop("instants")),
         steps=steps,
-        devices=build_devices(events.info.devices, used, quality),
+        devices=build_devices(declared, used, quality),
         tracks=tracks,
         quality=quality,
     )

@@ -52,9 +52,13 @@ class OrderedSlices:
 
     def process_of(self, ids: Int64) -> Int32:
         """The processes of slices of the host."""
+        return self.process_on(self.track[ids])
+
+    def process_on(self, tracks: Int32) -> Int32:
+        """The processes of what lies on ``tracks`` of the host, one each."""
         if not self.has_several_processes:
-            return np.zeros(len(ids), np.int32)
-        process: Int32 = self.process_of_track[self.track[ids]]
+            return np.zeros(len(tracks), np.int32)
+        process: Int32 = self.process_of_track[tracks]
         return process
 
     def mask_of(self, categories: tuple[Category, ...]) -> Bools:

@@ -57,6 +57,11 @@ ISSUE_TEXTS: dict[str, str] = {
     "external_id_untrusted": "External ids repeat correlation ids; launches were linked by time.",
     "duplicate_correlation": "Host calls share a correlation id; the first that can launch counts.",
     "device_without_properties": "Devices that ran work but are missing from deviceProperties.",
+    "device_numbers_matched": "Devices have two numbers in this file: torch's, of those that the "
+    "program sees, on memory events and declared devices, and ROCm's, of those in the machine, on "
+    "kernels. Both were matched; the kernels' number is shown.",
+    "device_numbers_unmatched": "Memory events number the devices otherwise than kernels do, and "
+    "nothing tells which are the same: memory is shown by torch's own numbers.",
     "device_out_of_range": "Device numbers of 1024 and more, which no process has, were ignored.",
     "several_processes": "The file holds steps of several processes: a step is named with all "
     "steps of its number, and a moment is counted once.",

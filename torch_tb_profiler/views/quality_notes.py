@@ -16,6 +16,7 @@ from torch_tb_profiler.views.schema import Note, Severity
 HARMLESS = frozenset(
     {
         "control_characters",
+        "device_numbers_matched",
         "duplicate_correlation",
         "empty_event",
         "external_id_untrusted",
@@ -66,6 +67,8 @@ MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_oper
 
 MEMORY_ISSUES = LOSS_ISSUES | {
     "argument_value",
+    "device_numbers_matched",
+    "device_numbers_unmatched",
     "device_out_of_range",
     "memory_of_several_processes",
 }

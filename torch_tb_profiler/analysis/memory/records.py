@@ -22,11 +22,20 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
-    """A device with memory records: its name for people (``GPU 0``, ``CPU``), c10 type and id."""
+    """A device with memory records.
+
+    Attributes:
+        label: Its name for people (``GPU 0``, ``CPU``).
+        type: Its c10 type.
+        id: Its number.
+        is_of_kernels: Whether kernels that run on it carry that number: not the host's memory, nor
+            a device of which nothing tells what number kernels give it.
+    """
 
     label: str
     type: int
     id: int
+    is_of_kernels: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +85,7 @@ def memory_records(trace: Trace) -> MemoryRecords:
     devices, device = _devices(
         memory["device_type"].fill_null(ABSENT).to_numpy(),
         indices(memory["device"]),
+        is_matched="device_numbers_unmatched" not in trace.quality.counts,
     )
     size = _credible(memory["bytes"], 0, -MAX_BYTES)
     address = memory["address"].fill_null(ABSENT).to_numpy()
@@ -141,7 +151,7 @@ def _reserved(device: Int64, reserved: Int64, devices: int) -> Int64:
     return known
 
 
-def _devices(kind: Int64, number: Int64) -> tuple[list[MemoryDevice], Int64]:
+def _devices(kind: Int64, number: Int64, *, is_matched: bool) -> tuple[list[MemoryDevice], Int64]:
     """The devices of the records and each record's index among them."""
     if not len(kind):
         return [], np.empty(0, np.int64)
@@ -150,10 +160,10 @@ def _devices(kind: Int64, number: Int64) -> tuple[list[MemoryDevice], Int64]:
     order = np.argsort(keys[0] == CPU_TYPE, kind="stable")
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return _named(keys[:, order].T.tolist()), place[inverse.reshape(-1)]
+    return _named(keys[:, order].T.tolist(), is_matched), place[inverse.reshape(-1)]
 
 
-def _named(keys: list[tuple[int, int]]) -> list[MemoryDevice]:
+def _named(keys: list[tuple[int, int]], is_matched: bool) -> list[MemoryDevice]:
     """Devices by (type, id); ``GPU`` stands for CUDA and HIP unless both have that number."""
     named: dict[str, MemoryDevice] = {}
     for kind, number in keys:
@@ -162,7 +172,9 @@ def _named(keys: list[tuple[int, int]]) -> list[MemoryDevice]:
         label = ("GPU" if kind in GPU_TYPES else type_name) + suffix
         if label in named:
             label = f"{type_name} {number}"
-        named[label] = MemoryDevice(label, kind, number)
+        if kind != CPU_TYPE and not is_matched:
+            label = f"torch {label}"
+        named[label] = MemoryDevice(label, kind, number, kind != CPU_TYPE and is_matched)
     return list(named.values())
 
 

@@ -140,7 +140,7 @@ def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
     for number, device in enumerate(records.devices):
         rows = np.flatnonzero((records.device == number) & records.has_totals)
         at_device = f"d{device.id}"
-        if at_device in known and not device.label.startswith("CPU"):
+        if at_device in known and device.is_of_kernels:
             group = known[at_device]
         elif processes:
             group = processes[0]
