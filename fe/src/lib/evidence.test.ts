@@ -68,8 +68,29 @@ it("names no table where the finding names none", () => {
   expect(readEvidence(note({ source: { view: "kernels", sort: "-calls" } })).source).toEqual({ view: "kernels", params: { "kernels.sort": "-calls" } });
 });
 
+it("reads where it lies in time, what it is of the step, and what else means the same time", () => {
+  const evidence = readEvidence(
+    note({
+      estimated_gain_pct_of_step: 33.4,
+      timeline: { start_ns: 1000, end_ns: 2500, slice: 17, worker: "rank1" },
+      same_time: [{ code: "launch_bound", title: "Launch bound", text: "The host is late." }, { title: "No text" }, null, 7, { text: "No title." }],
+    }),
+  );
+  expect(evidence.gainPctOfStep).toBe(33.4);
+  expect(evidence.timeline).toEqual({ startNs: 1000, endNs: 2500, slice: 17, worker: "rank1" });
+  expect(evidence.sameTime).toEqual([
+    { title: "Launch bound", text: "The host is late." },
+    { title: null, text: "No title." },
+  ]);
+});
+
+it("shows no place on the timeline that is none", () => {
+  for (const timeline of [null, undefined, "x", {}, { start_ns: 5, end_ns: 4 }, { start_ns: "1", end_ns: 2 }]) expect(readEvidence(note({ timeline })).timeline).toBeNull();
+  expect(readEvidence(note({ timeline: { start_ns: 5, end_ns: 5 } })).timeline).toEqual({ startNs: 5, endNs: 5, slice: null, worker: null });
+});
+
 it("is content with nothing", () => {
-  expect(readEvidence(note({}))).toMatchObject({ title: null, measured: null, rows: null, source: null, links: [] });
+  expect(readEvidence(note({}))).toMatchObject({ title: null, measured: null, rows: null, source: null, links: [], timeline: null, sameTime: [], gainPctOfStep: null });
   expect(readEvidence(note({ rows: [{ calls: 1 }], table: {} })).rows).toBeNull();
   expect(readEvidence(note({ rows: [], source: "x", measured: "7" }))).toMatchObject({ measured: null, rows: null, source: null });
 });

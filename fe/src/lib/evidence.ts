@@ -1,13 +1,32 @@
 /** What a piece of advice carries besides its text (`torch_tb_profiler/advice/finding.py`), read with care. */
 import type { Column, Note, Scalar, Table, Unit } from "../api/types";
 
+/** A stretch of time, ns since the first event, and the slice that it is about. */
+export interface TimelineSpot {
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly slice: number | null;
+  /** Whose timeline; null where the finding is about one trace. */
+  readonly worker: string | null;
+}
+
+export interface SameTime {
+  readonly title: string | null;
+  readonly text: string;
+}
+
 export interface Evidence {
   readonly title: string | null;
   readonly measured: number | null;
   readonly threshold: number | null;
   readonly unit: Unit | null;
   readonly gainUsPerStep: number | null;
+  readonly gainPctOfStep: number | null;
   readonly architecture: string | null;
+  /** Where on the timeline the worst of it is. */
+  readonly timeline: TimelineSpot | null;
+  /** What else was found that means the same time. */
+  readonly sameTime: readonly SameTime[];
   /** Where the rows are that it speaks of. */
   readonly source: { readonly view: string; readonly params: Readonly<Record<string, string>> } | null;
   readonly links: readonly string[];
@@ -22,7 +41,10 @@ export function readEvidence(note: Note): Evidence {
     threshold: numberOf(evidence["threshold"]),
     unit: textOf(evidence["unit"]) as Unit | null,
     gainUsPerStep: numberOf(evidence["estimated_gain_us_per_step"]),
+    gainPctOfStep: numberOf(evidence["estimated_gain_pct_of_step"]),
     architecture: textOf(evidence["architecture"]),
+    timeline: spotOf(evidence["timeline"]),
+    sameTime: Array.isArray(evidence["same_time"]) ? evidence["same_time"].flatMap(sameTimeOf) : [],
     source: sourceOf(evidence["source"]),
     links: Array.isArray(evidence["links"]) ? evidence["links"].map(String).filter((link) => link.startsWith("https://")) : [],
     rows: evidenceTable(evidence["table"], evidence["rows"]),
@@ -35,6 +57,22 @@ function textOf(value: unknown): string | null {
 
 function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
+}
+
+/** Null where it is no stretch of time. */
+function spotOf(value: unknown): TimelineSpot | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { start_ns, end_ns, slice, worker } = value as Record<string, unknown>;
+  const [startNs, endNs] = [numberOf(start_ns), numberOf(end_ns)];
+  if (startNs === null || endNs === null || endNs < startNs) return null;
+  return { startNs, endNs, slice: numberOf(slice), worker: textOf(worker) };
+}
+
+function sameTimeOf(value: unknown): SameTime[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { title, text } = value as Record<string, unknown>;
+  const said = textOf(text);
+  return said === null ? [] : [{ title: textOf(title), text: said }];
 }
 
 /** View, its table, and the state of that table in the address. */

@@ -1,18 +1,28 @@
 /** What to change, worst first: each with its number, its gain, its evidence and a way to the rows. */
 import { useMemo, useState } from "react";
 
-import type { Note } from "../api/types";
+import type { Note, Table } from "../api/types";
+import { ViewLink } from "../app/ViewLink";
 import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
-import { goToView, useParams, viewHref } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
+import { Checked } from "./Checked";
 import { worstFirst } from "./QualityNotes";
 import { askToReveal } from "./reveal";
 
 /** As many as one reads; the others on demand. */
 const FIRST = 5;
 
-export function Findings({ notes, always }: { readonly notes: readonly Note[]; readonly always: boolean }) {
+interface Props {
+  readonly notes: readonly Note[];
+  /** Whether it is said that there is nothing. */
+  readonly always: boolean;
+  /** What was looked for; of views that do not tell, nothing. */
+  readonly checked?: Table | undefined;
+}
+
+export function Findings({ notes, always, checked }: Props) {
   const [all, setAll] = useState(false);
   const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
   if (advice.length === 0 && !always) return null;
@@ -37,6 +47,7 @@ export function Findings({ notes, always }: { readonly notes: readonly Note[]; r
           ))}
         </ol>
       )}
+      {checked !== undefined && <Checked table={checked} />}
     </section>
   );
 }
@@ -46,7 +57,7 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
   const [open, setOpen] = useState(false);
   return (
     <li>
-      <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Costs time or memory" : "Worth knowing"}>
+      <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Worth acting on" : "Worth knowing"}>
         {place}
       </span>
       <div>
@@ -64,9 +75,16 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
               </button>
             </span>
           )}
+          {evidence.timeline !== null && (
+            <span>
+              <SpotOnTimeline spot={evidence.timeline} />
+            </span>
+          )}
           {evidence.source !== null && (
             <span>
-              <SourceLink source={evidence.source} />
+              <ViewLink view={evidence.source.view} params={evidence.source.params} onGo={askToReveal}>
+                Show the rows
+              </ViewLink>
             </span>
           )}
           {evidence.links.map((link) => (
@@ -77,16 +95,14 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
             </span>
           ))}
         </p>
+        {evidence.sameTime.map(({ title, text }) => (
+          <p key={`${title ?? ""} ${text}`} className="finding-text same-time">
+            Also of this time: {title !== null && <b>{title}. </b>}
+            {text}
+          </p>
+        ))}
       </div>
-      {evidence.gainUsPerStep !== null && evidence.gainUsPerStep > 0 ? (
-        <p className="finding-gain" title="Estimated: what the step would be shorter by, at most">
-          <b>{formatValue(evidence.gainUsPerStep, "us")}</b>
-          <br />
-          <small>per step, est. gain</small>
-        </p>
-      ) : (
-        <span />
-      )}
+      <Gain evidence={evidence} />
       {open && evidence.rows !== null && (
         <div className="rows">
           <DataTable name={`evidence ${note.code}`} table={evidence.rows} source={null} fileName={`evidence_${note.code}`} maxHeight="300px" />
@@ -96,24 +112,19 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
   );
 }
 
+function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidence: Evidence }) {
+  if (gainUsPerStep === null || gainUsPerStep <= 0) return <span />;
+  return (
+    <p className="finding-gain" title="Estimated: what the step would be shorter by, at most">
+      <b>{formatValue(gainUsPerStep, "us")}</b>
+      {gainPctOfStep !== null && <b className="share">{formatValue(gainPctOfStep, "pct")}</b>}
+      <br />
+      <small>{gainPctOfStep === null ? "per step, est. gain" : "of the step, est. gain"}</small>
+    </p>
+  );
+}
+
 function measuredText({ measured, threshold, unit }: Evidence): string {
   const text = `measured ${formatValue(measured, unit)}`;
   return threshold === null ? text : `${text}, threshold ${formatValue(threshold, unit)}`;
-}
-
-function SourceLink({ source }: { readonly source: NonNullable<Evidence["source"]> }) {
-  const params = useParams();
-  return (
-    <a
-      href={viewHref(params, source.view, source.params)}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        goToView(source.view, source.params);
-        askToReveal();
-      }}
-    >
-      Show the rows
-    </a>
-  );
 }

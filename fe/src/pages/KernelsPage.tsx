@@ -2,7 +2,8 @@
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
-import { adjust, goToView, useParams, viewHref } from "../state/urlStore";
+import { ViewLink } from "../app/ViewLink";
+import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
@@ -103,7 +104,6 @@ interface DetailProps {
 }
 
 function KernelDetail({ context, table, row }: DetailProps) {
-  const params = useParams();
   const name = textOf(table, row, "name");
   const operator = textOf(table, row, "operator");
   const link = { "operators.filter": formatFilter([{ key: "name", operator: "=", value: operator }]) };
@@ -113,16 +113,9 @@ function KernelDetail({ context, table, row }: DetailProps) {
       {operator !== "" && (
         <p>
           Launched by{" "}
-          <a
-            href={viewHref(params, "operators", link)}
-            onClick={(event) => {
-              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-              event.preventDefault();
-              goToView("operators", link);
-            }}
-          >
+          <ViewLink view="operators" params={link}>
             {operator}
-          </a>
+          </ViewLink>
         </p>
       )}
       {operator === "" && (

@@ -27,7 +27,7 @@ export function OverviewPage(props: PageProps) {
           <>
             <BigFacts facts={bigFacts(view)} notes={view.notes} />
             {steps?.row_count === 0 && <EmptySelection what="step" consequence="The numbers below are therefore missing, not zero." />}
-            <Findings notes={view.notes} always={steps?.row_count !== 0} />
+            <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
             {steps !== undefined && steps.row_count > 0 && (
               <div className="chart-row">
                 <Chart

@@ -1,21 +1,23 @@
-/** From a row of another view to the slices of its name. */
-import { goToView, useParams, viewHref } from "../state/urlStore";
-import { findOnTimeline } from "./link";
+/** From a row or a finding of another view to the timeline. */
+import { ViewLink } from "../app/ViewLink";
+import type { TimelineSpot } from "../lib/evidence";
+import type { Params } from "../state/address";
+import { findOnTimeline, placeOnTimeline } from "./link";
 
 export function ShowOnTimeline({ name }: { readonly name: string }) {
-  const params = useParams();
-  const extra = findOnTimeline(name);
   return (
-    <a
-      href={viewHref(params, "timeline", extra)}
-      title="Find its slices on the timeline"
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        goToView("timeline", extra);
-      }}
-    >
+    <ViewLink view="timeline" params={findOnTimeline(name)} title="Find its slices on the timeline">
       Show on timeline
-    </a>
+    </ViewLink>
+  );
+}
+
+/** The worst of a finding: zoomed to and marked, on the timeline of the worker it is about. */
+export function SpotOnTimeline({ spot }: { readonly spot: TimelineSpot }) {
+  const worker: Params = spot.worker === null ? {} : { worker: spot.worker };
+  return (
+    <ViewLink view="timeline" params={{ ...worker, ...placeOnTimeline(spot, spot.slice) }} title="Zoom to the worst of it on the timeline">
+      Show on timeline{spot.worker !== null && ` of ${spot.worker}`}
+    </ViewLink>
   );
 }

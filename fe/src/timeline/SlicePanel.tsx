@@ -8,7 +8,7 @@ import { formatFilter } from "../lib/grammar";
 import { shortenMiddle } from "../lib/shorten";
 import { StackView } from "../source/StackView";
 import type { Params } from "../state/address";
-import { goToView, useParams, viewHref } from "../state/urlStore";
+import { ViewLink } from "../app/ViewLink";
 import type { LinkedPayload, SliceAnswer, SliceLinksPayload, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { Peers } from "./Peers";
 import { argumentsOf, timesOf } from "./sliceFacts";
@@ -99,24 +99,15 @@ function Step({ label, text, slice, onGo }: { readonly label: string; readonly t
 
 /** Where the same name stands in other views. */
 function RowLinks({ detail }: { readonly detail: SlicePayload }) {
-  const params = useParams();
   const name = detail.name ?? "";
   const view = VIEW_OF[detail.category];
   if (view === undefined) return null;
   const extra: Params =
     view === "modules" ? { "modules.q": name.replace(/^nn\.Module: /, "") } : { [`${view}.filter`]: formatFilter([{ key: "name", operator: "=", value: name }]) };
   return (
-    <a
-      className="button"
-      href={viewHref(params, view, extra)}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        goToView(view, extra);
-      }}
-    >
+    <ViewLink className="button" view={view} params={extra}>
       Show in {view}
-    </a>
+    </ViewLink>
   );
 }
 

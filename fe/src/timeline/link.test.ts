@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { asSelection, foldingPatch, formatRange, hullOf, parseFolding, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
+import { asSelection, foldingPatch, formatRange, hullOf, parseFolding, parseRange, parseSlice, placeOnTimeline, selectedStretches, selectionRange } from "./link";
 
 it.each([
   ["1-2", { startNs: 1, endNs: 2 }],
@@ -54,4 +54,11 @@ it("steps and a range of time leave what is in both", () => {
   ]);
   expect(selectedStretches(steps, { startNs: 11, endNs: 19 })).toEqual([]);
   expect([hullOf(steps), hullOf([]), hullOf(null)]).toEqual([{ startNs: 0, endNs: 50 }, null, null]);
+});
+
+it("a place is zoomed to with room around, marked, and its slice selected", () => {
+  const params = placeOnTimeline({ startNs: 10_000, endNs: 30_000 }, 17);
+  expect(params).toEqual({ at: "0-40000", range: "10000-30000", slice: "17" });
+  expect(placeOnTimeline({ startNs: 100, endNs: 100 }, null)).toEqual({ at: "-900-1100", range: "100-101" });
+  for (const text of [params["at"], params["range"]]) expect(parseRange(text)).not.toBeNull();
 });

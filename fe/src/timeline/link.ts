@@ -53,6 +53,21 @@ export function findOnTimeline(name: string): Params {
   return { find: `=${name}` };
 }
 
+/** Room left and right of a place, as a share of its length: what stands around it explains it. */
+const PLACE_MARGIN = 0.5;
+/** Around what takes no time. */
+const LEAST_MARGIN_NS = 1000;
+
+/** Parameters for other views that want a stretch of time shown here: zoomed to, marked, its slice selected. */
+export function placeOnTimeline(place: TimeRange, slice: number | null): Params {
+  const room = Math.max((place.endNs - place.startNs) * PLACE_MARGIN, LEAST_MARGIN_NS);
+  return {
+    at: formatRange({ startNs: place.startNs - room, endNs: place.endNs + room }),
+    range: formatRange(place),
+    ...(slice === null ? {} : { slice: String(slice) }),
+  };
+}
+
 /** The frame's time range on this page's clock; null when there is none. */
 export function selectionRange(start: string | undefined, end: string | undefined, originUs: number, durationNs: number): TimeRange | null {
   if (start === undefined && end === undefined) return null;

@@ -1,0 +1,39 @@
+/** A real link to a view: a click stays in the page, a click with a key opens it elsewhere. */
+import type { ReactNode } from "react";
+
+import type { Params } from "../state/address";
+import { goToView, useParams, viewHref } from "../state/urlStore";
+
+interface Props {
+  readonly view: string;
+  /** What of the address belongs to that view; the frame's part stays unless it is named here. */
+  readonly params?: Params;
+  readonly title?: string;
+  readonly className?: string;
+  readonly isCurrent?: boolean;
+  /** What follows a click that stays in the page. */
+  readonly onGo?: () => void;
+  readonly children: ReactNode;
+}
+
+const NOTHING: Params = {};
+
+export function ViewLink({ view, params = NOTHING, title, className, isCurrent = false, onGo, children }: Props) {
+  const current = useParams();
+  return (
+    <a
+      href={viewHref(current, view, params)}
+      title={title}
+      className={className}
+      aria-current={isCurrent ? "page" : undefined}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        goToView(view, params);
+        onGo?.();
+      }}
+    >
+      {children}
+    </a>
+  );
+}
