@@ -1,0 +1,101 @@
+"""Idle time that a wait of the host brought about.
+
+Definitions: ``docs/metrics.md#idle-devices``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.idle.gaps import Gaps
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union_all
+from torch_tb_profiler.trace.columns import Bools, Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AfterWaits:
+    """Idle stretches, sorted and disjoint, each after one wait.
+
+    Attributes:
+        start_ns: Start of each.
+        end_ns: End of each.
+        wait: Row of the table of waits.
+    """
+
+    start_ns: Int64
+    end_ns: Int64
+    wait: Int64
+
+    def of(self, chosen: Bools) -> Intervals:
+        """The stretches after the waits that ``chosen`` (per row of the table) marks."""
+        rows = chosen[self.wait]
+        return Intervals(self.start_ns[rows], self.end_ns[rows])
+
+    def per_wait(self, count: int, start_ns: Int64, end_ns: Int64) -> Int64:
+        """Idle time inside disjoint windows per wait, ns, shape ``(count,)``."""
+        edges = Intervals(start_ns, end_ns)
+        one = np.ones(1, np.int64)
+        inside = total_within(edges, self.start_ns, self.end_ns) if len(start_ns) else one[:0]
+        return np.bincount(self.wait, inside, count).astype(np.int64)
+
+
+def after_waits(idle: Gaps, working: Intervals, waits: pl.DataFrame, host: Intervals) -> AfterWaits:
+    """What of the host's time in gaps follows waits for device work.
+
+    Args:
+        idle: All gaps.
+        working: When a device worked.
+        waits: The table of waits.
+        host: When the host, late, launched (cause *the host*).
+    """
+    start, end = waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy()
+    # The last gap that begins while the call waits: until then it waited for device work.
+    gap = np.searchsorted(idle.start_ns, end, "right") - 1
+    began = np.append(idle.start_ns, -1)[gap]
+    drained = (gap >= 0) & (began > start)
+    row = np.flatnonzero(drained)
+    row = row[np.lexsort((end[row], gap[row]))]
+    row = row[np.append(gap[row][1:] != gap[row][:-1], True)[: len(row)]]  # the latest of each gap
+    gap, began = gap[row], began[row]
+    waited_ns = total_within(working, start[row], began)
+    returning = Intervals(began, np.minimum(end[row], began + waited_ns))
+    returning = Intervals(returning.start_ns, np.minimum(returning.end_ns, idle.end_ns[gap]))
+    avoidable = intersect(union_all(host, returning), idle.host_late)
+    in_gap = np.searchsorted(idle.start_ns, avoidable.start_ns, "right") - 1
+    lengths = avoidable.end_ns - avoidable.start_ns
+    demand = np.bincount(in_gap, lengths, len(idle.start_ns)).astype(np.int64)
+    supply = np.bincount(gap, waited_ns, len(idle.start_ns)).astype(np.int64)
+    ahead = idle.host_end_ns <= idle.start_ns
+    charged = _charged(supply, demand, ahead)
+    before = np.cumsum(lengths) - lengths
+    first = np.searchsorted(in_gap, np.arange(len(charged)))
+    since = before - np.append(before, 0)[first[in_gap]]
+    kept = np.clip(charged[in_gap] - since, 0, lengths)
+    some = kept > 0
+    latest = np.searchsorted(gap, in_gap[some], "right") - 1
+    begin = avoidable.start_ns[some]
+    return AfterWaits(begin, begin + kept[some], row[latest])
+
+
+def _charged(supply: Int64, demand: Int64, ahead: Bools) -> Int64:
+    """How much of each gap's demand is met by what was supplied at or before it, unspent, since
+    the host was ahead the last time.
+
+    ``left = max(0, left + supply - demand)`` from gap to gap, as running minima of sums.
+    """
+    if not len(supply):
+        return demand
+    # Between two gaps in which the host is late, all others spend everything once.
+    matters = ~ahead | np.append(True, ~ahead[:-1])
+    everything = int(supply.sum()) + 1
+    change = np.where(ahead, -everything, supply - demand)[matters]
+    sums = np.cumsum(change)
+    left_there = sums - np.minimum(np.minimum.accumulate(sums), 0)
+    left = np.zeros(len(supply), np.int64)
+    left[matters] = left_there
+    before = np.append(0, left[:-1])
+    charged: Int64 = np.where(ahead, 0, before + supply - left)
+    return charged
