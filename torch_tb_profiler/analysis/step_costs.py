@@ -18,8 +18,21 @@ from torch_tb_profiler.trace.model import Trace
 WORK_ROLES = (Role.KERNEL, Role.MEMCPY, Role.MEMSET)
 """Roles that only device work tells about."""
 
+HOST_ROLES = (Role.DATALOADER, Role.CPU_EXEC)
+"""Roles that only operators and ranges of the host tell about."""
+
 NO_DEVICE = "The recording holds no device work and no device API calls."
 NO_WORK = "The recording holds launches of device work, but nothing of that work."
+NO_CALLS = "The recording holds device work, but no device API calls of the host."
+NO_HOST = "The recording holds no operators and ranges of the host; Other holds their time."
+
+_HOST_CATEGORIES = (
+    Category.OPERATOR,
+    Category.PYTHON_OPERATOR,
+    Category.ANNOTATION,
+    Category.DATALOADER,
+    Category.OPTIMIZER,
+)
 
 
 def role_costs(trace: Trace, windows: StepWindows) -> Int64:
@@ -35,10 +48,20 @@ def role_costs(trace: Trace, windows: StepWindows) -> Int64:
 @per_trace
 def unknown_roles(trace: Trace) -> dict[Role, str]:
     """The roles this recording says nothing about, and why."""
-    if not trace.device_work.is_empty():
-        return {}
-    if trace.quality.counts.get("launch_without_kernel"):
-        return dict.fromkeys(WORK_ROLES, NO_WORK)
-    if bool((trace.slices["category"] == Category.RUNTIME).any()):
-        return {}
-    return dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
+    present = np.bincount(trace.slices["category"].to_numpy(), minlength=len(Category))
+    unknown: dict[Role, str] = {}
+    if trace.device_work.is_empty():
+        if trace.quality.counts.get("launch_without_kernel"):
+            unknown |= dict.fromkeys(WORK_ROLES, NO_WORK)
+        elif not present[Category.RUNTIME]:
+            unknown |= dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
+    elif not present[Category.RUNTIME]:
+        unknown[Role.RUNTIME] = NO_CALLS
+    if present.any() and not present[list(_HOST_CATEGORIES)].any():
+        unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
+    return unknown
+
+
+def unknown_reason(unknown: dict[Role, str]) -> str | None:
+    """The reasons of :func:`unknown_roles` as one text, each once; None when all is known."""
+    return " ".join(dict.fromkeys(unknown.values())) or None

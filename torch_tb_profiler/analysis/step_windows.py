@@ -32,6 +32,18 @@ class StepWindows:
     left_out: list[str]
     of_step: Int64
 
+    @property
+    def averaged(self) -> Bools:
+        """Which windows means are over: the whole ones, or all where none is whole."""
+        return self.whole if self.whole.any() else np.ones_like(self.whole)
+
+    @property
+    def cut(self) -> list[str]:
+        """Names of the windows that are not whole."""
+        return [
+            name for name, whole in zip(self.names, self.whole.tolist(), strict=True) if not whole
+        ]
+
 
 def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     """The steps of ``selection``; without ``steps`` all that were recorded to their end.

@@ -66,7 +66,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "several_processes": "The file holds steps of several processes: a step is named with all "
     "steps of its number, and a moment is counted once.",
     "step_duplicate": "Several ProfilerStep ranges carry the same number.",
-    "step_left_out": "Last steps left out of averages because their device work is incomplete.",
+    "step_left_out": "Last steps left out of averages: the recording ended in them.",
     "memory_of_several_processes": "Several processes of the file allocate on a device; its totals "
     "and peaks are those of one process at a time, not their sum.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",

@@ -24,10 +24,11 @@ from torch_tb_profiler.trace.model import STEPS
 from torch_tb_profiler.trace.ordering import OrderedSlices
 from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
-
-TAIL_SHARE = 0.8
-"""The last step with device work is left out when it has less than this share of the work of the
-step before it: the recording ended before its kernels were all seen."""
+from torch_tb_profiler.trace.step_tails import (
+    kept_by_device_work,
+    kept_by_host_work,
+    operators_of_steps,
+)
 
 _ON_DEVICES = (*DEVICE_CATEGORIES, Category.SPAN)
 
@@ -79,7 +80,7 @@ def build_steps(
     elif steps.sequence_count > 1:
         quality.add("several_processes", steps.sequence_count)
     start, end, device_events = _stretch(steps, slices, work)
-    kept = _kept(steps, device_events)
+    kept = _kept(steps, device_events, slices)
     quality.add("step_left_out", int((~kept).sum()))
     frame = pl.DataFrame(
         {
@@ -239,22 +240,17 @@ def _sequence_of_process(steps: _Steps, slices: OrderedSlices) -> Int64:
     return sequence
 
 
-def _kept(steps: _Steps, device_events: Int64) -> Bools:
-    """False for the tail of each sequence whose device work is missing or incomplete."""
+def _kept(steps: _Steps, device_events: Int64, slices: OrderedSlices) -> Bools:
+    """False for the last steps of each sequence that are not recorded to their end."""
     bounds = np.flatnonzero(np.diff(steps.sequence)) + 1
-    parts = [_kept_in_sequence(events) for events in np.split(device_events, bounds)]
-    return np.concatenate(parts)
-
-
-def _kept_in_sequence(device_events: Int64) -> Bools:
-    kept = np.ones(len(device_events), np.bool_)
-    with_work = np.flatnonzero(device_events)
-    if len(device_events) <= 1 or len(with_work) == 0:
-        return kept
-    last = with_work[-1]
-    kept[last + 1 :] = False
-    if last > 0 and TAIL_SHARE * device_events[last - 1] > device_events[last]:
-        kept[last] = False
+    parts = np.split(np.arange(len(steps.name)), bounds)
+    kept = np.concatenate([kept_by_device_work(device_events[part]) for part in parts])
+    on_host = [part for part in parts if len(part) > 1 and not device_events[part].any()]
+    if on_host:
+        row = steps.row_at(slices.track, slices.start_ns)
+        operators = operators_of_steps(slices, row, len(steps.name))
+        for part in on_host:
+            kept[part] = kept_by_host_work(slices, steps.slice[part], operators[part])
     return kept
 
 

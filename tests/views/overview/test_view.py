@@ -134,6 +134,42 @@ def test_tail_is_named_and_can_be_asked_for() -> None:
     assert "step_left_out" not in [note.code for note in asked.notes]
 
 
+def test_a_step_that_is_cut_is_no_part_of_averages() -> None:
+    recorded = trace(fx3(40))
+    view = overview(recorded, Selection(start_ns=200_000))
+    assert [row[-1] for row in steps_of(view)] == [120, 260]
+    assert average_of(view) == [200, 0, 0, 0, 5, 0, 45, 10]
+    assert fact(view, "average_step_us").value == 260
+    assert fact(view, "step_count").value == 1
+    [note] = [note for note in view.notes if note.code == "step_cut"]
+    assert note.evidence["steps"] == ["1"]
+
+
+def test_a_range_inside_a_step_is_averaged_over_and_said_to_be_no_step() -> None:
+    view = overview(trace(fx3(40)), Selection(start_ns=200_000, end_ns=260_000))
+    assert fact(view, "average_step_us").value == 60
+    [note] = [note for note in view.notes if note.code == "step_cut"]
+    assert "not over whole steps" in note.text
+
+
+def test_incomplete_steps_asked_for_by_name_are_shown_beside_the_averages() -> None:
+    asked = overview(trace(FX5), Selection(steps="1:3"))
+    assert fact(asked, "average_step_us").value == asked.tables["steps"].frame["total_us"][0]
+    [note] = [note for note in asked.notes if note.code == "step_cut"]
+    assert note.evidence["steps"] == ["2", "3"]
+
+
+def test_what_a_recording_of_the_device_alone_cannot_tell_is_null() -> None:
+    view = overview(trace([kernel("k", 0, 40), memcpy(60, 20)]), Selection())
+    assert average_of(view) == [40, 20, 0, 0, None, None, None, 20]
+    reason = view.tables["average_step"].null_reasons["duration_us"]
+    assert "no device API calls" in reason
+    assert "no operators" in reason
+    steps = view.tables["steps"]
+    assert steps.frame.select("runtime_us", "dataloader_us", "cpu_exec_us").row(0) == (None,) * 3
+    assert {"runtime_us", "dataloader_us", "cpu_exec_us"} <= set(steps.null_reasons)
+
+
 def test_a_step_wholly_covered_adds_up_nevertheless() -> None:
     # The predecessor served Kernel 100, Runtime 5, CPU Exec 85, Other 10 of 100.
     view = overview(
@@ -155,18 +191,18 @@ def test_a_step_wholly_covered_adds_up_nevertheless() -> None:
     [
         pytest.param(
             [(0, 75), (16, 16), (100, 20), (130, 161), (162, 1556)],
-            [105, 0, 0, 75, 0, 0, 20, 35, 235],
+            [105, 0, 0, 75, None, 0, 20, 35, 235],
             id="worker0",
         ),
         # Where the predecessor's restart made CPU Exec 20 and Other 215.
         pytest.param(
             [(0, 20), (8, 31), (25, 20), (30, 161), (562, 1058)],
-            [161, 0, 0, 74, 0, 0, 0, 0, 235],
+            [161, 0, 0, 74, None, 0, 0, 0, 235],
             id="worker1",
         ),
     ],
 )
-def test_fx11_communication(ranges: list[tuple[int, int]], expected: list[float]) -> None:
+def test_fx11_communication(ranges: list[tuple[int, int]], expected: list[float | None]) -> None:
     broadcast, broadcast_kernel, add, add_kernel, reduce_kernel = ranges
     recorded = trace(
         [

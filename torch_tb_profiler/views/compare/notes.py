@@ -70,7 +70,7 @@ def _step_notes(
     }
     if left_out:
         listed = "; ".join(f"{side}: step {', '.join(names)}" for side, names in left_out.items())
-        text = f"Left out of steps and averages, as their device work is incomplete: {listed}."
+        text = f"Left out of steps and averages, as the recording ended in them: {listed}."
         steps = {side.lower(): names for side, names in left_out.items()}
         notes.append(Note("quality", "step_left_out", "info", text, {"steps": steps}))
     return notes

@@ -63,7 +63,7 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
                 "quality",
                 "step_left_out",
                 "info",
-                "Left out of overlap and wait: last steps whose device work is incomplete, on "
+                "Left out of overlap and wait: last steps that the recording ended in, on "
                 f"{listed(list(left_out))}.",
                 {"steps": left_out},
             )

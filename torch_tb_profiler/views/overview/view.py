@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.step_costs import role_costs, unknown_roles
+from torch_tb_profiler.analysis.step_costs import role_costs, unknown_reason, unknown_roles
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -87,9 +87,11 @@ def overview(trace: Trace, selection: Selection) -> View:
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
+    if windows.cut:
+        notes.append(_cut_note(windows))
     return View(
         tables={
-            AVERAGE_STEP.name: _average_table(costs, unknown),
+            AVERAGE_STEP.name: _average_table(costs[windows.averaged], unknown),
             STEPS.name: steps,
             GPUS.name: gpus,
         },
@@ -116,8 +118,8 @@ def _average_table(costs: Int64, unknown: dict[Role, str]) -> Table:
     frame = pl.DataFrame(rows, schema=AVERAGE_STEP.polars_schema(), orient="row")
     if total_us is None:
         reasons = dict.fromkeys(("duration_us", "pct"), NO_STEP)
-    elif unknown:
-        reasons = dict.fromkeys(("duration_us", "pct"), next(iter(unknown.values())))
+    elif reason := unknown_reason(unknown):
+        reasons = dict.fromkeys(("duration_us", "pct"), reason)
     else:
         reasons = {} if total_us else {"pct": NO_TIME}
     return Table(AVERAGE_STEP, frame, reasons)
@@ -150,19 +152,39 @@ def _left_out_note(names: list[str]) -> Note:
         kind="quality",
         code="step_left_out",
         severity="info",
-        text=f"Left out of tables and averages: step {listed}. The recording ended before the "
-        "device work of these last steps was complete. Select them to see what there is.",
+        text=f"Left out of tables and averages: step {listed}. The recording ended in these last "
+        "steps, or before their device work was complete. Select them to see what there is.",
         evidence={"steps": names, "columns": list(ISSUE_COLUMNS["step_left_out"])},
     )
 
 
+def _cut_note(windows: StepWindows) -> Note:
+    """Steps that are shown although only a part of them is selected or was recorded."""
+    listed = ", ".join(windows.cut[:10]) + (" …" if len(windows.cut) > 10 else "")
+    if windows.whole.any():
+        text = f"Only a part of step {listed} is selected or was recorded: averages leave it out."
+    else:
+        text = (
+            f"Only a part of step {listed} is selected or was recorded, and no other step: "
+            "averages are over what there is of it, not over whole steps."
+        )
+    return Note(
+        kind="quality",
+        code="step_cut",
+        severity="info",
+        text=text,
+        evidence={"steps": windows.cut, "columns": ["average_step_us", "step_count", "step"]},
+    )
+
+
 def _step_facts(windows: StepWindows) -> tuple[Fact, ...]:
-    count = len(windows.names)
+    averaged = windows.averaged
+    count = int(averaged.sum())
     return (
         Fact(
             "average_step_us",
             "Average step time",
-            mean_microseconds(windows.end_ns - windows.start_ns),
+            mean_microseconds((windows.end_ns - windows.start_ns)[averaged]),
             "us",
             None,
             "Mean length of the steps.",
