@@ -7,10 +7,12 @@ data (``knowledge/advice.toml``). No detector speaks from a number that cannot b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from torch_tb_profiler.advice import (
     communication_share,
+    damage,
     data_parallel,
     dataloader_bound,
     exposed_communication,
@@ -30,11 +32,14 @@ from torch_tb_profiler.advice import (
     tensor_cores_unused,
     uneven_steps,
 )
+from torch_tb_profiler.advice.checked import NO_STEP_TIME, checked_table
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.damage import damage_notes
 from torch_tb_profiler.advice.finding import Finding, ranked
+from torch_tb_profiler.advice.needs import unmet
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import Note, TableSpec
+from torch_tb_profiler.views.schema import Note, Table, TableSpec
 
 RunDetector = Callable[[Mapping[str, Context]], Finding | None]
 
@@ -81,8 +86,22 @@ RUN_DETECTORS: tuple[RunDetector, ...] = (gpu_imbalance.detect_in_run, straggler
 EVIDENCE_TABLES: dict[str, TableSpec] = {
     **{detector.CODE: detector.EVIDENCE for detector in _DETECTORS},
     straggler.CODE: straggler.EVIDENCE,
+    **dict.fromkeys(damage.CODES, damage.EVIDENCE),
 }
 """Code → the declared evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the detectors say of a selection.
+
+    Attributes:
+        notes: The findings, the largest estimated gain first.
+        checked: Every detector with its outcome.
+    """
+
+    notes: tuple[Note, ...]
+    checked: Table
 
 
 def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
@@ -91,14 +110,25 @@ def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     Raises:
         SelectionError: steps are malformed or not in this trace.
     """
+    return examined(trace, selection).notes
+
+
+def examined(trace: Trace, selection: Selection) -> Examined:
+    """All advice on a selection of one trace, and what was looked for.
+
+    Raises:
+        SelectionError: steps are malformed or not in this trace.
+    """
     context = Context(trace, selection)
+    checks = [detector.CODE for detector in _DETECTORS]
     if context.step_ns <= 0:
-        return ()
+        return Examined((), checked_table(checks, (), lambda _: NO_STEP_TIME))
     # From the end: the first ones need what the overview, at work beside, is making just now.
     findings = [detect(context) for detect in reversed(DETECTORS)]
-    return ranked(
+    notes = ranked(
         [finding for finding in reversed(findings) if finding is not None], context.step_ns
     )
+    return Examined(notes, checked_table(checks, notes, lambda known: unmet(context, known.needs)))
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
@@ -125,4 +155,13 @@ def _has_steps(context: Context) -> bool:
         return False
 
 
-__all__ = ["EVIDENCE_TABLES", "Context", "Finding", "all_advice", "run_advice"]
+__all__ = [
+    "EVIDENCE_TABLES",
+    "Context",
+    "Examined",
+    "Finding",
+    "all_advice",
+    "damage_notes",
+    "examined",
+    "run_advice",
+]

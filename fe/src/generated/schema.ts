@@ -521,6 +521,7 @@ export const VIEWS = {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct"],
+      "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
   "operators": {
@@ -568,7 +569,7 @@ export const VIEWS = {
     tables: {
       "overlap": ["step", "worker", "computation_us", "overlap_us", "communication_us", "other_us"],
       "wait": ["step", "worker", "transfer_us", "wait_us", "unmatched_calls"],
-      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "untimed_calls", "unmatched_calls"],
+      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "sized_calls", "untimed_calls", "unmatched_calls"],
       "devices": ["node", "process", "gpu", "name", "memory_bytes", "compute_capability", "worker"],
       "stragglers": ["worker", "collectives", "arrived_last", "arrived_last_pct", "delay_us", "others_wait_us", "wait_us"],
       "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason"],
@@ -619,6 +620,15 @@ export interface OverviewGpusRow {
   est_sm_efficiency_pct: number | null;
   est_achieved_occupancy_pct: number | null;
   tensor_core_time_pct: number | null;
+}
+
+export interface OverviewCheckedRow {
+  check: string | null;
+  outcome: string | null;
+  reason: string | null;
+  measured: string | null;
+  threshold: string | null;
+  code: string | null;
 }
 
 export interface OperatorsOperatorsRow {
@@ -781,6 +791,7 @@ export interface DistributedCollectivesRow {
   algorithm_bandwidth_gb_per_s: number | null;
   bus_bandwidth_gb_per_s: number | null;
   transfer_bus_bandwidth_gb_per_s: number | null;
+  sized_calls: number | null;
   untimed_calls: number | null;
   unmatched_calls: number | null;
 }
@@ -976,6 +987,7 @@ export interface Rows {
     "average_step": OverviewAverageStepRow;
     "steps": OverviewStepsRow;
     "gpus": OverviewGpusRow;
+    "checked": OverviewCheckedRow;
   };
   "operators": {
     "operators": OperatorsOperatorsRow;

@@ -125,18 +125,31 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         return make(trace, selection)
     if exclusive_intervals.is_kept(trace):
         # What takes long is there: two threads would mostly wait for each other's turn.
-        view = make(trace, selection)
-        return replace(view, notes=view.notes + advice.all_advice(trace, selection))
+        return _with_findings(make(trace, selection), advice.examined(trace, selection))
     with ThreadPoolExecutor(1, "advice") as beside:
-        notes = beside.submit(advice.all_advice, trace, selection)
+        findings = beside.submit(advice.examined, trace, selection)
         view = make(trace, selection)
-        return replace(view, notes=view.notes + notes.result())
+        return _with_findings(view, findings.result())
 
 
-def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) -> View:
+def _with_findings(view: View, found: advice.Examined) -> View:
+    """``view`` with damage of the recording, then advice, and what was looked for."""
+    return replace(
+        view,
+        notes=(*view.notes, *advice.damage_notes(view.notes), *found.notes),
+        tables={**view.tables, found.checked.spec.name: found.checked},
+    )
+
+
+def run_view(
+    spec: ViewSpec,
+    traces: Mapping[str, Trace],
+    selection: Selection,
+    left_out: tuple[Note, ...] = (),
+) -> View:
     """A ``run`` view of all workers, when at least one has something for it: one that never
     communicates, say, is part of the run still. With the advice that follows from comparing them
-    when it is the distributed view; ``traces`` is not empty.
+    when it is the distributed view; ``traces`` is not empty, ``left_out`` names those not in it.
 
     Raises:
         RequestError: none has; the message says why.
@@ -144,9 +157,10 @@ def run_view(spec: ViewSpec, traces: Mapping[str, Trace], selection: Selection) 
     """
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     view = cast(RunView, spec.function)(traces, selection)
-    if spec.name != "distributed":
-        return view
-    return replace(view, notes=view.notes + advice.run_advice(traces, selection))
+    notes = left_out + view.notes
+    if spec.name == "distributed":
+        notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
+    return replace(view, notes=notes)
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
@@ -180,10 +194,10 @@ def _run_result(
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
-    view = run_view(spec, traces, subject.selection)
     left_out = tuple(_left_out(file, error) for file, error in failed)
+    view = run_view(spec, traces, subject.selection, left_out)
     about = replace(_named(subject, files[0]), worker=None)
-    return ViewResult(spec, replace(view, notes=left_out + view.notes), about)
+    return ViewResult(spec, view, about)
 
 
 def _left_out(file: SpanFile, error: LoadingError) -> Note:

@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
+from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.overview.environment import environment_facts
 from torch_tb_profiler.views.overview.gpus import GPUS, gpu_facts, gpu_notes, gpu_table
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
@@ -225,7 +226,8 @@ SPEC = ViewSpec(
     title="Overview",
     help="Where did the time of a step go, and how well were the GPUs used?",
     scope="trace",
-    tables=(AVERAGE_STEP, STEPS, GPUS),
+    # What was checked comes with the findings, which are made beside the view.
+    tables=(AVERAGE_STEP, STEPS, GPUS, CHECKED),
     function=overview,
     missing=_missing,
 )
