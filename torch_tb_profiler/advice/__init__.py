@@ -15,10 +15,12 @@ from torch_tb_profiler.advice import (
     damage,
     data_parallel,
     dataloader_bound,
+    eager_attention,
     exposed_communication,
     gpu_imbalance,
     host_synchronization,
     launch_bound,
+    layout_transposes,
     low_gpu_utilization,
     low_occupancy,
     low_sm_efficiency,
@@ -30,6 +32,7 @@ from torch_tb_profiler.advice import (
     straggler,
     tensor_core_candidates,
     tensor_cores_unused,
+    unfused_kernels,
     uneven_steps,
 )
 from torch_tb_profiler.advice.checked import NO_STEP_TIME, checked_table
@@ -75,6 +78,9 @@ _DETECTORS: tuple[Detector, ...] = (
     low_occupancy,
     low_sm_efficiency,
     optimizer_not_fused,
+    unfused_kernels,
+    eager_attention,
+    layout_transposes,
 )
 
 DETECTORS = tuple(detector.detect for detector in _DETECTORS)

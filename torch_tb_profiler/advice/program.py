@@ -1,0 +1,38 @@
+"""What kind of program a trace is of, as far as advice differs: whether it trains, and whether
+torch.compile made its kernels."""
+
+from __future__ import annotations
+
+import re
+
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+TRAINING = re.compile(
+    r"Backward\d*$|^autograd::engine|^Optimizer\.step|[bB]ackward_kernel|_bwd_|[dw]grad|"
+    r"Fused(Adam|Sgd|SGD|Adagrad)"
+)
+"""Names of operators, ranges and kernels that only training has."""
+
+COMPILED = re.compile(
+    r"^triton_(poi|red|per|for|tem)_fused|^Torch-Compiled Region|^CompiledFunction|"
+    r"CompiledFxGraph|^## Call Compiled"
+)
+"""Names of what torch.compile makes, on host and device."""
+
+
+@per_trace
+def trains(trace: Trace) -> bool:
+    """Whether anything in the recording belongs to a backward pass or an optimizer."""
+    return _any(trace, TRAINING)
+
+
+@per_trace
+def is_compiled(trace: Trace) -> bool:
+    """Whether torch.compile made some of what ran."""
+    return _any(trace, COMPILED)
+
+
+def _any(trace: Trace, pattern: re.Pattern[str]) -> bool:
+    names = trace.slices["name_code"].unique()
+    return any(pattern.search(str(trace.strings[code])) for code in names.to_list())

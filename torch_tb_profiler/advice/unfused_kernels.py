@@ -1,0 +1,68 @@
+"""Most of the kernel time goes to elementwise work, copies and concatenations, each a pass over
+memory of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.advice.attention_kernels import eager_attention
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table, marked
+from torch_tb_profiler.advice.layout_kernels import layout_conversions
+from torch_tb_profiler.advice.optimizer_kernels import optimizer_kernels
+from torch_tb_profiler.advice.program import is_compiled
+from torch_tb_profiler.advice.stream_runs import savings_of_runs
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.knowledge.kernels import KernelKind
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+
+CODE = "unfused_kernels"
+EVIDENCE = kernel_table(CODE, "Kernels that are not fused")
+UNFUSED = frozenset({"elementwise", "copy", "concatenation"})
+EAGER = ("at::native", "2at6native")
+"""In the names of the kernels of PyTorch's own operators, as text and mangled; kernels that
+torch.compile or a library made are fused already."""
+
+
+def detect(context: Context) -> Finding | None:
+    """Elementwise, copy and concatenation kernels of single operators take more than the threshold
+    of the kernel time; those of eager attention, of layout conversions and of the optimizer have
+    findings of their own.
+
+    The gain is what fusing them with their neighbours on the stream could save: at most the
+    assumed part of a run, and a fused run takes as long as its longest kernel. A kernel between
+    others that cannot be fused saves nothing.
+    """
+    trace = context.trace
+    elsewhere = eager_attention(trace) | layout_conversions(trace)
+    kernels = marked(context, _eager(trace) & ~elsewhere)
+    kernels = kernels.join(optimizer_kernels(context), on="slice", how="anti")
+    slices = kernels["slice"].to_numpy()
+    saved_share = savings_of_runs(trace, entry(CODE).parameters["assumed_saved_share"])
+    row = np.searchsorted(trace.device_work["slice"].to_numpy(), slices)
+    return kernel_finding(
+        context,
+        EVIDENCE,
+        kernels,
+        kernels["dur_ns"].to_numpy() * saved_share[row],
+        "compiled" if is_compiled(trace) else "default",
+    )
+
+
+def _eager(trace: Trace) -> Bools:
+    """Per row of ``trace.device_work`` whether it is an unfused kernel of PyTorch."""
+    rows = np.flatnonzero(kernel_kinds(trace).is_kernel)
+    names = trace.device_work["name_code"].to_numpy()[rows]
+    of_kind = kinds_of_names(trace).verdicts(names, _is_unfused) == codes.YES
+    eager = codes.of_names(trace, names, lambda name: any(part in name for part in EAGER), np.bool_)
+    found = np.zeros(trace.device_work.height, np.bool_)
+    found[rows[of_kind & eager]] = True
+    return found
+
+
+def _is_unfused(kind: KernelKind) -> bool:
+    return kind.kind in UNFUSED
