@@ -227,9 +227,36 @@ def test_absurd_sizes_are_no_sizes() -> None:
     assert (peaks["peak_allocated_bytes"], peaks["peak_reserved_bytes"]) == (64, 128)
 
 
-def test_a_selection_without_memory_events_says_so() -> None:
+def test_the_peak_of_a_range_without_memory_events_is_the_value_before_it() -> None:
+    events = [
+        t.memory(10, 700, address=1, allocated=700, reserved=900),
+        t.memory(20, -600, address=1, allocated=100, reserved=900),
+        t.memory(45, 50, address=2, allocated=150, reserved=900),
+    ]
+    trace = t.trace([t.op("aten::a", 0, 50), *events])
+    view = memory(trace, Selection(start_ns=30_000, end_ns=40_000))
+    peak = view.tables["memory_peaks"].frame.row(0, named=True)
+    assert (peak["peak_allocated_bytes"], peak["peak_reserved_bytes"]) == (100, 900)
+    assert peak["peak_us"] == 30
+    line = view.series["memory_curve"].lines[0]
+    assert (line.x, line.y) == ([30, 40], [100, 100])
+    assert [fact.value for fact in view.facts if fact.key == "peak_allocated_bytes"] == [100]
+
+
+def test_each_of_several_steps_begins_with_the_value_held_before() -> None:
+    """Memory that rises between two selected steps and stays is in the second one."""
+    events = [t.step(n, 100 * n, 100) for n in range(4)]
+    events.append(t.memory(50, 10, address=1, allocated=10))
+    events.append(t.memory(250, 990, address=2, allocated=1000))
+    events.append(t.memory(350, -900, address=3, allocated=100))
+    view = memory(t.trace([t.op("aten::a", 0, 400), *events]), Selection(steps="0,3"))
+    peak = view.tables["memory_peaks"].frame.row(0, named=True)
+    assert (peak["peak_allocated_bytes"], peak["peak_us"]) == (1000, 300)
+
+
+def test_a_selection_before_all_memory_events_says_so() -> None:
     events = [t.memory(10, 8, address=1, allocated=8, reserved=8)]
-    view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection(start_ns=20_000))
+    view = memory(t.trace([t.op("aten::a", 0, 50), *events]), Selection(end_ns=5_000))
     peaks = view.tables["memory_peaks"]
     assert peaks.frame["peak_allocated_bytes"].to_list() == [None]
     for key in ("peak_allocated_bytes", "peak_us"):
@@ -247,7 +274,7 @@ def test_a_range_begins_with_the_value_held_before() -> None:
     trace = t.trace([t.op("aten::a", 0, 50), *events])
     view = memory(trace, Selection(start_ns=15_000))
     line = view.series["memory_curve"].lines[0]
-    assert (line.x, line.y) == ([20, 20], [700, 100])
+    assert (line.x, line.y) == ([15, 20], [700, 100])
     assert view.tables["memory_peaks"].frame["peak_allocated_bytes"].to_list() == [700]
 
 

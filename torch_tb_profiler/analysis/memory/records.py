@@ -10,14 +10,17 @@ import polars as pl
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, operator_labels
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
+from torch_tb_profiler.analysis.memory.shared import uncounted
 from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.selection import Selection, selected_steps, time_range
 from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.model import Trace
+
+SHARED = "CPU shared"
+"""The host's memory that several processes share, by which loader workers hand over batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,13 @@ class MemoryRecords:
     """Memory records in order of time; out-of-memory events are left out.
 
     Attributes:
-        devices: Devices, accelerators first.
+        devices: Devices, accelerators first; :data:`SHARED` last.
         device: Index into ``devices`` of each record.
         time_ns: When.
         process: Number of the host process, -1 if the file does not name it.
         size_bytes: Positive for allocations, negative for releases.
-        allocated_bytes: Total allocated on the device after it, :data:`ABSENT` if not given.
+        allocated_bytes: Total allocated on the device after it, :data:`ABSENT` if not given, or
+            given as a 0 that cannot be.
         reserved_bytes: Total reserved likewise; :data:`ABSENT` too where the allocator of a device
             reserves nothing beyond what it allocates (it says 0 throughout, as torch's CPU one).
         operator: Slice of the operator it happened in, -1 if in none.
@@ -88,52 +92,32 @@ def memory_records(trace: Trace) -> MemoryRecords:
         is_matched="device_numbers_unmatched" not in trace.quality.counts,
     )
     size = _credible(memory["bytes"], 0, -MAX_BYTES)
+    allocated = _credible(memory["total_allocated_bytes"], ABSENT, 0)
+    reserved = _credible(memory["total_reserved_bytes"], ABSENT, 0)
     address = memory["address"].fill_null(ABSENT).to_numpy()
     usable = memory["address"].is_not_null().to_numpy()
     process = indices(trace.tracks["process"].gather(memory["track"]))
     owner, frame = indices(memory["owner"]), indices(memory["frame"])
     operator = _operator(trace, owner)
+    place = device + len(devices) * (process + 1)
+    pairs = pair(place, address, size, usable)
+    no_total = uncounted(place, size, allocated, pairs)
+    allocated[no_total] = reserved[no_total] = ABSENT
+    devices, device = _with_shared(devices, device, no_total)
     return MemoryRecords(
         devices=devices,
         device=device,
         time_ns=memory["time_ns"].to_numpy(),
         process=process,
         size_bytes=size,
-        allocated_bytes=_credible(memory["total_allocated_bytes"], ABSENT, 0),
-        reserved_bytes=_reserved(
-            device, _credible(memory["total_reserved_bytes"], ABSENT, 0), len(devices)
-        ),
+        allocated_bytes=allocated,
+        reserved_bytes=_reserved(device, reserved, len(devices)),
         operator=operator,
-        pairs=pair(device + len(devices) * (process + 1), address, size, usable),
+        pairs=pairs,
         operators=operator_labels(trace, operator),
         modules=module_labels(trace, owner, frame),
         has_addresses=bool(usable.any()),
     )
-
-
-def selected_records(trace: Trace, selection: Selection) -> Bools:
-    """Mask over the records of those in the selection, by their time: in the host part of a
-    selected step of their process, and in the time range.
-
-    Raises:
-        SelectionError: the selection names steps the trace does not have.
-    """
-    time = memory_records(trace).time_ns
-    mask = np.ones(len(time), np.bool_)
-    if selection.steps is not None:
-        mask[:] = False
-        steps = trace.steps.filter(selected_steps(trace, selection))
-        process = memory_records(trace).process
-        several = trace.steps["process"].n_unique() > 1
-        for start, end, of in steps.select("host_start_ns", "host_end_ns", "process").iter_rows():
-            inside = slice(*np.searchsorted(time, [start, end]))
-            mask[inside] |= process[inside] == of if several else True
-    first_ns, last_ns = time_range(trace, selection)
-    if first_ns is not None:
-        mask &= time >= first_ns
-    if last_ns is not None:
-        mask &= time < last_ns
-    return mask
 
 
 def _credible(values: pl.Series, otherwise: int, least: int) -> Int64:
@@ -149,6 +133,22 @@ def _reserved(device: Int64, reserved: Int64, devices: int) -> Int64:
     reserves[device[reserved > 0]] = True
     known: Int64 = np.where(reserves[device], reserved, ABSENT)
     return known
+
+
+def _with_shared(
+    devices: list[MemoryDevice], device: Int64, no_total: Bools
+) -> tuple[list[MemoryDevice], Int64]:
+    """The devices, and of each record its own, with the host's memory that its allocator does not
+    count as a device of its own."""
+    of_host = np.array([one.type == CPU_TYPE for one in devices], np.bool_)
+    is_shared = no_total & of_host[device]
+    if not is_shared.any():
+        return devices, device
+    shared = MemoryDevice(SHARED, CPU_TYPE, -1, False)
+    device = np.where(is_shared, len(devices), device)
+    is_present = np.bincount(device, minlength=len(devices) + 1) > 0
+    kept = [one for one, present in zip((*devices, shared), is_present, strict=True) if present]
+    return kept, (np.cumsum(is_present) - 1)[device]
 
 
 def _devices(kind: Int64, number: Int64, *, is_matched: bool) -> tuple[list[MemoryDevice], Int64]:

@@ -8,11 +8,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.memory.records import (
-    MemoryRecords,
-    memory_records,
-    selected_records,
-)
+from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
+from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
@@ -31,7 +28,8 @@ NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of
 NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
 NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
-NO_EVENTS = "No memory event of this device lies in the selection."
+NO_EVENTS = "No memory event of this device lies in the selection or before it."
+NO_SHARED_TOTALS = "Nothing counts how much memory the processes share."
 NO_CAPACITY = "The trace does not declare the memory of this device."
 EARLIER_BLOCK = "The block was allocated before the recording."
 EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
@@ -46,7 +44,8 @@ def memory(trace: Trace, selection: Selection) -> View:
     records = memory_records(trace)
     chosen = selected_records(trace, selection)
     origin_ns = trace.meta.start_ns
-    curves = [curve(records, index, chosen) for index in range(len(records.devices))]
+    stretches = selected_time(trace, selection)
+    curves = [curve(records, index, chosen, stretches) for index in range(len(records.devices))]
     series = curve_series(records.devices, curves, origin_ns)
     composition = composition_frame(records, curves)
     tables = (
@@ -58,7 +57,9 @@ def memory(trace: Trace, selection: Selection) -> View:
             | {"module": EARLIER_BLOCK},
         ),
         _with_reasons(
-            PEAKS, peaks_frame(trace, records.devices, curves, origin_ns), _peak_reasons(records)
+            PEAKS,
+            peaks_frame(trace, records.devices, curves, origin_ns),
+            _peak_reasons(records, curves),
         ),
         _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
     )
@@ -80,8 +81,16 @@ def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str])
     return Table(spec, frame, needed(frame, reasons))
 
 
-def _peak_reasons(records: MemoryRecords) -> dict[str, str]:
-    unknown = NO_EVENTS if records.has_totals.any() else NO_TOTALS
+def _no_peak(records: MemoryRecords, device: int) -> str:
+    """Why a device has no peak, where it has none."""
+    if records.devices[device].label == SHARED:
+        return NO_SHARED_TOTALS
+    return NO_EVENTS if records.has_totals[records.device == device].any() else NO_TOTALS
+
+
+def _peak_reasons(records: MemoryRecords, curves: list[Curve]) -> dict[str, str]:
+    without = [place for place, points in enumerate(curves) if points.peak() is None]
+    unknown = " ".join(sorted({_no_peak(records, place) for place in without}))
     return {
         "peak_allocated_bytes": unknown,
         "peak_us": unknown,
@@ -103,10 +112,10 @@ def _origin_fact(origin_ns: int) -> Fact:
 
 def _peak_facts(records: MemoryRecords, curves: list[Curve]) -> list[Fact]:
     facts: list[Fact] = []
-    for device, points in zip(records.devices, curves, strict=True):
+    for place, (device, points) in enumerate(zip(records.devices, curves, strict=True)):
         peak = points.peak()
         value = None if peak is None else int(points.allocated_bytes[peak])
-        reason = None if value is not None else _peak_reasons(records)["peak_allocated_bytes"]
+        reason = None if value is not None else _no_peak(records, place)
         text = "Largest total of live allocations in the selection."
         scope = device.label
         facts.append(
@@ -142,11 +151,21 @@ def _address_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
 
 
 def _total_notes(records: MemoryRecords, chosen: Bools) -> list[Note]:
-    without = int((chosen & ~records.has_totals).sum())
-    if not without:
-        return []
-    text = f"{without} memory events tell no totals; the curve leaves them out."
-    return [Note("quality", "no_totals", "info", text, {"count": without})]
+    of_shared = np.array([device.label == SHARED for device in records.devices], np.bool_)
+    is_shared = chosen & of_shared[records.device]
+    shared = int(is_shared.sum())
+    without = int((chosen & ~records.has_totals & ~is_shared).sum())
+    notes: list[Note] = []
+    if shared:
+        text = (
+            f"{shared} memory events are of memory that processes share (batches from loader "
+            f"workers). The allocator's totals leave it out, so it is a device here: {SHARED}."
+        )
+        notes.append(Note("quality", "shared_memory", "info", text, {"count": shared}))
+    if without:
+        text = f"{without} memory events tell no totals; the curve leaves them out."
+        notes.append(Note("quality", "no_totals", "info", text, {"count": without}))
+    return notes
 
 
 def _composition_notes(
