@@ -521,6 +521,8 @@ export const VIEWS = {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct"],
+      "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us"],
+      "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
@@ -546,7 +548,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "memory_stats": ["device", "name", "calls", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes"],
+      "memory_stats": ["device", "name", "calls", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "alive_bytes"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
       "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
@@ -557,9 +559,9 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us"],
+      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us"],
       "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
-      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us"],
+      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us"],
     },
   },
   "distributed": {
@@ -622,6 +624,22 @@ export interface OverviewGpusRow {
   tensor_core_time_pct: number | null;
 }
 
+export interface OverviewTopOperatorsRow {
+  name: string | null;
+  calls: number | null;
+  device_self_us: number | null;
+  device_self_pct: number | null;
+  host_self_us: number | null;
+}
+
+export interface OverviewTopKernelsRow {
+  name: string | null;
+  calls: number | null;
+  total_us: number | null;
+  total_pct: number | null;
+  mean_us: number | null;
+}
+
 export interface OverviewCheckedRow {
   check: string | null;
   outcome: string | null;
@@ -681,6 +699,7 @@ export interface MemoryMemoryStatsRow {
   self_allocation_count: number | null;
   allocation_bytes: number | null;
   self_allocation_bytes: number | null;
+  alive_bytes: number | null;
 }
 
 export interface MemoryMemoryEventsRow {
@@ -726,6 +745,12 @@ export interface ModulesModulesRow {
   backward_host_self_us: number | null;
   backward_device_total_us: number | null;
   backward_device_self_us: number | null;
+  mean_device_us: number | null;
+  recomputations: number | null;
+  recompute_host_total_us: number | null;
+  recompute_host_self_us: number | null;
+  recompute_device_total_us: number | null;
+  recompute_device_self_us: number | null;
 }
 
 export interface ModulesModuleFlameRow {
@@ -755,6 +780,12 @@ export interface ModulesLightningRangesRow {
   backward_host_self_us: number | null;
   backward_device_total_us: number | null;
   backward_device_self_us: number | null;
+  mean_device_us: number | null;
+  recomputations: number | null;
+  recompute_host_total_us: number | null;
+  recompute_host_self_us: number | null;
+  recompute_device_total_us: number | null;
+  recompute_device_self_us: number | null;
 }
 
 export interface DistributedOverlapRow {
@@ -987,6 +1018,8 @@ export interface Rows {
     "average_step": OverviewAverageStepRow;
     "steps": OverviewStepsRow;
     "gpus": OverviewGpusRow;
+    "top_operators": OverviewTopOperatorsRow;
+    "top_kernels": OverviewTopKernelsRow;
     "checked": OverviewCheckedRow;
   };
   "operators": {

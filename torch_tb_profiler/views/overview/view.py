@@ -18,6 +18,12 @@ from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.overview.environment import environment_facts
 from torch_tb_profiler.views.overview.gpus import GPUS, gpu_facts, gpu_notes, gpu_table
+from torch_tb_profiler.views.overview.top import (
+    TOP_KERNELS,
+    TOP_OPERATORS,
+    top_kernels,
+    top_operators,
+)
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -95,6 +101,8 @@ def overview(trace: Trace, selection: Selection) -> View:
             AVERAGE_STEP.name: _average_table(costs[windows.averaged], unknown),
             STEPS.name: steps,
             GPUS.name: gpus,
+            TOP_OPERATORS.name: top_operators(trace, selection),
+            TOP_KERNELS.name: top_kernels(trace, selection),
         },
         series={"step_time": _step_series(windows, costs, unknown)},
         facts=(
@@ -227,7 +235,7 @@ SPEC = ViewSpec(
     help="Where did the time of a step go, and how well were the GPUs used?",
     scope="trace",
     # What was checked comes with the findings, which are made beside the view.
-    tables=(AVERAGE_STEP, STEPS, GPUS, CHECKED),
+    tables=(AVERAGE_STEP, STEPS, GPUS, TOP_OPERATORS, TOP_KERNELS, CHECKED),
     function=overview,
     missing=_missing,
 )

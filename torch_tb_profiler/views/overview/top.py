@@ -1,0 +1,127 @@
+"""The operators and the kernels with most time: where to look when no finding says it.
+
+The numbers are those of the operators and the kernels view, of the same selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
+from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+ROWS = 10
+NO_DEVICE_TIME = "No device work ran in this selection."
+NO_KERNEL_TIME = "The kernels of this selection last 0."
+
+TOP_OPERATORS = TableSpec(
+    "top_operators",
+    "Top operators",
+    f"The {ROWS} operators with most device time of their own; without device work, with most time "
+    "of their own on the host.",
+    (
+        Column("name", "Name", "string", None, "Name of the operator."),
+        Column("calls", "Calls", "integer", "count", "How often it was called."),
+        Column(
+            "device_self_us",
+            "Device Self",
+            "number",
+            "us",
+            "Summed duration of the kernels, copies and sets it launched itself.",
+        ),
+        Column(
+            "device_self_pct",
+            "Share of Device Time",
+            "number",
+            "pct",
+            "Device Self as share of the summed duration of all device work of the selection, "
+            "whether operators launched it or not.",
+        ),
+        Column(
+            "host_self_us",
+            "Host Self",
+            "number",
+            "us",
+            "Time on the host outside operators inside it and outside its own device API calls.",
+        ),
+    ),
+    sort="-device_self_us,-host_self_us",
+)
+
+TOP_KERNELS = TableSpec(
+    "top_kernels",
+    "Top kernels",
+    f"The {ROWS} kernels with most time.",
+    (
+        Column("name", "Name", "string", None, "Name of the kernel."),
+        Column("calls", "Calls", "integer", "count", "How often it ran."),
+        Column("total_us", "Total", "number", "us", "Summed duration."),
+        Column(
+            "total_pct",
+            "Share of Kernel Time",
+            "number",
+            "pct",
+            "Total as share of the summed duration of all kernels of the selection.",
+        ),
+        Column("mean_us", "Mean", "number", "us", "Total divided by Calls."),
+    ),
+    sort="-total_us",
+)
+
+
+def top_operators(trace: Trace, selection: Selection) -> Table:
+    """The operators with most device time, else host time, of their own."""
+    groups = operator_groups(selected_operator_calls(trace, selection), ["name_code"])
+    rows = _largest(groups, ["device_self_ns", "host_self_ns"])
+    unknown = no_device_time(trace)
+    selected = pl.Series(device_work_mask(trace, selection))
+    whole_ns = int(trace.device_work["dur_ns"].filter(selected).sum())
+    rows = rows.with_columns(
+        name=codes.texts(trace, rows["name_code"]),
+        device_self_us=microseconds(rows["device_self_ns"]) if unknown is None else pl.lit(None),
+        device_self_pct=_share("device_self_ns", 0 if unknown else whole_ns),
+        host_self_us=microseconds(rows["host_self_ns"]),
+    )
+    device = ("device_self_us", "device_self_pct")
+    return _filled(TOP_OPERATORS, rows, dict.fromkeys(device, unknown or NO_DEVICE_TIME))
+
+
+def top_kernels(trace: Trace, selection: Selection) -> Table:
+    """The kernels with most time."""
+    calls = selected_kernel_calls(trace, selection)
+    groups = calls.group_by("name_code", maintain_order=True).agg(
+        pl.len().alias("calls"), pl.col("dur_ns").sum()
+    )
+    rows = _largest(groups, ["dur_ns"])
+    rows = rows.with_columns(
+        name=codes.texts(trace, rows["name_code"]),
+        total_us=microseconds(rows["dur_ns"]),
+        total_pct=_share("dur_ns", int(calls["dur_ns"].sum())),
+        mean_us=microseconds(rows["dur_ns"], rows["calls"]),
+    )
+    return _filled(TOP_KERNELS, rows, {"total_pct": NO_KERNEL_TIME})
+
+
+def _largest(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The first rows in descending order of ``keys``."""
+    return groups.sort(keys, descending=True, maintain_order=True).head(ROWS)
+
+
+def _share(key: str, whole_ns: int) -> pl.Expr:
+    """Of a whole in %; null of nothing."""
+    return pl.col(key) / whole_ns * 100 if whole_ns else pl.lit(None)
+
+
+def _filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    """The table of a declaration, from rows that have its columns among others."""
+    frame = rows.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    return Table(spec, frame, needed(frame, reasons))
