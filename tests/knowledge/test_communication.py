@@ -49,6 +49,24 @@ def test_which_host_events_are_communication(name: str, expected: bool) -> None:
     assert communication.is_communication(name) is expected
 
 
+@pytest.mark.parametrize(
+    ("backends", "on_host"),
+    [
+        ("gloo", True),
+        ("mpi", True),
+        ("cpu:gloo", True),
+        ("nccl", False),
+        ("cpu:gloo,cuda:nccl", False),
+        ("hccl", False),
+        ("xccl", False),
+        ("undefined", False),
+        ("", False),
+    ],
+)
+def test_which_backends_transfer_on_the_host(backends: str, on_host: bool) -> None:
+    assert communication.runs_on_host(backends) is on_host
+
+
 def test_callers_and_records_are_wrappers() -> None:
     assert communication.is_wrapper("record_param_comms")
     assert communication.is_wrapper("c10d::allreduce_")
@@ -65,6 +83,10 @@ def test_callers_and_records_are_wrappers() -> None:
         ("all_to_all", 4, 0.75),
         ("broadcast", 8, 1.0),
         ("reduce", 8, 1.0),
+        ("send", 8, 1.0),
+        ("recv", 2, 1.0),
+        ("send", 0, 1.0),
+        ("send", 1, None),
         ("all_reduce", 1, None),
         ("barrier", 8, None),
         ("no_such", 8, None),

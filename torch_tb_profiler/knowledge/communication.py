@@ -130,6 +130,16 @@ def collective(name: str) -> str | None:
     return None
 
 
+def names_of_size(*sizes: str) -> list[str]:
+    """The canonical collectives of which such a buffer counts as the size."""
+    return [entry.name for entry in communication_file().collectives if entry.size in sizes]
+
+
+def peer_to_peer_names() -> list[str]:
+    """The canonical names of sends and receives."""
+    return [entry.name for entry in communication_file().collectives if entry.peer_to_peer]
+
+
 def entry(collective_name: str) -> Collective | None:
     """The entry of a canonical name, None when there is none."""
     return _by_name().get(collective_name)

@@ -19,13 +19,15 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.collectives.metadata import only_group, own_rank, world_size
-from torch_tb_profiler.analysis.collectives.records import Records, records
+from torch_tb_profiler.analysis.collectives.ranks import in_rank_order
+from torch_tb_profiler.analysis.collectives.records import (
+    SAME_SIZE_COLLECTIVES,
+    Records,
+    records,
+)
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
-"""Collectives all of whose members give inputs of one size."""
 
 NO_PARTNER = "no other worker has this call"
 OTHERS_ABSENT = "the other members are not among the workers of this run"
@@ -66,7 +68,9 @@ def _last_matching(_trace: Trace) -> _LastMatching:
 
 
 def match(traces: Mapping[str, Trace]) -> Matching:
-    """Match the communication of the workers of one run and span; the last answer is kept."""
+    """Match the communication of the workers of one run and span, in the order of their ranks; the
+    last answer is kept."""
+    traces = in_rank_order(traces)
     parts = {worker: records(trace) for worker, trace in traces.items()}
     last = _last_matching(next(iter(traces.values())))
     if last.answer is not None:
@@ -184,21 +188,18 @@ def _numbered(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
-    """Fill ``group_size`` where a match has all ranks of the job, and add ``size_bytes``: what
-    NCCL tests divide by the time (of an all_gather the whole output)."""
+    """Fill ``group_size`` where a match has all ranks of the job, or the job has one, and add
+    ``size_bytes``: what NCCL tests divide by the time (of an all_gather the whole output)."""
     ranks = {size for trace in traces.values() if (size := world_size(trace)) is not None}
     whole = pl.col("members").is_in(list(ranks)) if len(ranks) == 1 else pl.lit(value=False)
+    known = whole & ((pl.col("members") > 1) | pl.lit(ranks == {1}))
     given, out = pl.col("input_bytes"), pl.col("output_bytes")
-    total, nothing = (
-        [e.name for e in communication.communication_file().collectives if e.size == size]
-        for size in ("total", "none")
-    )
+    total = communication.names_of_size("total")
+    unsized = communication.names_of_size("none", "nothing")
     return calls.with_columns(
-        group_size=pl.coalesce(
-            "group_size", pl.when(whole & (pl.col("members") > 1)).then("members")
-        )
+        group_size=pl.coalesce("group_size", pl.when(known).then("members"))
     ).with_columns(
-        size_bytes=pl.when(pl.col("collective").is_in(nothing))
+        size_bytes=pl.when(pl.col("collective").is_in(unsized))
         .then(None)
         .when(pl.col("collective") == "all_gather")
         .then(pl.max_horizontal(out, given * pl.col("group_size")))

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.collectives.calls import host_calls, host_transfers
+from torch_tb_profiler.analysis.collectives.calls import host_calls, timed_on_host
 from torch_tb_profiler.analysis.collectives.metadata import (
     collective_metadata,
     input_bytes,
@@ -32,6 +32,9 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
+"""Collectives all of whose members give inputs of one size."""
+
 RECORDS = {
     "record": pl.Int64,  # row number
     "slice": pl.Int64,  # the host range, the metadata record, or the kernel
@@ -43,7 +46,7 @@ RECORDS = {
     "sequence": pl.Int64,
     "pair": pl.String,  # "0->1" of point-to-point calls, null when the peer is unknown
     "dtype": pl.String,
-    "input_bytes": pl.Int64,
+    "input_bytes": pl.Int64,  # null when unknown, or when such a call moves nothing
     "output_bytes": pl.Int64,
     "step": pl.Int32,
     "start_ns": pl.Int64,  # of the call, for its order
@@ -78,7 +81,7 @@ def records(trace: Trace) -> Records:
     """The communication of a trace; made once."""
     calls = host_calls(trace)
     work = np.flatnonzero(kernel_kinds(trace).is_communication)
-    call_of_work, launched = _calls_of_work(trace, calls, work)
+    call_of_work = _calls_of_work(trace, calls, work)
     alone = work[call_of_work < 0]
     slice_id = np.concatenate((calls, trace.device_work["slice"].to_numpy()[alone]))
     starts = trace.slices["start_ns"].to_numpy()
@@ -91,7 +94,7 @@ def records(trace: Trace) -> Records:
     row_of_slice[slice_id[order]] = np.arange(len(order))
     work_slice = trace.device_work["slice"].to_numpy()[work]
     row_of_work = row_of_slice[np.where(call_of_work >= 0, call_of_work, work_slice)]
-    timed = _timed_on_host(trace, call_of_work[launched])
+    timed = timed_on_host(trace)
     row = np.concatenate((row_of_work, row_of_slice[timed]))
     of = np.concatenate((work_slice, timed))
     by_record = np.lexsort((-ends[of], starts[of], row))
@@ -105,35 +108,12 @@ def records(trace: Trace) -> Records:
     )
 
 
-def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> tuple[Int64, Bools]:
-    """Per row of device work the call (slice id) it was launched from, -1 for none, and whether
-    that follows from its launch rather than from an external id."""
+def _calls_of_work(trace: Trace, calls: Int64, work: Int64) -> Int64:
+    """Per row of device work the call (slice id) it was launched from, -1 for none."""
     launch = indices(trace.device_work["launch"])[work]
     call = innermost_around_start(trace, calls, launch)
-    launched = call >= 0
     owner = indices(trace.device_work["owner"])[work]
-    return np.where(launched, call, innermost_around(trace, calls, owner)), launched
-
-
-def _timed_on_host(trace: Trace, launching: Int64) -> Int64:
-    """The calls whose host range is the transfer.
-
-    Args:
-        trace: The recording.
-        launching: The calls that launched kernels: those of a backend that does run on the device.
-    """
-    transfers = host_transfers(trace)
-    on_device = np.unique(_backends(trace, launching))
-    return transfers[~np.isin(_backends(trace, transfers), on_device)]
-
-
-def _backends(trace: Trace, calls: Int64) -> Int64:
-    names = trace.slices["name_code"].to_numpy()[calls]
-    known = ["", *communication.communication_file().backends]
-    backends: Int64 = codes.of_names(
-        trace, names, lambda name: known.index(communication.backend(name) or ""), np.int64
-    )
-    return backends
+    return np.where(call >= 0, call, innermost_around(trace, calls, owner))
 
 
 def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
@@ -153,15 +133,24 @@ def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
     joined = base.join(metadata, left_on="source", right_on="slice", how="left")
     names, collectives = _names(joined, np.isin(slice_id, trace.device_work["slice"].to_numpy()))
     is_pair = pl.col("collective").is_in(["send", "recv"])
+    nothing = communication.names_of_size("nothing")
+    moves = ~pl.col("collective").is_in(nothing).fill_null(value=False)
+    # Every member of these moves some: 0 is what recorders write where they do not know.
+    some = pl.col("collective").is_in(SAME_SIZE_COLLECTIVES).fill_null(value=False)
     frame = joined.with_columns(
         pl.Series("name", names, pl.String), pl.Series("collective", collectives, pl.String)
     ).with_columns(
         record=pl.int_range(pl.len()),
-        input_bytes=pl.coalesce("in_bytes", "dims_bytes"),
-        output_bytes=pl.col("out_bytes"),
+        input_bytes=_known(pl.coalesce("in_bytes", "dims_bytes"), moves, some),
+        output_bytes=_known(pl.col("out_bytes"), moves, some),
         pair=pl.when(is_pair).then(pl.coalesce("pair", "ranks_pair")),
     )
     return frame.select(pl.col(key).cast(dtype) for key, dtype in RECORDS.items())
+
+
+def _known(size: pl.Expr, moves: pl.Expr, some: pl.Expr) -> pl.Expr:
+    """A size where data moves; not 0 where some does."""
+    return pl.when(moves & ~(some & (size == 0))).then(size)
 
 
 def _names(joined: pl.DataFrame, on_device: Bools) -> tuple[list[str], list[str | None]]:

@@ -31,7 +31,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-SUMMARY_VERSION = 5
+SUMMARY_VERSION = 6
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
@@ -67,7 +67,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "busy_end_ns": busy.end_ns,
         **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
     }
-    info = TraceInfo(job=trace.meta.info.job)
+    info = TraceInfo(host_name=trace.meta.info.host_name, job=trace.meta.info.job)
     summary = {
         "version": SUMMARY_VERSION,
         "meta": msgspec.to_builtins(replace(trace.meta, info=info)),

@@ -13,12 +13,18 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
 NO_GROUP = "The recording does not say which process group a call belongs to."
-NO_SIZE = "The recording does not give the sizes of these calls (record_shapes, or torch 2.2)."
+NO_SIZE = (
+    "The recording does not give the sizes of these calls (record_shapes, or torch 2.2), or they "
+    "move nothing (barriers)."
+)
 NO_BANDWIDTH = (
     "Needs the size and duration of the calls; bus bandwidth also the number of ranks in the "
     "group and a factor that NCCL tests define for the collective."
 )
-UNTIMED = "The work of these calls on the device is not in the recording."
+ONE_RANK = "In a group of one rank nothing crosses a link."
+UNTIMED = (
+    "The work of these calls on the device is not in the recording; the host only enqueues it."
+)
 
 _PLACE = ("worker", "record")
 
@@ -41,6 +47,7 @@ def collectives_table(matching: Matching) -> Table:
             .then(pl.col("input_bytes").sum())
             .alias("total_bytes"),
             pl.col("input_bytes").mean().alias("mean_bytes"),
+            pl.col("input_bytes").count().cast(pl.Int64).alias("sized_calls"),
             pl.when(pl.col("group_size").n_unique() == 1)
             .then(pl.col("group_size").first())
             .alias("group_size"),
@@ -72,7 +79,7 @@ def collectives_table(matching: Matching) -> Table:
     )
     schema = COLLECTIVES.polars_schema()
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
-    return Table(COLLECTIVES, shown, needed(shown, _REASONS))
+    return Table(COLLECTIVES, shown, needed(shown, {**_REASONS, **_bandwidth_reasons(shown)}))
 
 
 _REASONS = {
@@ -81,15 +88,24 @@ _REASONS = {
     **dict.fromkeys(("total_bytes", "mean_bytes"), NO_SIZE),
     **dict.fromkeys(("total_us", "mean_us", "mean_call_us"), UNTIMED),
     **dict.fromkeys(("transfer_us", "mean_transfer_us"), NO_TRANSFER),
-    **dict.fromkeys(
-        (
-            "algorithm_bandwidth_gb_per_s",
-            "bus_bandwidth_gb_per_s",
-            "transfer_bus_bandwidth_gb_per_s",
-        ),
-        NO_BANDWIDTH,
-    ),
 }
+
+
+def _bandwidth_reasons(rows: pl.DataFrame) -> dict[str, str]:
+    """Why bandwidths are null: all that holds for some row."""
+    texts = [NO_BANDWIDTH]
+    if (rows["group_size"] == 1).any():
+        texts.append(ONE_RANK)
+    if rows["total_us"].null_count():
+        texts.append(UNTIMED)
+    return dict.fromkeys(_BANDWIDTHS, " ".join(texts))
+
+
+_BANDWIDTHS = (
+    "algorithm_bandwidth_gb_per_s",
+    "bus_bandwidth_gb_per_s",
+    "transfer_bus_bandwidth_gb_per_s",
+)
 
 
 def _in_groups(calls: pl.DataFrame) -> pl.DataFrame:
@@ -115,8 +131,9 @@ def _with_own_times(matching: Matching) -> pl.DataFrame:
 
 
 def _bandwidth_parts() -> list[pl.Expr]:
-    """Sums over the calls whose size and duration are known."""
-    timed = pl.col("size_bytes").is_not_null() & (pl.col("duration_ns") > 0)
+    """Sums over the calls whose size and duration are known, among two ranks or more."""
+    several = (pl.col("group_size") != 1).fill_null(value=True)
+    timed = several & pl.col("size_bytes").is_not_null() & (pl.col("duration_ns") > 0)
     moved = timed & pl.col("transfer_known") & (pl.col("transfer_ns") > 0)
     return [
         pl.col("size_bytes").filter(timed).sum().alias("timed_bytes"),

@@ -84,8 +84,14 @@ COLLECTIVES = TableSpec(
         Column("name", "Name", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),
         Column("calls", "Calls", "integer", "count", "How often it ran."),
-        Column("total_bytes", "Total Size", "integer", "bytes", "Bytes of all inputs."),
-        Column("mean_bytes", "Mean Size", "number", "bytes", "Total Size divided by Calls."),
+        Column(
+            "total_bytes",
+            "Total Size",
+            "integer",
+            "bytes",
+            "Bytes of the inputs of the Sized Calls.",
+        ),
+        Column("mean_bytes", "Mean Size", "number", "bytes", "Total Size divided by Sized Calls."),
         Column(
             "total_us",
             "Total Time",
@@ -144,6 +150,13 @@ COLLECTIVES = TableSpec(
             estimated=True,
         ),
         Column(
+            "sized_calls",
+            "Sized Calls",
+            "integer",
+            "count",
+            "Calls whose size the recording gives.",
+        ),
+        Column(
             "untimed_calls",
             "Untimed Calls",
             "integer",
@@ -158,7 +171,7 @@ COLLECTIVES = TableSpec(
             "Calls whose transfer time is unknown: no other worker of the run has them.",
         ),
     ),
-    sort="-total_us,worker,name",
+    sort="-total_us",
 )
 
 DEVICES = TableSpec(
@@ -166,8 +179,21 @@ DEVICES = TableSpec(
     "Devices",
     "One row per device a worker used.",
     (
-        Column("node", "Node", "string", None, "Machine, from the worker's name."),
-        Column("process", "Process", "string", None, "Process, from the worker's name."),
+        Column(
+            "node",
+            "Node",
+            "string",
+            None,
+            "Machine, as the recording says; where it does not, as the worker's name does.",
+        ),
+        Column(
+            "process",
+            "Process",
+            "string",
+            None,
+            "Rank of the process, as the recording says; where it does not, what the worker's name "
+            "says.",
+        ),
         Column("gpu", "GPU", "integer", None, "Number of the device in its process."),
         Column("name", "Name", "string", None, "Model."),
         DEVICE_MEMORY,
@@ -182,7 +208,14 @@ STRAGGLERS = TableSpec(
     "Per worker, how often it was the last to arrive at a collective and what that cost.",
     (
         _WORKER,
-        Column("collectives", "Collectives", "integer", "count", "Matched collectives it ran."),
+        Column(
+            "collectives",
+            "Collectives",
+            "integer",
+            "count",
+            "Matched collectives it ran; sends and receives are not compared: who waits in them is "
+            "the schedule's too.",
+        ),
         Column(
             "arrived_last",
             "Arrived Last",
@@ -217,7 +250,7 @@ STRAGGLERS = TableSpec(
             estimated=True,
         ),
     ),
-    sort="-delay_us,-arrived_last,worker",
+    sort="-delay_us,-arrived_last",
 )
 
 UNMATCHED = TableSpec(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.collectives import (
@@ -19,7 +20,9 @@ from torch_tb_profiler.views.distributed.columns import STRAGGLERS, UNMATCHED
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
-NOT_COMPARED = "No collective could be matched with another worker's."
+NOT_COMPARED = (
+    "No collective could be matched with another worker's; sends and receives are not compared."
+)
 
 _REASONS = {
     "step": "It was called outside every step.",
@@ -34,7 +37,8 @@ def stragglers_table(matching: Matching) -> Table:
     """The ``stragglers`` table, worst first.
 
     Clocks of machines differ, so arrival is not compared directly: a collective ends for all
-    together, and who ran it for the shortest time arrived last.
+    together, and who ran it for the shortest time arrived last. Sends and receives say nothing of
+    that: who waits in them and for how long is the schedule's (of a pipeline) as well.
     """
     rows = _arrivals(matching)
     last = pl.col("is_last")
@@ -53,12 +57,12 @@ def stragglers_table(matching: Matching) -> Table:
     workers = pl.DataFrame({"worker": range(len(matching.workers))}, schema={"worker": pl.Int64})
     measures = ("arrived_last_pct", "delay_us", "others_wait_us", "wait_us")
     frame = (
-        workers.join(counted, on="worker", how="left")
+        workers.join(counted, on="worker", how="left", maintain_order="left")
         .with_columns(
             pl.col("collectives", "arrived_last").fill_null(0), worker=worker_names(matching)
         )
         .select(list(STRAGGLERS.polars_schema()))
-        .sort("delay_us", "arrived_last", "worker", descending=[True, True, False], nulls_last=True)
+        .sort("delay_us", "arrived_last", descending=True, nulls_last=True, maintain_order=True)
     )
     return Table(STRAGGLERS, frame, needed(frame, dict.fromkeys(measures, NOT_COMPARED)))
 
@@ -66,8 +70,11 @@ def stragglers_table(matching: Matching) -> Table:
 def _arrivals(matching: Matching) -> pl.DataFrame:
     """One row per worker and matched collective with other timed workers."""
     duration = pl.col("duration_ns")
+    peer_to_peer = pl.col("collective").is_in(communication.peer_to_peer_names())
+    between_two = matching.calls.filter(peer_to_peer).select("worker", "record")
     times = (
         matching.ranges.filter(pl.col("transfer_ns").is_not_null())
+        .join(between_two, on=["worker", "record"], how="anti")
         .group_by("worker", "record", "match")
         .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"))
         .filter(pl.col("worker").n_unique().over("match") > 1)

@@ -25,6 +25,11 @@ NO_TRANSFER = (
     "Transfer and wait need the recordings of at least two workers of the group: none of these "
     "calls could be matched."
 )
+NEVER_TIMED = (
+    "The worker communicates, but no work of its collectives on the device is in the recording: "
+    "the host only enqueues it, so when it ran is unknown."
+)
+OVERLAP_TIMES = [column.key for column in OVERLAP.columns if column.unit == "us"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +57,9 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
         _overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
     ]
     compute, both, communicate, total = np.concatenate(parts, axis=1)
+    known = np.repeat(
+        [not untimed(traces[worker]) for worker in chosen], [len(w.names) for w in windows]
+    )
     rows = pl.DataFrame(
         {
             "step": [name for window in windows for name in window.names],
@@ -63,7 +71,16 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
         },
         schema_overrides={"step": pl.String, "worker": pl.String},
     )
-    return Table(OVERLAP, _in_step_order(_with_mean(rows, OVERLAP), steps))
+    times = pl.col("^.*_ns$")
+    rows = rows.with_columns(pl.when(pl.Series(known, dtype=pl.Boolean)).then(times))
+    frame = _in_step_order(_with_mean(rows, OVERLAP), steps)
+    return Table(OVERLAP, frame, needed(frame, dict.fromkeys(OVERLAP_TIMES, NEVER_TIMED)))
+
+
+def untimed(trace: Trace) -> bool:
+    """Whether a worker communicates, but the recording has the time of no call."""
+    calls = records(trace)
+    return bool(calls.frame.height) and not len(calls.record)
 
 
 def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
@@ -99,7 +116,7 @@ def _overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
 
 def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
     place = pl.col("step").replace_strict(steps.order, default=None, return_dtype=pl.Int64)
-    return frame.sort(place, "worker", maintain_order=True)
+    return frame.sort(place, maintain_order=True)
 
 
 def wait_table(matching: Matching, steps: WorkerSteps) -> Table:

@@ -7,7 +7,6 @@ what has no match is listed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -16,11 +15,11 @@ import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching, match
 from torch_tb_profiler.analysis.collectives.metadata import world_size
+from torch_tb_profiler.analysis.collectives.ranks import in_rank_order
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, in_selection
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.device_properties import compute_capability, property_reasons
 from torch_tb_profiler.views.distributed.collectives import collectives_table
 from torch_tb_profiler.views.distributed.columns import (
     COLLECTIVES,
@@ -30,14 +29,13 @@ from torch_tb_profiler.views.distributed.columns import (
     UNMATCHED,
     WAIT,
 )
+from torch_tb_profiler.views.distributed.devices import devices_table
 from torch_tb_profiler.views.distributed.notes import distributed_notes
 from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
-
-_NODE_AND_PROCESS = re.compile(r"(?P<node>.*)_(?P<process>\d+)")
 
 
 def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
@@ -46,6 +44,7 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     Raises:
         SelectionError: steps are malformed, or no worker has them.
     """
+    traces = in_rank_order(traces)
     windows = _windows(traces, selection)
     steps = worker_steps(windows)
     chosen = {worker: traces[worker] for worker in windows}
@@ -56,7 +55,7 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
         overlap_table(chosen, steps),
         wait_table(matching, steps),
         in_default_order(collectives_table(matching)),
-        _devices_table(traces),
+        devices_table(traces),
         stragglers_table(matching),
         unmatched_table(matching, traces),
     )
@@ -73,6 +72,7 @@ def stragglers(traces: Mapping[str, Trace], selection: Selection) -> Table:
     Raises:
         SelectionError: as :func:`distributed`.
     """
+    traces = in_rank_order(traces)
     having = set(_windows(traces, selection))
     return stragglers_table(_selected(match(traces), traces, selection, having))
 
@@ -115,31 +115,6 @@ def _selected(
     calls = matching.calls.filter(pl.Series(np.concatenate(masks)))
     ranges = matching.ranges.join(calls.select("worker", "record"), on=["worker", "record"])
     return replace(matching, calls=calls, ranges=ranges)
-
-
-def _devices_table(traces: Mapping[str, Trace]) -> Table:
-    """One row per used device; node and process from the worker's name."""
-    rows, used = [], []
-    for number, worker in enumerate(sorted(traces)):
-        match = _NODE_AND_PROCESS.search(worker)
-        node, process = (match["node"], match["process"]) if match else (worker, str(number))
-        for device in traces[worker].devices.iter_rows(named=True):
-            if not device["used"]:
-                continue
-            used.append(device)
-            rows.append(
-                (
-                    node,
-                    process,
-                    device["device"],
-                    device["name"],
-                    device["memory_bytes"],
-                    compute_capability(device),
-                    worker,
-                )
-            )
-    frame = pl.DataFrame(rows, schema=DEVICES.polars_schema(), orient="row")
-    return Table(DEVICES, frame, property_reasons(used))
 
 
 def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:
