@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from torch_tb_profiler.advice import (
+    blocked_host,
     communication_share,
     damage,
     data_parallel,
@@ -18,9 +19,11 @@ from torch_tb_profiler.advice import (
     eager_attention,
     exposed_communication,
     gpu_imbalance,
+    host_bound,
     host_synchronization,
     launch_bound,
     layout_transposes,
+    long_calls,
     low_gpu_utilization,
     low_occupancy,
     low_sm_efficiency,
@@ -29,11 +32,14 @@ from torch_tb_profiler.advice import (
     nccl_backend,
     optimizer_not_fused,
     pageable_copies,
+    profiler_overhead,
+    python_code,
     straggler,
     tensor_core_candidates,
     tensor_cores_unused,
-    unfused_kernels,
     uneven_steps,
+    unfused_kernels,
+    unrecorded_host,
 )
 from torch_tb_profiler.advice.checked import NO_STEP_TIME, checked_table
 from torch_tb_profiler.advice.context import Context
@@ -72,7 +78,13 @@ _DETECTORS: tuple[Detector, ...] = (
     memcpy_share,
     pageable_copies,
     launch_bound,
+    host_bound,
     host_synchronization,
+    blocked_host,
+    long_calls,
+    python_code,
+    unrecorded_host,
+    profiler_overhead,
     exposed_communication,
     gpu_imbalance,
     low_occupancy,

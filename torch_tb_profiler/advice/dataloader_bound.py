@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
-from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -25,7 +28,10 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Data loading takes more than the threshold of the average step."""
+    """Data loading takes more than the threshold of the average step.
+
+    The gain is that time, where devices worked that in which none does.
+    """
     waited_ns = context.role_ns(Role.DATALOADER)
     share = context.share_pct(waited_ns)
     if share <= entry(CODE).threshold:
@@ -33,6 +39,7 @@ def detect(context: Context) -> Finding | None:
     iterators = calls_and_time(context.ranges_of(Category.DATALOADER), "name_code")
     iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
     names = " ".join(iterators["name"])
+    time = context.within_steps(_gained(context.trace))
     variant = "default"
     if "_SingleProcess" in names:
         variant = "single"
@@ -41,8 +48,26 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        waited_ns / NS_PER_US,
+        context.in_steps_ns(time) / NS_PER_US or None,
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,
+        time=time,
+        spot=_spot(context),
     )
+
+
+def _gained(trace: Trace) -> Intervals:
+    """When the step does nothing but to wait for data."""
+    if trace.device_work.is_empty():
+        return exclusive_intervals(trace)[Role.DATALOADER]
+    return idle_causes(trace).intervals[Cause.LOADING]
+
+
+def _spot(context: Context) -> Spot | None:
+    ranges = context.ranges_of(Category.DATALOADER).sort("dur_ns", descending=True)
+    if ranges.is_empty():
+        return None
+    longest = ranges.row(0, named=True)
+    start_ns = longest["start_ns"]
+    return context.spot(start_ns, start_ns + longest["dur_ns"], longest["id"])

@@ -7,11 +7,14 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context, gpu_list
 from torch_tb_profiler.advice.evidence import GPU, filled
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.idle_evidence import worst_gap
+from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
+from torch_tb_profiler.analysis.idle.gaps import all_idle
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
+MOST = 3
 CODE = "low_gpu_utilization"
 EVIDENCE = TableSpec(
     CODE,
@@ -29,8 +32,8 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """Some GPU's utilization lies below the threshold.
 
-    The gain is what a step would be shorter if the least used GPU did the same work at the
-    threshold.
+    It is no cause, so it claims no gain: it says what the idle time goes to, and where one cause
+    has most of it, it is told with the finding on that.
     """
     threshold = entry(CODE).threshold
     rows = []
@@ -40,12 +43,17 @@ def detect(context: Context) -> Finding | None:
             rows.append({"gpu": gpu, "utilization_pct": use.utilization_pct})
     if not rows:
         return None
+    idle = context.within_steps(all_idle(context.trace))
+    causes = _causes(context)
     least = min(float(row["utilization_pct"]) for row in rows)
     return Finding(
         CODE,
         least,
-        context.step_ns * (1 - least / threshold) / NS_PER_US,
-        values={"gpus": gpu_list([int(row["gpu"]) for row in rows])},
+        None,
+        values={
+            "gpus": gpu_list([int(row["gpu"]) for row in rows]),
+            "causes": causes,
+        },
         evidence=filled(EVIDENCE, pl.DataFrame(rows)),
         source={
             "view": "overview",
@@ -54,4 +62,19 @@ def detect(context: Context) -> Finding | None:
             "sort": "utilization_pct",
         },
         architecture=context.architecture_name,
+        variant="default" if causes else "others",
+        time=idle,
+        spot=worst_gap(context, idle),
+    )
+
+
+def _causes(context: Context) -> str:
+    """``"41.2 % operators and launches, 7.6 % data loading"``: the largest causes, of the step."""
+    shares = {
+        cause: context.share_pct(context.in_steps_ns(intervals))
+        for cause, intervals in zip(Cause, idle_causes(context.trace).intervals, strict=True)
+    }
+    largest = sorted(shares, key=lambda cause: -shares[cause])[:MOST]
+    return ", ".join(
+        f"{shares[cause]:.1f} % {CAUSE_TITLES[cause]}" for cause in largest if shares[cause] >= 1
     )

@@ -9,30 +9,49 @@ from torch_tb_profiler.advice.copy_evidence import copy_evidence, declared
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.sources import heaviest_operator_rows
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.idle.waits import Wait, copy_directions
+from torch_tb_profiler.analysis.intervals import intersect, union
+from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.trace.columns import Int64
 
 CODE = "memcpy_share"
 EVIDENCE = declared(CODE)
+VARIANTS = {Wait.UPLOAD: "upload", Wait.FETCH: "fetch", Wait.COPY: "device"}
 
 
 def detect(context: Context) -> Finding | None:
-    """Copies, where no kernel runs, take more than the threshold of the step."""
-    spent_ns = context.role_ns(Role.MEMCPY)
-    share = context.share_pct(spent_ns)
+    """Copies, where no kernel runs, take more than the threshold of the step.
+
+    The gain is what of that time something waits for.
+    """
+    share = context.share_pct(context.role_ns(Role.MEMCPY))
     if share <= entry(CODE).threshold:
         return None
     copies = context.work.filter(pl.col("category") == Category.MEMCPY)
-    by_operator = heaviest_operator_rows(
-        context, indices(copies["owner"]), copies["dur_ns"].to_numpy()
-    )
+    dur = copies["dur_ns"].to_numpy()
+    start = copies["start_ns"].to_numpy()
+    longest = copies.row(int(dur.argmax()), named=True)
+    by_operator = heaviest_operator_rows(context, indices(copies["owner"]), dur)
+    alone = intersect(exclusive_intervals(context.trace)[Role.MEMCPY], union(start, start + dur))
     return Finding(
         CODE,
         share,
-        spent_ns / NS_PER_US,
+        context.device_gain_us(copies, dur) or None,
         evidence=copy_evidence(context, copies, EVIDENCE),
         source=by_operator or {"view": "overview", "table": "steps", "sort": "-memcpy_us"},
         architecture=context.architecture_name,
+        variant=_variant(context, copies["name_code"], dur),
+        time=context.within_steps(alone),
+        spot=context.spot(
+            longest["start_ns"], longest["start_ns"] + longest["dur_ns"], longest["slice"]
+        ),
     )
+
+
+def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
+    """The text for the direction that has most of the time."""
+    directions = copy_directions(context.trace, names)
+    times = {way: int(dur_ns[directions == way].sum()) for way in VARIANTS}
+    return VARIANTS[max(times, key=lambda way: times[way])]

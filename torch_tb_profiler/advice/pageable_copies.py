@@ -1,52 +1,59 @@
-"""Copies between device and pageable host memory: the host waits in the call."""
+"""Copies to a device that keep the host in the call while the device has nothing to do."""
 
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.copy_evidence import copy_evidence, declared
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.sources import heaviest_operator_rows
-from torch_tb_profiler.analysis.forests import covered_lengths, indices
+from torch_tb_profiler.advice.wait_evidence import declared, wait_groups
+from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.waits import Wait
+from torch_tb_profiler.analysis.intervals import intersect, total_within, union, union_all
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "pageable_copies"
-EVIDENCE = declared(CODE)
+EVIDENCE = declared(
+    CODE,
+    "Blocking copies",
+    "How long no device worked while the calls kept the host, and after them where they had waited "
+    "for device work, summed.",
+)
 
 
 def detect(context: Context) -> Finding | None:
-    """The calls that launched such copies keep the host longer than the threshold of the step.
+    """The devices stand idle while, or because, the host copies to them from pageable memory, for
+    more than the threshold of the step.
 
-    The gain is that time: a copy from pinned memory returns at once.
+    The gain is that idle time: a copy from pinned memory returns at once. The time of the copy
+    itself on the device is none of it.
     """
-    copies = context.work.filter(pl.col("category") == Category.MEMCPY)
-    copies = copies.filter(context.names_that(copies["name_code"], lambda name: "Pageable" in name))
-    copies = copies.filter(pl.col("launch").is_not_null())
-    if copies.is_empty():
+    idle = idle_causes(context.trace)
+    chosen = idle.waits["wait"].to_numpy() == Wait.UPLOAD
+    if not chosen.any():
         return None
-    launches = copies["launch"].unique().sort()
-    calls = context.trace.slices.select("start_ns", "dur_ns", "parent")[launches]
-    start = calls["start_ns"].to_numpy()
-    one_group = np.zeros(calls.height, np.int64)
-    (blocked_ns,) = covered_lengths(one_group, start, start + calls["dur_ns"].to_numpy(), 1)
-    blocked = context.per_step(float(blocked_ns))
-    share = context.share_pct(blocked)
+    start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
+    blocked = intersect(idle.intervals[Cause.BLOCKED], union(start[chosen], end[chosen]))
+    blocked = context.within_steps(blocked)
+    time = union_all(blocked, context.within_steps(idle.after.of(chosen)))
+    idle_ns = context.in_steps_ns(time)
+    share = context.share_pct(idle_ns)
     if share <= entry(CODE).threshold:
         return None
-    by_operator = heaviest_operator_rows(
-        context, indices(calls["parent"]), calls["dur_ns"].to_numpy()
-    )
+    windows = context.windows
+    per_wait = idle.after.per_wait(len(chosen), windows.start_ns, windows.end_ns)
+    per_wait = np.where(chosen, per_wait + total_within(blocked, start, end), 0)
+    groups = wait_groups(context, EVIDENCE, idle.waits, per_wait)
     return Finding(
         CODE,
         share,
-        blocked / NS_PER_US,
-        values={"calls": copies.height},
-        evidence=copy_evidence(context, copies, EVIDENCE),
-        source=by_operator or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
+        idle_ns / NS_PER_US,
+        values={"calls": groups.calls, "where": groups.where},
+        evidence=groups.table,
+        source=groups.source,
         architecture=context.architecture_name,
-        variant="one" if copies.height == 1 else "default",
+        variant="one" if groups.calls == 1 else "default",
+        time=time,
+        spot=groups.worst,
     )

@@ -40,10 +40,10 @@ def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
     Only steps count that were recorded, and are selected, from end to end. The gain is how far
-    they pull the mean above the median.
+    they pull the mean above the median; warm-up at the begin of a recording can gain nothing.
     """
     known = entry(CODE)
-    whole = _whole(context)
+    whole = np.flatnonzero(context.windows.whole)
     total_ns = (context.windows.end_ns - context.windows.start_ns)[whole]
     if len(total_ns) < known.parameters["min_steps"]:
         return None
@@ -59,10 +59,12 @@ def detect(context: Context) -> Finding | None:
     names = [context.windows.names[row] for row in whole[slow]]
     up_to = "up to " if len(slow) > 1 else ""
     steps = _steps(names, total_ns[slow], median_ns, growth_ns)
+    is_warm_up = _began_recording(context, whole[slow])
+    longest = int(whole[total_ns.argmax()])
     return Finding(
         CODE,
         longest_us * NS_PER_US / median_ns,
-        gain_us if gain_us > 0 else None,
+        gain_us if gain_us > 0 and not is_warm_up else None,
         values={
             "steps": step_list(names, int(known.parameters["max_named"])),
             "longest": up_to + duration_text(longest_us),
@@ -72,7 +74,9 @@ def detect(context: Context) -> Finding | None:
         },
         evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
-        variant="first" if _began_recording(context, whole[slow]) else "default",
+        variant="first" if is_warm_up else "default",
+        spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
+        at_stake_us=gain_us,
     )
 
 
@@ -91,14 +95,6 @@ def _steps(
             "growth_us": microseconds(pl.Series(growth_ns.max(axis=1)[order])),
         }
     )
-
-
-def _whole(context: Context) -> npt.NDArray[np.intp]:
-    """Which windows are whole steps: neither their recording nor the selection ends inside."""
-    steps = context.trace.steps.filter("kept")
-    windows = context.windows
-    uncut = np.isin(windows.start_ns, steps["start_ns"].to_numpy())
-    return np.flatnonzero(uncut & np.isin(windows.end_ns, steps["end_ns"].to_numpy()))
 
 
 def _began_recording(context: Context, rows: npt.NDArray[np.intp]) -> bool:

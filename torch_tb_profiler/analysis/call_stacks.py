@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -137,6 +138,27 @@ def frames_of(trace: Trace, slice_id: int) -> tuple[Frame, ...]:
     """The frames of the stack of one slice, innermost first."""
     stacks = call_stacks(trace)
     return parse_stack(stacks.text(int(stacks.code[slice_id])))
+
+
+def frames_around(trace: Trace, slice_id: int) -> tuple[Frame, ...]:
+    """The Python frames around one host slice, innermost first, without making all stacks: those of
+    the file's frames, else of the ``Call stack`` argument nearest around it."""
+    slices = trace.slices
+    number: int | None = slices["frame"][slice_id]
+    frames: list[Frame] = []
+    while number is not None:
+        if slices["category"][number] in (Category.MODULE, Category.PYTHON_FUNCTION):
+            frames.append(parse_frame(trace.text(slices["name_code"][number]) or ""))
+        number = slices["parent"][number]
+    number = None if frames else slice_id
+    while number is not None:
+        row = trace.operators["slice"].search_sorted(number)
+        if row < trace.operators.height and trace.operators["slice"][row] == number:
+            text = trace.text(trace.operators["call_stack_code"][row])
+            if text:
+                return parse_stack(text)
+        number = slices["parent"][number]
+    return tuple(frames)
 
 
 def _argument_stacks(trace: Trace) -> tuple[Int64, Int64, list[str]]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
-from torch_tb_profiler.analysis.idle.gaps import Gaps, busy, gaps
+from torch_tb_profiler.analysis.idle.gaps import Gaps, all_idle, busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import (
     PIECE_NS,
     HostThread,
@@ -92,9 +92,8 @@ def idle_causes(trace: Trace) -> IdleCauses:
     if not len(working.start_ns):
         none = np.empty(0, np.int64)
         return IdleCauses((empty(),) * len(Cause), AfterWaits(none, none, none), waiting)
-    all_idle = Intervals(idle.start_ns, idle.end_ns)
     late = idle.host_late
-    parts = {Cause.DEVICE: subtract(all_idle, late)}
+    parts = {Cause.DEVICE: subtract(all_idle(trace), late)}
     parts[Cause.PROFILER] = intersect(late, _overhead(trace))
     rest = subtract(late, parts[Cause.PROFILER])
     threads = launching_threads(trace)

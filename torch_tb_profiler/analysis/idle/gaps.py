@@ -63,6 +63,12 @@ def gaps(trace: Trace) -> Gaps:
     return Gaps(start, end, launch, np.clip(late_until, start, end))
 
 
+def all_idle(trace: Trace) -> Intervals:
+    """When no device works."""
+    idle = gaps(trace)
+    return Intervals(idle.start_ns, idle.end_ns)
+
+
 def _first_launches(trace: Trace, start_ns: Int64) -> Int64:
     """Per moment at which work starts, the launch of (the first of) it; -1 for none."""
     work = trace.device_work.select("start_ns", "dur_ns", "launch")

@@ -75,7 +75,8 @@ def waits(trace: Trace) -> pl.DataFrame:
     long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
     worked = total_within(busy(trace), start[long], start[long] + dur[long])
     wait[long[worked >= BUSY_SHARE * dur[long]]] = Wait.DEVICE
-    return _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
+    found = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
+    return found.filter(pl.Series(_outermost(found)))
 
 
 def launches_graphs(trace: Trace) -> Bools:
@@ -87,9 +88,28 @@ def launches_graphs(trace: Trace) -> Bools:
     return mask
 
 
+def copy_directions(trace: Trace, names: pl.Series) -> Int8:
+    """Per name code of a copy which way it goes, as :class:`Wait`: ``UPLOAD`` to a device,
+    ``FETCH`` from it, ``COPY`` for others and where the name does not tell."""
+    directions: Int8 = codes.of_names(trace, names.to_numpy(), _direction, np.int8)
+    return directions
+
+
 def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
     kinds: Int8 = codes.of_names(trace, names.to_numpy(), lambda n: _KINDS[call_kind(n)], np.int8)
     return kinds
+
+
+def _outermost(calls: pl.DataFrame) -> Bools:
+    """Which calls do not lie in another of their thread (a driver call in a runtime call)."""
+    end = calls["end_ns"].to_numpy()
+    if not len(end):
+        return np.zeros(0, np.bool_)
+    # One running maximum serves all threads: each is lifted above the one before.
+    lift = calls["track"].to_numpy().astype(np.int64) * (int(end.max() - min(end.min(), 0)) + 1)
+    reach = np.maximum.accumulate(end + lift)
+    outermost: Bools = np.append(True, end[1:] + lift[1:] > reach[:-1])
+    return outermost
 
 
 def _with_ends(calls: pl.DataFrame, wait: pl.Series | int) -> pl.DataFrame:
@@ -113,7 +133,7 @@ def _directions(
     copies = trace.device_work.filter(
         (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_not_null()
     )
-    of_name = codes.of_names(trace, copies["name_code"].to_numpy(), _direction, np.int8)
+    of_name = copy_directions(trace, copies["name_code"])
     paged = codes.of_names(
         trace, copies["name_code"].to_numpy(), lambda name: "Pageable" in name, np.bool_
     )
