@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
-from tests.views.memory.test_view import STATISTICS
+from tests.views.memory.test_view import STATISTICS, UNKNOWN
 from torch_tb_profiler.analysis.memory.pairs import NEVER, pair
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.views.memory.curve import Curve, thinned
@@ -106,17 +107,17 @@ def test_statistics_equal_counting_event_by_event(
         around.sort(key=lambda o: o["dur"])
         size, device = event["args"]["Bytes"], f"GPU {event['args']['Device Id']}"
         numbers = (size, max(size, 0), int(size > 0))
-        for depth, operator in enumerate(around):
-            sums = expected[device, operator["name"]]
-            for place, number in enumerate(numbers):
-                sums[place] += number if depth == 0 else 0
-                sums[3 + place] += number
-    calls = {
+        names = [o["name"] for o in around] or [UNKNOWN]
+        for place, number in enumerate(numbers):
+            expected[device, names[0]][place] += number
+            for name in set(names):
+                expected[device, name][3 + place] += number
+    calls: dict[str, int | None] = {
         name: sum(
             o["name"] == name and o["ts"] < high and o["ts"] + o["dur"] > low for o in operators
         )
         for name in "abc"
-    }
+    } | {UNKNOWN: None}
     frame = memory(t.trace(events), selection).tables["memory_stats"].frame
     got = {
         (row["device"], row["name"]): [row[key] for key in STATISTICS]
@@ -149,6 +150,18 @@ def innermost_operators(events: list[dict[str, Any]]) -> list[tuple[dict[str, An
     return found
 
 
+def assert_possible(events: list[dict[str, Any]], frame: pl.DataFrame) -> None:
+    """All rows of a device add up to what its total grew by; what is alive is within the total."""
+    records = sorted((e for e in events if e["name"] == "[memory]"), key=lambda e: e["ts"])
+    for label, is_host in (("CPU", True), ("GPU", False)):
+        of_device = [e["args"] for e in records if (e["args"]["Device Type"] == 0) == is_host]
+        rows = frame.filter(pl.col("device").str.starts_with(label))
+        before = of_device[0]["Total Allocated"] - of_device[0]["Bytes"]
+        last = of_device[-1]["Total Allocated"]
+        assert rows["self_size_increase_bytes"].sum() == last - before
+        assert rows["alive_bytes"].sum() <= last
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -160,11 +173,17 @@ def test_real_traces_agree_with_sums_over_the_raw_json(samples: Path, name: str)
     events = raw_events(samples / name)
     view = memory(t.trace(events), Selection())
     own: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for event, around in innermost_operators(events):
-        if not around or not around[0]:
-            continue
+    alive: dict[tuple[int, str], int] = defaultdict(int)
+    live: dict[tuple[int, int], tuple[int, str]] = {}
+    for event, around in sorted(innermost_operators(events), key=lambda found: found[0]["ts"]):
+        name = around[0] if around and around[0] else UNKNOWN
+        kind = event["args"]["Device Type"]
+        if event["args"]["Bytes"] > 0:
+            live[kind, event["args"]["Addr"]] = event["args"]["Bytes"], name
+        else:
+            live.pop((kind, event["args"]["Addr"]), None)
         size = event["args"]["Bytes"]
-        sums = own[event["args"]["Device Type"], around[0]]
+        sums = own[kind, name]
         sums[0] += size
         sums[1] += max(size, 0)
         sums[2] += size > 0
@@ -176,6 +195,11 @@ def test_real_traces_agree_with_sums_over_the_raw_json(samples: Path, name: str)
         if row["self_allocation_bytes"] or row["self_size_increase_bytes"]
     }
     assert got == {(kind == 0, op): sums for (kind, op), sums in own.items() if any(sums[:2])}
+    for (kind, _), (size, name) in live.items():
+        alive[kind, name] += size
+    for row in frame.rows(named=True):
+        assert row["alive_bytes"] == alive[0 if row["device"] == "CPU" else max(kinds), row["name"]]
+    assert_possible(events, frame)
     assert len(kinds) == len(set(frame["device"]))
     peaks = {
         kind: max(

@@ -85,7 +85,7 @@ STATISTICS = (
 )
 
 
-def statistics(view: View, device: str) -> dict[str, list[int]]:
+def statistics(view: View, device: str) -> dict[str, list[int | None]]:
     frame = view.tables["memory_stats"].frame
     rows = frame.filter(frame["device"] == device).rows(named=True)
     return {row["name"]: [row[key] for key in STATISTICS] for row in rows}
@@ -102,6 +102,7 @@ def test_fx9_statistics(fx9: Trace) -> None:
         "transpose": [0, 50, 1, 0, 100, 2, 1],
         "t": [0, 100, 1, 0, 200, 3, 1],
         "liner": [20, 130, 3, 20, 360, 7, 1],
+        UNKNOWN: [108, 108, 3, 108, 108, 3, None],
     }
     assert statistics(view, "CPU") == {
         "aten::to": [4, 4, 1, 4, 4, 1, 4],
@@ -109,6 +110,7 @@ def test_fx9_statistics(fx9: Trace) -> None:
         "tranas_stride": [50, 50, 1, 50, 50, 1, 1],
         "transpose": [0, 0, 0, 50, 50, 1, 1],
         "t": [0, 0, 0, 50, 50, 1, 1],
+        UNKNOWN: [1000008, 1000008, 3, 1000008, 1000008, 3, None],
     }
 
 
@@ -175,6 +177,7 @@ def test_steps_choose_records_by_time(fx9: Trace) -> None:
     assert statistics(view, "GPU 0") == {
         "aten::to": [4, 4, 1, 4, 4, 1, 1],
         "nll": [0, 10, 1, 0, 10, 1, 1],
+        UNKNOWN: [8, 8, 2, 8, 8, 2, None],
     }
 
 
@@ -364,6 +367,43 @@ def test_memory_of_a_collapsed_double_counts_once() -> None:
     ]
     view = memory(t.trace(events), Selection())
     assert statistics(view, "GPU 0") == {"aten::to": [64, 64, 1, 64, 64, 1, 1]}
+
+
+def test_what_is_kept_is_what_is_alive_not_what_others_release() -> None:
+    """``aten::mm`` allocates 9 blocks that are released outside of every operator."""
+    events = [t.op("aten::mm", 10 * n, 5) for n in range(9)]
+    for n in range(9):
+        events.append(t.memory(10 * n + 1, 1000, address=n, allocated=1000))
+        if n < 8:
+            events.append(t.memory(10 * n + 7, -1000, address=n, allocated=0))
+    table = memory(t.trace(events), Selection()).tables["memory_stats"]
+    columns = ("name", "self_size_increase_bytes", "alive_bytes", "calls")
+    assert table.frame.select(columns).rows() == [
+        ("aten::mm", 9000, 1000, 9),
+        (UNKNOWN, -8000, 0, None),
+    ]
+    assert "outside of operators" in table.null_reasons["calls"]
+
+
+def test_recursion_counts_once() -> None:
+    events = [
+        t.op("aten::mm", 0, 100),
+        t.op("aten::to", 10, 50),
+        t.op("aten::mm", 20, 20),
+        t.memory(25, 64, address=1),
+    ]
+    assert statistics(memory(t.trace(events), Selection()), "GPU 0") == {
+        "aten::mm": [64, 64, 1, 64, 64, 1, 2],
+        "aten::to": [0, 0, 0, 64, 64, 1, 1],
+    }
+
+
+def test_without_addresses_nothing_tells_what_is_alive() -> None:
+    table = memory(t.trace([t.op("aten::a", 0, 9), t.memory(5, 8)]), Selection()).tables[
+        "memory_stats"
+    ]
+    assert table.frame["alive_bytes"].to_list() == [None]
+    assert table.null_reasons["alive_bytes"]
 
 
 def test_out_of_memory_is_told_and_no_record() -> None:

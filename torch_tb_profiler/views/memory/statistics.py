@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, outermost_of_kind
+from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, slice_mask, time_range
@@ -28,7 +29,8 @@ def _count(key: str, title: str, text: str) -> Column:
 STATISTICS = TableSpec(
     name="memory_stats",
     title="Memory by operator",
-    help="One row per device and operator that allocated or released memory on it.",
+    help="One row per device and operator that allocated or released memory on it; what happened "
+    "outside of operators is a row too, so that the self columns add up to all of it.",
     columns=(
         Column("device", "Device", "string", None, "Where the memory lies."),
         Column("name", "Operator", "string", None, "Name of the operator."),
@@ -41,7 +43,7 @@ STATISTICS = TableSpec(
         _bytes(
             "self_size_increase_bytes",
             "Self Size Increase",
-            "Allocated less released by the operator itself.",
+            "Allocated less released by the operator itself, whoever allocated what it releases.",
         ),
         _count("allocation_count", "Allocations", "Allocations, operators it calls included."),
         _count("self_allocation_count", "Self Allocations", "Allocations of the operator itself."),
@@ -55,6 +57,11 @@ STATISTICS = TableSpec(
             "Self Allocation Size",
             "Bytes allocated by the operator itself; releases are not taken off.",
         ),
+        _bytes(
+            "alive_bytes",
+            "Still Alive",
+            "Allocated by the operator itself in the selection, and not released by its end.",
+        ),
     ),
     sort="-self_size_increase_bytes,name",
 )
@@ -63,22 +70,31 @@ STATISTICS = TableSpec(
 def statistics_frame(
     trace: Trace, records: MemoryRecords, chosen: Bools, selection: Selection
 ) -> pl.DataFrame:
-    """The rows of :data:`STATISTICS` for the chosen records, by device and name.
-
-    A recursive operator counts what its inner calls allocate once for each call around it.
-    """
+    """The rows of :data:`STATISTICS` for the chosen records, by device and name; what a recursive
+    operator allocates counts once."""
     known = _operators(trace)
-    rows = np.flatnonzero(chosen & (records.operator >= 0))
-    sums = _Sums(len(records.devices), len(known.distinct))
+    nobody = len(known.distinct)
+    rows = np.flatnonzero(chosen)
+    sums = _Sums(len(records.devices), nobody + 1)
     operator = records.operator[rows]
-    sums.add(sums.own, records, rows, known.row[operator])
+    name = np.where(operator >= 0, gather(known.row, operator), nobody)
+    sums.add(sums.own, records, rows, name)
+    sums.add_alive(records, rows, name)
+    outside = operator < 0
+    sums.add(sums.inclusive, records, rows[outside], name[outside])
+    rows, operator = rows[~outside], operator[~outside]
     while rows.size:
-        sums.add(sums.inclusive, records, rows, known.row[operator])
+        first = known.is_outermost[operator]
+        sums.add(sums.inclusive, records, rows[first], known.row[operator[first]])
         operator = known.above[operator]
         rows, operator = rows[operator >= 0], operator[operator >= 0]
     called = known.row[(known.row >= 0) & _overlapping(trace, selection)]
-    calls = np.bincount(called, minlength=len(known.distinct))
-    return sums.frame([device.label for device in records.devices], trace, known.distinct, calls)
+    calls: list[int | None] = [*np.bincount(called, minlength=nobody).tolist(), None]
+    names = [trace.text(code) for code in known.distinct.tolist()]
+    frame = sums.frame([one.label for one in records.devices], [*names, UNKNOWN_OPERATOR], calls)
+    if records.has_addresses:
+        return frame
+    return frame.with_columns(alive_bytes=pl.lit(None, pl.Int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,11 +105,13 @@ class _Operators:
         distinct: Codes of their names.
         row: Per slice the position of its name there, -1 for what is no such operator.
         above: Per slice the innermost such operator around it, -1 for none.
+        is_outermost: Mask of the slices with no such operator of their name around them.
     """
 
     distinct: Int64
     row: Int64
     above: Int64
+    is_outermost: Bools
 
 
 @per_trace
@@ -104,7 +122,11 @@ def _operators(trace: Trace) -> _Operators:
     row = np.full(len(names), -1, np.int64)
     row[counts_itself] = inverse
     parent = indices(trace.slices["parent"])
-    return _Operators(distinct, row, gather(nearest_marked(parent, counts_itself), parent))
+    above = gather(nearest_marked(parent, counts_itself), parent)
+    place = np.cumsum(counts_itself) - 1
+    is_outermost = np.ones(len(names), np.bool_)
+    is_outermost[counts_itself] = outermost_of_kind(gather(place, above[counts_itself]), inverse)
+    return _Operators(distinct, row, above, is_outermost)
 
 
 def _overlapping(trace: Trace, selection: Selection) -> Bools:
@@ -120,12 +142,14 @@ def _overlapping(trace: Trace, selection: Selection) -> Bools:
 
 
 class _Sums:
-    """Size increase, allocation count and allocated bytes by device and operator name."""
+    """Size increase, allocation count and allocated bytes by device and operator name, and what
+    of the allocations is alive at the end."""
 
     def __init__(self, devices: int, names: int) -> None:
         self._names = names
         self.own = np.zeros((3, devices * names), np.int64)
         self.inclusive = np.zeros((3, devices * names), np.int64)
+        self._alive = np.zeros(devices * names, np.int64)
 
     def add(self, into: Int64, records: MemoryRecords, rows: Int64, name: Int64) -> None:
         """Add records ``rows``, each to operator name number ``name``."""
@@ -135,23 +159,31 @@ class _Sums:
         np.add.at(into[1], place, (size > 0).astype(np.int64))
         np.add.at(into[2], place, np.maximum(size, 0))
 
-    def frame(self, devices: list[str], trace: Trace, names: Int64, calls: Int64) -> pl.DataFrame:
+    def add_alive(self, records: MemoryRecords, rows: Int64, name: Int64) -> None:
+        """Add to each name what is alive after the last of ``rows``."""
+        place = records.device[rows] * self._names + name
+        is_alive = records.pairs.end[rows] > rows.max(initial=-1)
+        np.add.at(self._alive, place, np.maximum(records.size_bytes[rows], 0) * is_alive)
+
+    def frame(
+        self, devices: list[str], names: list[str | None], calls: list[int | None]
+    ) -> pl.DataFrame:
         """One row per device and name with a number other than 0."""
         touched = np.flatnonzero(self.own.any(axis=0) | self.inclusive.any(axis=0))
-        device, name = np.divmod(touched, max(self._names, 1))
+        device, name = np.divmod(touched, self._names)
         own, inclusive = self.own[:, touched], self.inclusive[:, touched]
-        texts = [trace.text(code) for code in names[name].tolist()]
         return pl.DataFrame(
             {
                 "device": [devices[index] for index in device],
-                "name": texts,
-                "calls": calls[name],
+                "name": [names[index] for index in name],
+                "calls": [calls[index] for index in name],
                 "size_increase_bytes": inclusive[0],
                 "self_size_increase_bytes": own[0],
                 "allocation_count": inclusive[1],
                 "self_allocation_count": own[1],
                 "allocation_bytes": inclusive[2],
                 "self_allocation_bytes": own[2],
+                "alive_bytes": self._alive[touched],
             },
             schema=STATISTICS.polars_schema(),
         )

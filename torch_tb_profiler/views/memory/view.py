@@ -29,6 +29,7 @@ NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases ca
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
 NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
 NO_EVENTS = "No memory event of this device lies in the selection or before it."
+NO_OPERATOR = "What happens outside of operators has no calls."
 NO_SHARED_TOTALS = "Nothing counts how much memory the processes share."
 NO_CAPACITY = "The trace does not declare the memory of this device."
 EARLIER_BLOCK = "The block was allocated before the recording."
@@ -49,7 +50,11 @@ def memory(trace: Trace, selection: Selection) -> View:
     series = curve_series(records.devices, curves, origin_ns)
     composition = composition_frame(records, curves)
     tables = (
-        Table(STATISTICS, statistics_frame(trace, records, chosen, selection)),
+        _with_reasons(
+            STATISTICS,
+            statistics_frame(trace, records, chosen, selection),
+            {"calls": NO_OPERATOR, "alive_bytes": NO_ADDRESSES},
+        ),
         _with_reasons(
             EVENTS,
             events_frame(records, chosen, origin_ns),
