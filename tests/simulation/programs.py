@@ -66,6 +66,7 @@ CASES: dict[str, Case] = {
     # 17 µs on a device that had nothing to do, then 13.3 s without any.
     "short wait on an idle device": Case(
         steps(1, *_products(5, 10.0), Work(500.0), Synchronize(call_us=17.0), Work(13_300_000.0)),
+        first=("unrecorded_host",),
         silent=("host_synchronization", "launch_bound"),
     ),
     # 630 ms idle of which 619 are data loading.
@@ -77,6 +78,7 @@ CASES: dict[str, Case] = {
     # A 6 µs wait after which the recording holds no host event for 247 ms.
     "nothing recorded after a wait": Case(
         steps(2, *_products(50, 200.0), Work(11_000.0), Synchronize(call_us=6.0), Work(247_000.0)),
+        first=("unrecorded_host",),
         silent=("host_synchronization", "launch_bound", "dataloader_bound"),
     ),
     # The copy waits 53 ms for kernels; the device is idle for 4.5 ms in all.
@@ -111,6 +113,21 @@ CASES: dict[str, Case] = {
         ),
         silent=("pageable_copies", "memcpy_share", "launch_bound", "host_synchronization"),
     ),
+    # Weights come over the bus for every layer: kernels can hide little of it.
+    "weights are streamed": Case(
+        steps(
+            3,
+            *(
+                10
+                * (
+                    operator("aten::to", Copy("HtoD", 900.0, waits=False, is_pageable=False)),
+                    *_products(2, 20.0),
+                )
+            ),
+        ),
+        first=("memcpy_share",),
+        silent=("pageable_copies", "launch_bound", "host_synchronization"),
+    ),
     "small kernels one by one": Case(steps(3, *_small(150)), first=LAUNCHES),
     "small kernels behind a long queue": Case(
         steps(2, *_small(40, us=1.0, kernel_us=9.0), *_products(2, 3000.0)),
@@ -129,6 +146,7 @@ CASES: dict[str, Case] = {
             ),
             *_small(20, us=50.0),
         ),
+        first=("blocked_host",),
         silent=LAUNCHES,
     ),
     # Its prefill twin: the same call takes half of the trace, with work under way beside it.
@@ -144,7 +162,7 @@ CASES: dict[str, Case] = {
     ),
     "replayed graphs": Case(
         steps(3, Graph(60 * ((ADD, 4.0),), call_us=30.0), Work(400.0)),
-        silent=LAUNCHES,
+        first=("launch_bound", "host_bound", "python_code"),
     ),
     "code is loaded inside launches": Case(
         steps(
@@ -152,11 +170,14 @@ CASES: dict[str, Case] = {
             *(operator("aten::add", Launch(ADD, 6.0, loading_us=3500.0)) for _ in range(8)),
             *_small(40),
         ),
+        first=("long_calls",),
         silent=LAUNCHES,
     ),
     # 71 % of the time only operators of the host run, though kernels are long.
     "host-bound with long kernels": Case(
-        steps(3, *_products(60, 100.0, us=120.0)), silent=("host_synchronization",)
+        steps(3, *_products(60, 100.0, us=120.0)),
+        first=("host_bound",),
+        silent=("host_synchronization", "launch_bound"),
     ),
     "data loading": Case(
         steps(3, Loading(9_000.0), *_products(20, 300.0)),
@@ -197,7 +218,33 @@ CASES: dict[str, Case] = {
     ),
     "python between operators": Case(
         steps(3, *(20 * (frame("train.py(7): metrics", Work(300.0)), *_products(1, 100.0)))),
-        silent=("host_synchronization",),
+        first=("host_bound", "python_code"),
+        silent=("host_synchronization", "launch_bound"),
+    ),
+    "long python between kernels": Case(
+        steps(3, *_products(20, 300.0), item(), frame("eval.py(3): metrics", Work(9000.0))),
+        first=("python_code",),
+        silent=("launch_bound", "host_bound"),
+    ),
+    "unfused elementwise kernels": Case(
+        steps(3, *(4 * (*_products(1, 200.0), *_small(8, kernel_us=150.0)))),
+        first=("unfused_kernels",),
+        silent=("launch_bound", "host_bound", "host_synchronization"),
+    ),
+    # The host sets the pace: fusing saves its operators' time, not the kernels'.
+    "unfused kernels behind a slow host": Case(
+        steps(3, *(4 * (*_products(1, 60.0, us=100.0), *_small(8, us=100.0, kernel_us=60.0)))),
+        first=("host_bound",),
+        silent=("launch_bound", "host_synchronization"),
+    ),
+    "matrix products in float32": Case(
+        steps(3, *(20 * (launching("aten::mm", SGEMM, 500.0),))),
+        first=("tensor_cores_unused",),
+        silent=("launch_bound", "host_bound", "host_synchronization"),
+    ),
+    "matrix products behind a slow host": Case(
+        steps(3, *(20 * (launching("aten::mm", SGEMM, 100.0, us=200.0),))),
+        first=("host_bound",),
     ),
 }
 
@@ -222,6 +269,8 @@ OPERATIONS: dict[str, tuple[Operation, ...]] = {
         StreamWait(COMPUTE, COMMUNICATION),
     ),
     "hidden all-reduce": (StreamWait(COMMUNICATION, COMPUTE), Collective(500.0)),
+    "float32": 3 * (launching("aten::mm", SGEMM, 300.0),),
+    "passes": _small(6, kernel_us=120.0),
     "backward": (OnThread(2, _products(6, 200.0)),),
 }
 """Pieces of random programs."""

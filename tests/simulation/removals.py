@@ -12,6 +12,7 @@ from tests.simulation.program import (
     Graph,
     Launch,
     Loading,
+    OnThread,
     Operation,
     Program,
     Range,
@@ -90,16 +91,6 @@ def _communication_aside(operation: Operation) -> Sequence[Operation]:
     return (operation,)
 
 
-def _no_host(operation: Operation) -> Sequence[Operation]:
-    """Only the device needs time."""
-    left: list[Operation] = []
-    for rule in (_no_waits, _copies_aside, _no_loading, _host_at_no_cost, _warm):
-        left = list(rule(operation)) if not left else [it for one in left for it in rule(one)]
-        if not left:
-            return ()
-    return left
-
-
 def faster_kernels(of: Callable[[str], bool], factor: float) -> Removal:
     """The kernels of some names take a share of their time."""
 
@@ -114,15 +105,48 @@ def faster_kernels(of: Callable[[str], bool], factor: float) -> Removal:
     return _by(rule)
 
 
+def _is_eager(operation: Operation) -> bool:
+    return isinstance(operation, Range) and len(operation.body) == 1 and _is_small_pass(operation)
+
+
+def _is_small_pass(operation: Range) -> bool:
+    (inside,) = operation.body
+    return isinstance(inside, Launch) and "elementwise" in inside.name
+
+
+def fused(program: Program) -> Program:
+    """Neighbouring elementwise operators are one, as long as the longest of them."""
+    made: list[Operation] = []
+    for operation in program:
+        if made and _is_eager(made[-1]) and _is_eager(operation):
+            made[-1] = max(made[-1], operation, key=_kernel_us)
+        elif isinstance(operation, (Range, OnThread)):
+            made.append(replace(operation, body=fused(operation.body)))
+        else:
+            made.append(operation)
+    return tuple(made)
+
+
+def _kernel_us(operation: Operation) -> float:
+    assert isinstance(operation, Range)
+    return sum(inside.kernel_us for inside in operation.body if isinstance(inside, Launch))
+
+
 REMOVALS: dict[str, Removal] = {
     "dataloader_bound": _by(_no_loading),
     "communication_share": _by(_no_communication),
     "exposed_communication": _by(_communication_aside),
-    "low_gpu_utilization": _by(_no_host),
     "memcpy_share": _by(_copies_aside),
     "pageable_copies": _by(_pinned),
     "launch_bound": _by(_host_at_no_cost),
+    "host_bound": _by(_host_at_no_cost),
+    "python_code": _by(_no_work),
+    "long_calls": _by(_warm),
     "host_synchronization": _by(_no_waits),
-    "unrecorded_host_time": _by(_no_work),
+    "unfused_kernels": fused,
+    "tensor_cores_unused": faster_kernels(lambda name: "gemm" in name, 0.5),
+    "tensor_core_candidates": faster_kernels(lambda name: "sgemm" in name, 0.5),
+    "eager_attention": faster_kernels(lambda name: "softmax" in name.lower(), 0.0),
+    "layout_transposes": faster_kernels(lambda name: "nchwToNhwc" in name, 0.0),
 }
-"""Code of a finding → what takes its cause out of a program."""
+"""Code of a finding → what takes its cause out of a program. Without an estimate none is needed."""
