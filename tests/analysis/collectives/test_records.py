@@ -197,6 +197,22 @@ def test_a_launch_after_the_inner_ranges_belongs_to_the_coalesced_range() -> Non
     assert found.frame["collective"].to_list() == ["coalesced", "all_gather", "all_gather"]
 
 
+@pytest.mark.parametrize(
+    ("kernel_name", "collective"),
+    [
+        ("ncclDevKernel_SendRecv(x)", "send_recv"),
+        ("ncclDevKernel_AllGather_RING_LL(x)", "coalesced"),
+    ],
+)
+def test_what_a_coalesced_call_is_its_kernel_says(kernel_name: str, collective: str) -> None:
+    events = [
+        annotation("nccl:coalesced", 0, 50),
+        call("cudaLaunchKernel", 30, 2, corr=5),
+        kernel(kernel_name, 60, 5, corr=5),
+    ]
+    assert records(trace(events)).frame["collective"].to_list() == [collective]
+
+
 def test_peers_by_name_by_metadata_and_by_the_caller() -> None:
     send: dict[str, Any] = {**META, "Collective name": "send", "Src Rank": 2, "Dst Rank": 3}
     caller: dict[str, Any] = {"Concrete Inputs": ["", "", "1", "0"]}

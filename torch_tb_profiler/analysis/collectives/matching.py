@@ -21,6 +21,7 @@ import polars as pl
 from torch_tb_profiler.analysis.collectives.metadata import only_group, own_rank, world_size
 from torch_tb_profiler.analysis.collectives.ranks import in_rank_order
 from torch_tb_profiler.analysis.collectives.records import (
+    EXCHANGE,
     SAME_SIZE_COLLECTIVES,
     Records,
     records,
@@ -132,7 +133,8 @@ def _keyed(calls: pl.DataFrame, one_set_of_steps: bool) -> pl.DataFrame:
         kind=pl.when(peer_to_peer)
         .then(pl.format("p2p:{}", "pair"))
         .otherwise(pl.coalesce("collective", "name")),
-        peer_unknown=peer_to_peer & pl.col("pair").is_null(),
+        peer_unknown=(peer_to_peer & pl.col("pair").is_null())
+        | ((pl.col("collective") == EXCHANGE) & (pl.col("group_size") > 2)).fill_null(value=False),
         size=pl.col("input_bytes").fill_null(-1),
         in_step=pl.col("step_name").fill_null(""),
     )

@@ -32,6 +32,9 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+COALESCED, EXCHANGE = "coalesced", "send_recv"
+"""Several calls in one, of any kind; sends and receives between any ranks."""
+
 SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
 """Collectives all of whose members give inputs of one size."""
 
@@ -131,7 +134,10 @@ def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
         pair=peer_pairs(trace, slice_id),
     )
     joined = base.join(metadata, left_on="source", right_on="slice", how="left")
-    names, collectives = _names(joined, np.isin(slice_id, trace.device_work["slice"].to_numpy()))
+    of_work = np.where(first_work >= 0, trace.slices["name_code"].to_numpy()[first_work], -1)
+    exchanges = _exchanges(trace, of_work)
+    on_device = np.isin(slice_id, trace.device_work["slice"].to_numpy())
+    names, collectives = _names(joined, on_device, exchanges)
     is_pair = pl.col("collective").is_in(["send", "recv"])
     nothing = communication.names_of_size("nothing")
     moves = ~pl.col("collective").is_in(nothing).fill_null(value=False)
@@ -153,13 +159,30 @@ def _known(size: pl.Expr, moves: pl.Expr, some: pl.Expr) -> pl.Expr:
     return pl.when(moves & ~(some & (size == 0))).then(size)
 
 
-def _names(joined: pl.DataFrame, on_device: Bools) -> tuple[list[str], list[str | None]]:
-    """Name and canonical collective of each record."""
+def _exchanges(trace: Trace, kernel_name: Int64) -> Bools:
+    """Which names of kernels (-1 for none) are those of sends and receives."""
+    names = pl.Series(kernel_name).set(pl.Series(kernel_name) < 0, None)
+    return codes.of_present_names(
+        trace, names, lambda name: communication.collective(name) == EXCHANGE, absent=False
+    )
+
+
+def _names(
+    joined: pl.DataFrame, on_device: Bools, exchanges: Bools
+) -> tuple[list[str], list[str | None]]:
+    """Name and canonical collective of each record; coalesced calls whose kernel exchanges between
+    pairs (the stages of a pipeline) are sends and receives."""
     names, collectives = [], []
-    for name, described, device in zip(
-        joined["host_name"], joined["described"], on_device.tolist(), strict=True
+    for name, described, device, exchanges_pairs in zip(
+        joined["host_name"],
+        joined["described"],
+        on_device.tolist(),
+        exchanges.tolist(),
+        strict=True,
     ):
         collective = communication.collective(described or name)
+        if collective == COALESCED and exchanges_pairs:
+            collective = EXCHANGE
         if communication.is_communication(name):
             shown = name
         elif device:
