@@ -10,8 +10,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.calls import timed_on_host
+from torch_tb_profiler.analysis.forests import indices, nearest_marked, with_ancestors
 from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
-from torch_tb_profiler.analysis.kernel_kinds import communication_slices, kernel_kinds
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8
 from torch_tb_profiler.trace.derived import per_trace
@@ -58,6 +62,9 @@ _ROLE_OF_CATEGORY = {
     Category.OPTIMIZER: Role.CPU_EXEC,
 }
 
+_OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
+_RANGES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
+
 
 @per_trace
 def slice_roles(trace: Trace) -> Int8:
@@ -66,7 +73,7 @@ def slice_roles(trace: Trace) -> Int8:
     for category, role in _ROLE_OF_CATEGORY.items():
         of_category[category] = role
     roles: Int8 = of_category[trace.slices["category"].to_numpy()]
-    roles[communication_slices(trace)] = Role.COMMUNICATION
+    roles[timed_on_host(trace)] = Role.COMMUNICATION
     work = trace.device_work["slice"].to_numpy()
     roles[work[kernel_kinds(trace).is_communication]] = Role.COMMUNICATION
     return roles
@@ -97,7 +104,26 @@ def exclusive_intervals(trace: Trace) -> tuple[Intervals, ...]:
 
 
 def computation(trace: Trace) -> Intervals:
-    """When a worker computed: its kernels without communication, or without any such kernel the
-    operators and ranges of its host (``docs/views-distributed.md#definitions``)."""
+    """When a worker computed (``docs/metrics.md#computation-and-communication``): its kernels
+    without communication, or without any such kernel the operators of its host that neither
+    communicate nor wait for communication."""
     kernels = role_intervals(trace)[Role.KERNEL]
-    return kernels if len(kernels.start_ns) else role_intervals(trace)[Role.CPU_EXEC]
+    return kernels if len(kernels.start_ns) else host_computation(trace)
+
+
+@per_trace
+def host_computation(trace: Trace) -> Intervals:
+    """When operators ran on the host that are no part of a collective and hold neither a range nor
+    a call of one: whatever is around those may do nothing but wait."""
+    category = trace.slices["category"].to_numpy()
+    parent = indices(trace.slices["parent"])
+    operators = np.isin(category, _OPERATORS)
+    rows = np.flatnonzero(operators)
+    names = trace.slices["name_code"].to_numpy()[rows]
+    calls = rows[codes.of_names(trace, names, communication.is_wrapper, np.bool_)]
+    transfers = slice_roles(trace) == Role.COMMUNICATION
+    ranges = np.flatnonzero(np.isin(category, _RANGES) | transfers)
+    operators[with_ancestors(np.concatenate((calls, ranges)), parent)] = False
+    operators &= nearest_marked(parent, transfers) < 0
+    start = trace.slices["start_ns"].to_numpy()[operators]
+    return union(start, start + trace.slices["dur_ns"].to_numpy()[operators])

@@ -191,18 +191,20 @@ def test_a_step_wholly_covered_adds_up_nevertheless() -> None:
     [
         pytest.param(
             [(0, 75), (16, 16), (100, 20), (130, 161), (162, 1556)],
-            [105, 0, 0, 75, None, 0, 20, 35, 235],
+            [105, 0, 0, 16, None, 0, 79, 35, 235],
             id="worker0",
         ),
         # Where the predecessor's restart made CPU Exec 20 and Other 215.
         pytest.param(
             [(0, 20), (8, 31), (25, 20), (30, 161), (562, 1058)],
-            [161, 0, 0, 74, None, 0, 0, 0, 235],
+            [161, 0, 0, 22, None, 0, 52, 0, 235],
             id="worker1",
         ),
     ],
 )
-def test_fx11_communication(ranges: list[tuple[int, int]], expected: list[float | None]) -> None:
+def test_fx11_communication_runs_on_the_device_and_the_host_only_hands_it_over(
+    ranges: list[tuple[int, int]], expected: list[float | None]
+) -> None:
     broadcast, broadcast_kernel, add, add_kernel, reduce_kernel = ranges
     recorded = trace(
         [

@@ -13,8 +13,9 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.collectives.described import moving_slices
-from torch_tb_profiler.analysis.containment import innermost_around
-from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES
+from torch_tb_profiler.analysis.containment import innermost_around, innermost_around_start
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -46,6 +47,29 @@ def host_transfers(trace: Trace) -> Int64:
     by_name = codes.of_names(trace, names, _runs_on_host, np.bool_)
     transfers: Int64 = calls[np.where(named, by_name, _groups_on_host(trace, calls))]
     return transfers
+
+
+@per_trace
+def timed_on_host(trace: Trace) -> Int64:
+    """Of :func:`host_transfers` those of a backend that launched no communication kernel in this
+    recording, ascending: their range is when the collective ran. Of all others the kernels are."""
+    transfers = host_transfers(trace)
+    if not len(transfers):
+        return transfers
+    moving = np.flatnonzero(kernel_kinds(trace).is_communication)
+    launch = indices(trace.device_work["launch"])[moving]
+    launching = innermost_around_start(trace, host_calls(trace), launch)
+    on_device = np.unique(_backends(trace, launching[launching >= 0]))
+    return transfers[~np.isin(_backends(trace, transfers), on_device)]
+
+
+def _backends(trace: Trace, calls: Int64) -> Int64:
+    names = trace.slices["name_code"].to_numpy()[calls]
+    known = ["", *communication.communication_file().backends]
+    backends: Int64 = codes.of_names(
+        trace, names, lambda name: known.index(communication.backend(name) or ""), np.int64
+    )
+    return backends
 
 
 def _has_backend(name: str) -> bool:
