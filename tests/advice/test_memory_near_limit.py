@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, device, finding, one_step
-from tests.helpers.traces import kernel, memory
+from tests.helpers.traces import kernel, memory, op
 from torch_tb_profiler.advice.memory_near_limit import detect
 
 GPUS = [device(0, memory=1000), device(1, memory=2000)]
@@ -21,6 +21,17 @@ def test_every_device_near_its_own_limit_is_named() -> None:
     assert advice.measured == pytest.approx(95.0)
     assert "GPU 0 and 1" in advice.note().text
     assert [row["device"] for row in advice.rows] == [1, 0]
+    assert advice.spot is not None
+    assert advice.spot.start_ns <= 2_000 <= advice.spot.end_ns
+
+
+def test_inference_is_not_told_to_checkpoint_gradients() -> None:
+    events = [kernel("k", 0, 10), memory(1, 10, address=1, allocated=950)]
+    inference = finding(detect(context(one_step(events, deviceProperties=GPUS))))
+    assert "checkpointing" not in inference.text
+    training = [*events, op("autograd::engine::evaluate_function: AddBackward0", 20, 5)]
+    advice = finding(detect(context(one_step(training, deviceProperties=GPUS))))
+    assert "checkpointing" in advice.text
 
 
 def test_below_the_threshold_host_memory_and_unknown_capacity_are_not() -> None:

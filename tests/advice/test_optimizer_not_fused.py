@@ -19,9 +19,12 @@ def scene(name: str, count: int, range_name: str = "Optimizer.step#SGD.step") ->
 
 
 def test_the_gain_is_the_gaps_between_the_kernels() -> None:
+    """The host launches each after the one before it ended: only the last kernel is waited for."""
     advice = finding(detect(context(one_step(scene(ELEMENTWISE, 101), length=3000))))
     assert advice.measured == 101
-    assert advice.gain_us == pytest.approx(100 * 6)
+    assert advice.gain_us == pytest.approx(100 * 6 + 4 / 2)
+    assert advice.spot is not None
+    assert (advice.spot.start_ns, advice.spot.end_ns) == (5_000, 1_009_000)
     assert list(advice.rows) == [
         {
             "name": ELEMENTWISE,
@@ -37,3 +40,23 @@ def test_fused_few_and_other_kernels_are_not() -> None:
     assert detect(context(one_step(scene(ELEMENTWISE, 100), length=3000))) is None
     other = scene(ELEMENTWISE, 101, "Optimizer.zero_grad#SGD.zero_grad")
     assert detect(context(one_step(other, length=3000))) is None
+
+
+def test_kernels_that_the_step_waits_for_save_half_of_their_time() -> None:
+    events: list[Event] = [annotation("Optimizer.step#SGD.step", 0, 300)]
+    for number in range(101):
+        events += launched(ELEMENTWISE, 300 + 8 * number, 8, number + 1, launch_at=2 * number)
+    advice = finding(detect(context(one_step(events, length=1200))))
+    assert advice.gain_us == pytest.approx(101 * 8 / 2)
+
+
+def test_gaps_in_which_other_work_runs_are_no_gain() -> None:
+    events = scene(ELEMENTWISE, 101)
+    busy = launched("volta_sgemm_128x32_nn", 2, 1100, 1000, launch_at=1, stream=8)
+    advice = finding(detect(context(one_step([*events, *busy], length=3000))))
+    assert advice.gain_us is None
+
+
+def test_without_launches_nothing_is_said() -> None:
+    events = [event for event in scene(ELEMENTWISE, 101) if event["cat"] != "cuda_runtime"]
+    assert detect(context(one_step(events, length=3000))) is None

@@ -17,7 +17,7 @@ from tests.advice.scenes import (
     one_step,
 )
 from tests.helpers.traces import Event, op
-from torch_tb_profiler.advice.eligible_kernels import reason_unused
+from torch_tb_profiler.advice.matrix_reasons import why_unused
 from torch_tb_profiler.advice.tensor_core_candidates import detect
 from torch_tb_profiler.knowledge import gpus
 
@@ -25,13 +25,14 @@ A100 = gpus.architecture("NVIDIA A100-SXM4-80GB", None, None)
 V100 = gpus.architecture("Tesla V100-SXM2-32GB", None, None)
 
 
-def scene(second: str) -> list[Event]:
-    double: dict[str, Any] = {"Input type": ["double", "double"]}
+def scene(second: str, rows: int = 651, dtype: str = "double") -> list[Event]:
+    """Two products, both launched before the first of them runs."""
+    types: dict[str, Any] = {"Input type": [dtype, dtype]}
     return [
         op("aten::mm", 0, 50),
-        *launched(TENSOR_CORE_GEMM, 20, 80, 1),
-        op("aten::mm", 200, 50, shape=[[65, 64], [64, 64]], **double),
-        *launched(second, 220, 20, 2),
+        *launched(TENSOR_CORE_GEMM, 100, 80, 1, launch_at=10),
+        op("aten::mm", 50, 50, shape=[[rows, 640], [640, 640]], **types),
+        *launched(second, 180, 20, 2, launch_at=60),
     ]
 
 
@@ -39,12 +40,45 @@ def test_matrix_kernels_off_the_tensor_cores_are_advised() -> None:
     advice = finding(detect(context(one_step(scene(GEMM), deviceProperties=[device()]))))
     assert advice.measured == pytest.approx(20.0)
     assert advice.gain_us == pytest.approx(10)
-    assert advice.rows[0]["input_shape"] == "[[65, 64], [64, 64]]"
+    assert advice.rows[0]["input_shape"] == "[[651, 640], [640, 640]]"
+    assert advice.variant == "sizes"
+    assert "Pad" in advice.text
 
 
 @pytest.mark.parametrize("other", [TENSOR_CORE_GEMM, ELEMENTWISE, "nobody_knows_this"])
 def test_kernels_that_use_them_or_are_no_products_are_not(other: str) -> None:
     assert detect(context(one_step(scene(other), deviceProperties=[device()]))) is None
+
+
+@pytest.mark.parametrize(("rows", "speaks"), [(640, True), (64, True), (8, False), (1, False)])
+def test_products_of_few_rows_wait_for_memory(rows: int, speaks: bool) -> None:
+    """Decoding with small batches, in half precision on a kernel without Tensor Cores."""
+    events = scene("ampere_fp16_hgemm_128x64_tn", rows, "c10::Half")
+    advice = detect(context(one_step(events, deviceProperties=[device()])))
+    assert (advice is not None) == speaks
+
+
+def test_where_the_shapes_are_missing_the_reason_is_unknown() -> None:
+    events = scene(GEMM)
+    for event in events:
+        event["args"].pop("Input Dims", None)
+    advice = finding(detect(context(one_step(events, deviceProperties=[device()]))))
+    assert advice.variant == "default"
+    assert "record_shapes" in advice.text
+
+
+def test_a_step_that_waits_for_the_host_gains_nothing() -> None:
+    late = [
+        op("aten::mm", 0, 50),
+        *launched(TENSOR_CORE_GEMM, 20, 80, 1),
+        op("aten::mm", 200, 50, shape=[[640, 640], [640, 640]], **{"Input type": ["float"] * 2}),
+        *launched(GEMM, 220, 20, 2),
+        op("aten::add", 500, 50),
+        *launched(ELEMENTWISE, 520, 20, 3),
+    ]
+    advice = finding(detect(context(one_step(late, deviceProperties=[device()]))))
+    assert advice.gain_us is None
+    assert "sets the pace" in advice.text
 
 
 @pytest.mark.parametrize(
@@ -65,4 +99,4 @@ def test_kernels_that_use_them_or_are_no_products_are_not(other: str) -> None:
 def test_the_reason_follows_from_types_and_shapes(
     shapes: str | None, types: str | None, architecture: gpus.Architecture | None, expected: str
 ) -> None:
-    assert expected in reason_unused(shapes, types, architecture)
+    assert expected in why_unused(shapes, types, architecture).text

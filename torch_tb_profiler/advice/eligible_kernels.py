@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.advice.arithmetic_intensity import flop_per_byte
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import (
     CALLS,
@@ -17,21 +17,24 @@ from torch_tb_profiler.advice.evidence import (
     calls_and_time,
     filled,
 )
+from torch_tb_profiler.advice.matrix_reasons import Why, why_unused
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
-from torch_tb_profiler.knowledge import dtypes, gpus
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-ALIGNMENT_BYTES = 16
-"""Matrix units need rows of this many bytes (NVIDIA's matrix multiplication guide: 8 elements of
-16 bits, 16 of 8 bits)."""
+MATRIX_KINDS = frozenset({"gemm", "convolution", "attention", "rnn"})
+"""Kinds of kernels that matrix units could do; eligible operators also launch copies and sums, and
+products with a vector, which memory limits."""
 
+UNITS = {"CDNA": "Matrix Cores", "Xe": "XMX engines"}
+"""Start of the name of an architecture → what its vendor calls matrix units."""
+
+KEYS = ("operator_code", "name_code", "input_shape_code", "input_type_code")
 NO_SHAPES = "The recording holds no shapes of inputs (record_shapes)."
-UNKNOWN_REASON = "the recording does not tell (record_shapes)"
 
 
 def operator_kernel_ns(context: Context) -> int:
@@ -75,23 +78,60 @@ def declared(code: str) -> TableSpec:
     )
 
 
-def unused_evidence(context: Context, kernels: pl.DataFrame, spec: TableSpec, limit: int) -> Table:
-    """Kernels by operator, input shape and reason, those that took longest first."""
-    keys = ("operator_code", "name_code", "input_shape_code", "input_type_code")
-    groups = calls_and_time(_with_inputs(context.trace, kernels), *keys).head(limit)
+class OffMatrixUnits(NamedTuple):
+    """Kernels by operator, shapes and types of the inputs.
+
+    Attributes:
+        evidence: Those that took longest first.
+        why: The reason of most of the time.
+    """
+
+    evidence: Table
+    why: Why
+
+
+def off_matrix_units(
+    context: Context, kernels: pl.DataFrame, spec: TableSpec, limit: int
+) -> OffMatrixUnits:
+    """The evidence of kernels off the matrix units, and the main reason."""
+    groups = calls_and_time(_with_inputs(context.trace, kernels), *KEYS)
     shapes = context.texts(groups["input_shape_code"])
     types = context.texts(groups["input_type_code"])
     reasons = [
-        reason_unused(shape, type_, context.architecture)
+        why_unused(shape, type_, context.architecture)
         for shape, type_ in zip(shapes, types, strict=True)
     ]
     groups = groups.with_columns(
         operator=context.texts(groups["operator_code"]),
         kernel=context.texts(groups["name_code"]),
         input_shape=shapes,
-        reason=pl.Series(reasons, dtype=pl.String),
+        reason=pl.Series([why.text for why in reasons], dtype=pl.String),
     )
-    return filled(spec, groups, {"input_shape": NO_SHAPES})
+    causes = groups.with_columns(cause=pl.Series([why.cause for why in reasons], dtype=pl.String))
+    main = causes.group_by("cause", maintain_order=True).agg(
+        pl.col("dur_ns").sum().alias("of_cause_ns"), pl.col("reason").first()
+    )
+    why = Why(*main.sort("of_cause_ns", descending=True, maintain_order=True).row(0)[::2])
+    return OffMatrixUnits(filled(spec, groups.head(limit), {"input_shape": NO_SHAPES}), why)
+
+
+def that_compute(context: Context, kernels: pl.DataFrame, min_flop_per_byte: float) -> pl.DataFrame:
+    """The matrix kernels that compute more than they wait for memory: not those of products of a
+    matrix and a vector, nor of operators whose shapes give less than ``min_flop_per_byte``."""
+    kernels = kernels.filter(
+        context.kernels_that(kernels["name_code"], lambda kind: kind.kind in MATRIX_KINDS)
+    )
+    described = _with_inputs(context.trace, kernels)
+    inputs = described.select(KEYS[:1] + KEYS[2:]).unique(maintain_order=True)
+    shown = [context.texts(inputs[key]) for key in inputs.columns]
+    waits = [
+        (flop_per_byte(*row) or min_flop_per_byte) < min_flop_per_byte
+        for row in zip(*shown, strict=True)
+    ]
+    waiting = inputs.filter(pl.Series(waits, dtype=pl.Boolean))
+    return described.join(waiting, on=inputs.columns, how="anti", nulls_equal=True).select(
+        kernels.columns
+    )
 
 
 def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
@@ -108,46 +148,10 @@ def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
     return kernels.with_columns(*inputs.get_columns(), operator_code=pl.Series(names))
 
 
-def reason_unused(
-    shapes: str | None, types: str | None, architecture: gpus.Architecture | None
-) -> str:
-    """Why a matrix operator did not use matrix units, from its input types and shapes."""
-    names = [dtypes.canonical(name) for name in _list(types) if isinstance(name, str)]
-    tensors = [
-        (shape, name)
-        for shape, name in zip(_list(shapes), names, strict=False)
-        if name is not None and isinstance(shape, list) and len(shape) > 1
-    ]
-    if not tensors:
-        return UNKNOWN_REASON
-    dtype = tensors[0][1] or ""
-    taken = architecture.matrix_dtypes if architecture else ()
-    if dtype not in taken:
-        return _type_reason(dtype, architecture)
-    size = dtypes.size_bytes(dtype) or 1
-    multiple = max(1, ALIGNMENT_BYTES // size)
-    sizes = [n for shape, _ in tensors for n in shape[-2:] if isinstance(n, int)]
-    odd = sorted({n for n in sizes if n % multiple})
-    if odd:
-        return f"sizes that are no multiple of {multiple} ({', '.join(map(str, odd[:3]))})"
-    small = [n for n in sizes if n < 2 * multiple]
-    return "matrices too small" if small else "types and shapes fit; the library chose otherwise"
-
-
-def _type_reason(dtype: str, architecture: gpus.Architecture | None) -> str:
-    if architecture is None:
-        return f"{dtype} inputs on a GPU of unknown generation"
-    if dtype == "float32" and "tf32" in architecture.matrix_dtypes:
-        return "float32 inputs and TF32 not allowed"
-    return f"{dtype} inputs, which its matrix units do not take"
-
-
-def _list(text: str | None) -> list[Any]:
-    try:
-        value = msgspec.json.decode((text or "[]").replace("'", '"'))
-    except msgspec.DecodeError:
-        return []
-    return value if isinstance(value, list) else []
+def matrix_units(context: Context) -> str:
+    """What the vendor calls the matrix units of the devices in use."""
+    name = context.architecture_name or ""
+    return next((units for start, units in UNITS.items() if name.startswith(start)), "Tensor Cores")
 
 
 def has_matrix_units(context: Context) -> bool:

@@ -6,7 +6,8 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context, gpu_list
 from torch_tb_profiler.advice.evidence import filled
-from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
 from torch_tb_profiler.trace.derived import per_trace
@@ -58,6 +59,7 @@ def detect(context: Context) -> Finding | None:
         CODE,
         worst["used_pct"],
         None,
+        variant="default" if trains(context.trace) else "inference",
         values={
             "gpus": gpu_list(sorted(peaks["device"].to_list())),
             "capacity_gb": worst["memory_bytes"] / 1024**3,
@@ -65,17 +67,28 @@ def detect(context: Context) -> Finding | None:
         evidence=filled(EVIDENCE, peaks, REASONS),
         source={"view": "memory", "table": "memory_peaks"},
         architecture=context.architecture_name,
+        spot=_around(context, worst["peak_ns"]),
     )
+
+
+def _around(context: Context, moment_ns: int) -> Spot:
+    """A hundredth of the mean step on both sides of a moment."""
+    margin_ns = int(context.step_ns / 100)
+    first_ns = max(moment_ns - margin_ns, context.trace.meta.start_ns)
+    return context.spot(first_ns, moment_ns + margin_ns)
 
 
 @per_trace
 def _peaks(trace: Trace) -> pl.DataFrame:
-    """Per GPU of known capacity the most that was allocated and reserved in the recording, the
-    fullest first."""
+    """Per GPU of known capacity the most that was allocated and reserved in the recording, and when
+    (``peak_ns``), the fullest first."""
     return (
         trace.memory.filter(pl.col("device_type").is_in(list(GPU_TYPES)))
         .group_by("device")
-        .agg(pl.col("total_allocated_bytes", "total_reserved_bytes").max())
+        .agg(
+            pl.col("total_allocated_bytes", "total_reserved_bytes").max(),
+            peak_ns=pl.col("time_ns").sort_by("total_allocated_bytes", nulls_last=False).last(),
+        )
         .join(trace.devices.select("device", "name", "memory_bytes"), on="device")
         .filter(pl.col("memory_bytes") > 0)
         .with_columns(used_pct=pl.col("total_allocated_bytes") / pl.col("memory_bytes") * 100)

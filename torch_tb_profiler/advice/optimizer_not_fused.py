@@ -13,12 +13,15 @@ from torch_tb_profiler.advice.evidence import (
     calls_and_time,
     filled,
 )
-from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.advice.kernel_time import busy, outlook
+from torch_tb_profiler.advice.optimizer_kernels import optimizer_kernels, optimizer_steps
 from torch_tb_profiler.advice.sources import clause
-from torch_tb_profiler.analysis.containment import innermost_around_start
-from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
+from torch_tb_profiler.advice.stream_runs import FUSABLE
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.idle.gaps import busy as device_busy
+from torch_tb_profiler.analysis.intervals import Intervals, subtract, union, union_all
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -29,7 +32,6 @@ EVIDENCE = TableSpec(
     "One row per kernel and operator, those called most often first.",
     (Column("name", "Kernel", "string", None, "Name of the kernel."), OPERATOR, CALLS, TOTAL_US),
 )
-ALREADY_FUSED = frozenset({"optimizer", "foreach"})
 MAX_ROWS = 10
 
 
@@ -37,29 +39,31 @@ def detect(context: Context) -> Finding | None:
     """Inside ``Optimizer.step`` more single-tensor kernels per step run than the threshold.
 
     The gain is the time between them, from the first to the last of each optimizer step, in
-    which none ran: one fused kernel has no such gaps.
+    which no device works: one fused kernel has no such gaps. And the assumed part of their own
+    time, as far as the step waits for them: a fused kernel reads and writes each tensor once.
     """
-    steps = _optimizer_steps(context)
-    if steps.is_empty():
-        return None
-    kernels = context.kernels.filter(pl.col("launch").is_not_null())
-    inside = innermost_around_start(
-        context.trace, steps["id"].to_numpy(), indices(kernels["launch"])
-    )
-    kernels = kernels.with_columns(optimizer=pl.Series(inside)).filter(pl.col("optimizer") >= 0)
+    kernels = optimizer_kernels(context)
     single = kernels.filter(
-        context.kernels_that(kernels["name_code"], lambda kind: kind.kind not in ALREADY_FUSED)
+        context.kernels_that(kernels["name_code"], lambda kind: kind.kind in FUSABLE)
     )
     per_step = context.per_step(float(single.height))
-    if per_step <= entry(CODE).threshold:
+    known = entry(CODE)
+    if per_step <= known.threshold:
         return None
+    gaps = _gaps(context, single)
+    saved = single["dur_ns"].to_numpy() * known.parameters["assumed_saved_share"]
+    shorter = outlook(context, CODE, single, saved)
+    gain_us = context.in_steps_ns(gaps) / NS_PER_US + (shorter.gain_us or 0.0)
     groups = _groups(context, single)
-    step_names = context.texts(steps["name_code"])
+    step_names = context.texts(optimizer_steps(context)["name_code"])
     return Finding(
         CODE,
         per_step,
-        context.per_step(_gaps_ns(single)) / NS_PER_US,
-        values={"optimizer": step_names[0]},
+        gain_us if gain_us > 0 else None,
+        values={
+            "optimizer": step_names[0],
+            "no_gain_yet": "" if gain_us > 0 else shorter.no_gain_yet,
+        },
         evidence=filled(EVIDENCE, groups.head(MAX_ROWS), {"operator": NO_OPERATOR}),
         source={
             "view": "kernels",
@@ -69,6 +73,9 @@ def detect(context: Context) -> Finding | None:
             "sort": "-calls",
         },
         architecture=context.architecture_name,
+        time=context.within_steps(union_all(gaps, busy(context, single))),
+        spot=_longest_step(context, single),
+        at_stake_us=shorter.at_stake_us,
     )
 
 
@@ -94,25 +101,23 @@ def _by_main_operator(context: Context, groups: pl.DataFrame) -> str:
     return "operator=-" if name is None else clause("operator", name)
 
 
-def _optimizer_steps(context: Context) -> pl.DataFrame:
-    ranges = context.ranges_of(Category.OPTIMIZER)
-    names = context.texts(ranges["name_code"])
-    return ranges.filter(names.str.starts_with("Optimizer.step"))
+def _spans(kernels: pl.DataFrame) -> pl.DataFrame:
+    """From the first to the last kernel of each optimizer step."""
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    return kernels.group_by("optimizer", maintain_order=True).agg(
+        pl.col("start_ns").min(), end.max().alias("end_ns")
+    )
 
 
-def _gaps_ns(kernels: pl.DataFrame) -> float:
-    """Σ over optimizer steps and devices of the span of their kernels less the time any ran."""
-    ends = kernels["start_ns"] + kernels["dur_ns"]
-    place = kernels.with_columns(
-        end_ns=ends, place=pl.struct("optimizer", "device").rank("dense").cast(pl.Int64) - 1
-    )
-    spans = place.group_by("place").agg(
-        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("span")
-    )
-    busy = covered_lengths(
-        place["place"].to_numpy(),
-        place["start_ns"].to_numpy(),
-        place["end_ns"].to_numpy(),
-        spans.height,
-    )
-    return float(spans["span"].sum()) - float(busy.sum())
+def _gaps(context: Context, kernels: pl.DataFrame) -> Intervals:
+    """When, between the first and the last kernel of an optimizer step, no device works."""
+    spans = _spans(kernels)
+    covered = union(spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy())
+    return subtract(covered, device_busy(context.trace))
+
+
+def _longest_step(context: Context, kernels: pl.DataFrame) -> Spot:
+    spans = _spans(kernels)
+    row = int((spans["end_ns"] - spans["start_ns"]).to_numpy().argmax())
+    optimizer, start_ns, end_ns = spans.row(row)
+    return context.spot(start_ns, end_ns, optimizer)

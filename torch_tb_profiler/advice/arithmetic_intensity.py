@@ -1,0 +1,82 @@
+"""How much a matrix operator computes for what it reads and writes, from the shapes of its inputs.
+
+Where that is little, memory sets the pace, and matrix units would change nothing: products with few
+rows, as when a language model makes one token after the other, and depthwise convolutions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from torch_tb_profiler.knowledge import dtypes
+
+Shape = list[int]
+
+
+def flop_per_byte(operator: str, shapes: str | None, types: str | None) -> float | None:
+    """Floating-point operations over bytes of inputs and result; None where the shapes do not tell.
+
+    Args:
+        operator: Name, ``"aten::mm"``.
+        shapes: Shapes of the inputs as recorded, ``"[[64, 32], [32, 16]]"``.
+        types: Their element types, ``'["float", "float"]'``.
+    """
+    pairs = zip(listed(shapes), listed(types), strict=False)
+    inputs = [(_shape(shape), type_) for shape, type_ in pairs]
+    tensors = [(shape, type_) for shape, type_ in inputs if shape is not None]
+    sizes = [dtypes.size_bytes(type_) for _, type_ in tensors if isinstance(type_, str)]
+    size = next((size for size in sizes if size), None)
+    if size is None:
+        return None
+    known = [shape for shape, _ in tensors]
+    is_convolution = "conv" in operator.lower()
+    counts = _convolution(known) if is_convolution else _product(operator, known)
+    return None if counts is None else counts[0] / (counts[1] * size)
+
+
+def _product(operator: str, shapes: list[Shape]) -> tuple[int, int] | None:
+    """Operations and elements of a product of matrices."""
+    matrices = shapes[1:] if operator.startswith(("aten::add", "aten::badd")) else shapes
+    matrices = [shape for shape in matrices if len(shape) > 1]
+    if len(matrices) < 2:
+        return None
+    (*batch, rows, inner), second = matrices[:2]
+    if inner not in second[-2:]:
+        return None
+    columns = second[-1] if second[-2] == inner else second[-2]
+    results = math.prod(batch) * rows * columns
+    elements = math.prod(matrices[0]) + math.prod(second)
+    if "attention" not in operator:  # which keeps the scores in the multiprocessor
+        elements += results
+    return (2 * inner * results, elements) if elements else None
+
+
+def _convolution(shapes: list[Shape]) -> tuple[int, int] | None:
+    """Operations and elements of a convolution, as if its result were as large as its input in
+    height and width."""
+    images = [shape for shape in shapes if len(shape) > 2]
+    if len(images) < 2:
+        return None
+    is_backward = len(images) > 2
+    data, weight = (images[1], images[2]) if is_backward else (images[0], images[1])
+    results = data[0] * weight[0] * math.prod(data[2:])
+    elements = math.prod(data) + math.prod(weight) + results
+    return (2 * results * math.prod(weight[1:]), elements) if elements else None
+
+
+def _shape(value: object) -> Shape | None:
+    if not isinstance(value, list) or not value:
+        return None
+    return value if all(isinstance(size, int) and size >= 0 for size in value) else None
+
+
+def listed(text: str | None) -> list[Any]:
+    """A recorded list, ``"[1, 'x']"``; empty for anything else."""
+    try:
+        value = msgspec.json.decode((text or "[]").replace("'", '"'))
+    except msgspec.DecodeError:
+        return []
+    return value if isinstance(value, list) else []
