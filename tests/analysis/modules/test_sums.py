@@ -25,7 +25,6 @@ def test_calls_are_summed_by_place_in_the_tree() -> None:
         ("Net", None, 1, 100_000),
         ("Net/Conv", "Net", 2, 32_000),
     ]
-    assert not sums.mean_is_of_device
     assert sums.unknown["device_self_ns"] == NO_DEVICE_WORK
     assert sums.unknown["backward_host_self_ns"] == NO_LINKS
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.modules.view import NO_CALL, SPEC, modules
@@ -116,7 +117,7 @@ def test_device_time_goes_to_the_innermost_module_and_those_around_it() -> None:
             t.kernel("add", 70, 5, corr=2),
         ]
     )
-    keys = ("device_total_us", "device_self_us", "mean_us", "host_self_us", "operators")
+    keys = ("device_total_us", "device_self_us", "mean_device_us", "host_self_us", "operators")
     got = {path: tuple(row[key] for key in keys) for path, row in rows(trace).items()}
     assert got == {"Net": (23, 5, 23, 60, 1), "Net/Conv": (18, 18, 18, 10, 1)}
 
@@ -358,9 +359,9 @@ def test_a_real_trace_agrees_with_sums_over_the_raw_json(samples: Path) -> None:
     assert linear["backward_host_self_us"] >= addmm
 
 
-def test_the_mean_is_one_measure_in_all_rows() -> None:
-    """Of a recording with device work in any module it is device time: sorting by it compares
-    like with like. A module above a selected call, not called itself there, has none."""
+def test_means_of_host_and_device_are_columns_of_their_own() -> None:
+    """Each has one meaning in every recording. A module above a selected call, not called itself
+    there, has none."""
     trace = t.trace(
         [
             t.step(1, 0, 5),
@@ -373,11 +374,15 @@ def test_the_mean_is_one_measure_in_all_rows() -> None:
             module("Metrics", 45, 50, 3, 2),
         ]
     )
-    assert {path: row["mean_us"] for path, row in rows(trace).items()} == {
-        "Net": 11,
-        "Net/Conv": 11,
-        "Net/Metrics": 0,
+    keys = ("mean_us", "mean_device_us")
+    assert {path: tuple(row[key] for key in keys) for path, row in rows(trace).items()} == {
+        "Net": (100, 11),
+        "Net/Conv": (30, 11),
+        "Net/Metrics": (50, 0),
     }
     part = modules(trace, Selection(steps="2")).tables["modules"]
-    assert part.frame["mean_us"].to_list() == [None, 11, 0]
-    assert part.null_reasons["mean_us"] == NO_CALL
+    assert part.frame.select(keys).rows() == [(None, None), (30, 11), (50, 0)]
+    assert part.null_reasons["mean_us"] == part.null_reasons["mean_device_us"] == NO_CALL
+    cpu = modules(t.trace(fx12()), Selection()).tables["modules"]
+    assert cpu.frame["mean_device_us"].null_count() == cpu.frame.height
+    assert cpu.null_reasons["mean_device_us"] == NO_DEVICE_WORK

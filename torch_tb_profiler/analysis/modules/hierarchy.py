@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, with_descendants
-from torch_tb_profiler.analysis.modules.tree import backward_roots
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, slice_mask
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -108,9 +108,9 @@ def _nodes(trace: Trace) -> tuple[list[tuple[str, ...]], Int64]:
 
 def _backward(trace: Trace, node: Int64, chosen: Bools, count: int) -> tuple[Int64, Int64]:
     """Host and device time of the autograd nodes of each module's selected operators."""
-    roots, forward = backward_roots(trace)
-    known = forward >= 0
-    roots, forward = roots[known], forward[known]
+    nodes = backward_nodes(trace)
+    known = (nodes.forward >= 0) & (nodes.outer < 0)
+    roots, forward = nodes.slice[known], nodes.forward[known]
     belongs = (node[forward] >= 0) & chosen[forward]
     sums = []
     for column in ("dur_ns", "device_total_ns"):

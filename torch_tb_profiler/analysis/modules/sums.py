@@ -12,11 +12,13 @@ import polars as pl
 
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.forests import gather, with_ancestors
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.hierarchy import (
     UNTOLD_COLUMNS,
     has_hierarchy,
     hierarchy_frame,
 )
+from torch_tb_profiler.analysis.modules.recomputation import has_unframed_recomputation
 from torch_tb_profiler.analysis.modules.times import ModuleTimes, module_times, profile_times
 from torch_tb_profiler.analysis.modules.tree import (
     ModuleNodes,
@@ -30,6 +32,11 @@ from torch_tb_profiler.trace.model import Trace
 
 NO_LINKS = "The trace does not link forward and backward operators."
 NO_BACKWARD = "No backward node in this trace belongs to an operator inside a module."
+NOTHING_AGAIN = "No module ran again in the backward pass."
+NO_FRAMES_AGAIN = (
+    "Forward operators ran again in the backward pass, but the recording holds no Python frames of "
+    "that thread: which modules they are of is not known. Their time is part of Backward."
+)
 SCRIPTED = "TorchScript tells the modules of each operator, not the calls of the modules."
 
 MODULE_SCHEMA = {
@@ -43,6 +50,11 @@ MODULE_SCHEMA = {
     "host_self_ns": pl.Int64,
     "device_total_ns": pl.Int64,
     "device_self_ns": pl.Int64,
+    "recomputations": pl.Int64,
+    "recompute_host_total_ns": pl.Int64,
+    "recompute_host_self_ns": pl.Int64,
+    "recompute_device_total_ns": pl.Int64,
+    "recompute_device_self_ns": pl.Int64,
     "backward_host_total_ns": pl.Int64,
     "backward_host_self_ns": pl.Int64,
     "backward_device_total_ns": pl.Int64,
@@ -60,19 +72,16 @@ class ModuleSums:
             :data:`MODULE_SCHEMA`; what is unknown is 0 or null there.
         unknown: Column → why this recording says nothing about it.
         node: Per row its node of the tree the sums are over; empty where no tree was recorded.
-        mean_is_of_device: Whether any call in the recording, selected or not, launched device
-            work: then the mean cost of a call is its device time, else its host time.
     """
 
     frame: pl.DataFrame
     unknown: dict[str, str]
     node: Int64
-    mean_is_of_device: bool
 
 
 def module_sums(trace: Trace, selection: Selection) -> ModuleSums:
-    """The modules of a selection. A call is in it by its start, and then with all of its forward
-    and backward time.
+    """The modules of a selection. A call is in it by its start, and then with all of its forward,
+    recomputed and backward time.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
@@ -101,17 +110,21 @@ def _scripted_sums(trace: Trace, selection: Selection) -> ModuleSums:
     )
     has_backward = bool((frame["backward_host_total_ns"] > 0).any())
     unknown = _unknown(trace, has_backward) | dict.fromkeys(UNTOLD_COLUMNS, SCRIPTED)
-    return ModuleSums(frame, unknown, np.empty(0, np.int64), False)
+    return ModuleSums(frame, unknown, np.empty(0, np.int64))
 
 
 def _tree_sums(
     trace: Trace, selection: Selection, tree: ModuleTree, times: ModuleTimes
 ) -> ModuleSums:
-    chosen = slice_mask(trace, selection)[tree.slice]
+    chosen = slice_mask(trace, selection)[tree.slice[tree.call]]
     node = tree.node[chosen]
     count = len(tree.nodes.path)
     shown = with_ancestors(np.unique(node), tree.nodes.parent)
-    sums: dict[str, Int64] = {"occurrences": np.bincount(node, minlength=count)[shown]}
+    again = tree.is_recomputed[chosen]
+    sums: dict[str, Int64] = {
+        "occurrences": np.bincount(node[~again], minlength=count)[shown],
+        "recomputations": np.bincount(node[again], minlength=count)[shown],
+    }
     for key in MODULE_SCHEMA:
         values = getattr(times, key, None)
         if values is not None:
@@ -120,7 +133,7 @@ def _tree_sums(
             sums[key] = totals[shown]
     frame = pl.DataFrame({**_labels(tree.nodes, shown), **sums}, schema=MODULE_SCHEMA)
     unknown = _unknown(trace, bool((module_tree(trace).backward_of >= 0).any()))
-    return ModuleSums(frame, unknown, shown, bool(times.device_total_ns.any()))
+    return ModuleSums(frame, unknown, shown)
 
 
 def _labels(nodes: ModuleNodes, shown: Int64) -> dict[str, list[str | int | None]]:
@@ -137,10 +150,15 @@ def _labels(nodes: ModuleNodes, shown: Int64) -> dict[str, list[str | int | None
 def _unknown(trace: Trace, has_backward: bool) -> dict[str, str]:
     """Column → why this recording says nothing about it."""
     unknown = {}
+    linked = trace.operators["forward"].is_not_null().any()
+    no_backward = NO_BACKWARD if linked else NO_LINKS
     if not has_backward:
-        linked = trace.operators["forward"].is_not_null().any()
-        reason = NO_BACKWARD if linked else NO_LINKS
-        unknown = {key: reason for key in MODULE_SCHEMA if key.startswith("backward_")}
+        unknown = {key: no_backward for key in MODULE_SCHEMA if key.startswith("backward_")}
+    if not module_tree(trace).is_recomputed.any():
+        reason = no_backward
+        if len(backward_nodes(trace).slice):
+            reason = NO_FRAMES_AGAIN if has_unframed_recomputation(trace) else NOTHING_AGAIN
+        unknown |= {key: reason for key in MODULE_SCHEMA if key.startswith("recomput")}
     no_time = no_device_time(trace)
     if no_time is not None:
         unknown |= {key: no_time for key in MODULE_SCHEMA if "device_" in key}

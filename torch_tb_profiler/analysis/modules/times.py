@@ -13,6 +13,7 @@ from torch_tb_profiler.analysis.forests import (
     nearest_marked,
     with_descendants,
 )
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.tree import (
     LIGHTNING_MODULE,
     LIGHTNING_PROFILE,
@@ -37,9 +38,15 @@ class ModuleTimes:
         operators: Operators called by the module itself (not by submodules or operators).
         host_total_ns: Duration of the forward call.
         host_self_ns: The same without submodules, operators and launches inside; never negative.
-        device_self_ns: Device work launched in the call, outside submodules.
-        device_total_ns: Device work launched in the call, submodules included.
-        backward_host_self_ns: Host time of backward nodes of the operators of this call.
+        device_self_ns: Device work launched in the forward call, outside submodules.
+        device_total_ns: Device work launched in the forward call, submodules included.
+        recompute_host_self_ns: Duration of the call where it ran again in the backward pass,
+            outside submodules; forward columns are 0 then, and the other way round.
+        recompute_host_total_ns: The same with submodules.
+        recompute_device_self_ns: Device work launched there, outside submodules.
+        recompute_device_total_ns: The same with submodules.
+        backward_host_self_ns: Host time of backward nodes of the operators of this call, without
+            what ran again in them.
         backward_host_total_ns: The same with submodules.
         backward_device_self_ns: Device work launched in those nodes.
         backward_device_total_ns: The same with submodules.
@@ -50,6 +57,10 @@ class ModuleTimes:
     host_self_ns: Int64
     device_self_ns: Int64
     device_total_ns: Int64
+    recompute_host_self_ns: Int64
+    recompute_host_total_ns: Int64
+    recompute_device_self_ns: Int64
+    recompute_device_total_ns: Int64
     backward_host_self_ns: Int64
     backward_host_total_ns: Int64
     backward_device_self_ns: Int64
@@ -70,21 +81,24 @@ def profile_times(trace: Trace) -> ModuleTimes:
 
 def tree_times(trace: Trace, tree: ModuleTree) -> ModuleTimes:
     """The costs of every occurrence of ``tree``."""
-    duration = trace.slices["dur_ns"].to_numpy()
-    device_self, backward_device_self = _device_work(trace, tree)
-    is_root = tree.backward_root == np.arange(len(duration))
-    backward = np.flatnonzero(is_root & (tree.backward_of >= 0))
-    backward_host_self = _sums(tree.backward_of[backward], duration[backward], tree.count)
+    duration = trace.slices["dur_ns"].to_numpy()[tree.slice]
+    device, backward_device = _device_work(trace, tree)
+    again = tree.is_recomputed
+    recompute_host, backward_host = _host_in_backward(trace, tree)
+    selves = {
+        "device": np.where(again, 0, device),
+        "recompute_host": recompute_host,
+        "recompute_device": np.where(again, device, 0),
+        "backward_host": backward_host,
+        "backward_device": backward_device,
+    }
+    totals = {f"{key}_total_ns": with_descendants(ns, tree.parent) for key, ns in selves.items()}
     return ModuleTimes(
-        operators=_direct_operators(trace, tree),
-        host_total_ns=duration[tree.slice],
-        host_self_ns=_host_self(trace, tree),
-        device_self_ns=device_self,
-        device_total_ns=with_descendants(device_self, tree.parent),
-        backward_host_self_ns=backward_host_self,
-        backward_host_total_ns=with_descendants(backward_host_self, tree.parent),
-        backward_device_self_ns=backward_device_self,
-        backward_device_total_ns=with_descendants(backward_device_self, tree.parent),
+        operators=np.where(again, 0, _direct_operators(trace, tree)),
+        host_total_ns=np.where(again, 0, duration),
+        host_self_ns=np.where(again, 0, _host_self(trace, tree)),
+        **{f"{key}_self_ns": ns for key, ns in selves.items()},
+        **totals,
     )
 
 
@@ -96,7 +110,7 @@ def _sums(group: Int64, values: Int64, groups: int) -> Int64:
 
 
 def _device_work(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:
-    """Device time by occurrence: launched in its forward call, launched in its backward nodes."""
+    """Device time by occurrence: launched in the call itself, launched in its backward nodes."""
     launch = indices(trace.device_work["launch"])
     duration = trace.device_work["dur_ns"].to_numpy()
     in_backward = gather(tree.backward_root, launch) >= 0
@@ -107,6 +121,31 @@ def _device_work(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:
         for occurrence in (forward_of, backward_of)
     ]
     return totals[0], totals[1]
+
+
+def _host_in_backward(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:
+    """Host time by occurrence: of the call where it ran again, of its backward nodes. Neither holds
+    what ran inside it and counts for itself."""
+    duration = trace.slices["dur_ns"].to_numpy()
+    nodes = backward_nodes(trace)
+    again = np.flatnonzero(tree.is_recomputed)
+    own = duration.copy()
+    # What lies directly in a backward node or in a call that ran again is taken off that.
+    outer = gather(nodes.slice, nodes.outer)
+    around = gather(tree.around, nodes.slice)
+    in_module = (outer >= 0) & (gather(tree.within, around) == outer)
+    holder = np.where(in_module, gather(tree.slice, around), outer)
+    above = tree.parent[again]
+    in_call = gather(tree.within, above) == tree.within[again]
+    call_holder = np.where(in_call, gather(tree.slice, above), tree.within[again])
+    for parts, wholes in ((nodes.slice, holder), (tree.slice[again], call_holder)):
+        np.subtract.at(own, wholes[wholes >= 0], duration[parts[wholes >= 0]])
+    own = np.maximum(own, 0)
+    target = tree.backward_of[nodes.slice]
+    known = target >= 0
+    recomputed = np.zeros(tree.count, np.int64)
+    recomputed[again] = own[tree.slice[again]]
+    return recomputed, _sums(target[known], own[nodes.slice[known]], tree.count)
 
 
 def _operators(trace: Trace) -> Bools:
@@ -133,7 +172,7 @@ def _host_self(trace: Trace, tree: ModuleTree) -> Int64:
     end = start + trace.slices["dur_ns"].to_numpy()
     is_runtime = trace.slices["category"].to_numpy() == Category.RUNTIME
     work = np.flatnonzero((_operators(trace) | is_runtime) & (tree.around >= 0))
-    nested = np.flatnonzero(tree.parent >= 0)
+    nested = np.flatnonzero((tree.parent >= 0) & ~tree.is_recomputed)
     parts = np.concatenate((work, tree.slice[nested]))
     occurrence = np.concatenate((tree.around[work], tree.parent[nested]))
     around = tree.slice[occurrence]

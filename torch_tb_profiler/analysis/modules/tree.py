@@ -2,7 +2,8 @@
 
 A call of a module is an *occurrence*; occurrences with the same name and id under the same
 parent are one *node* of the tree, whichever children each call ran. Forward work belongs to the
-innermost module around it; backward work to the module that ran the forward operator
+innermost module around it, also where it ran again; backward work to the module that ran the
+forward operator
 (``docs/views-modules.md#how-it-is-counted``).
 """
 
@@ -14,6 +15,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, indices, levels, nearest_marked
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
+from torch_tb_profiler.analysis.modules.recomputation import carried_by_one_call, recomputation
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -25,9 +28,6 @@ LIGHTNING_PROFILE = "[pl][profile]"
 MAX_PATH_CHARS = 2000
 """Longer paths start with ``…`` and the number of a node: thousands of levels deep, whole paths
 would take memory by the square of the depth."""
-
-_BACKWARD_ROOT = "autograd::engine::evaluate_function: "
-_ACCUMULATE_GRAD = "AccumulateGrad"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,11 +55,16 @@ class ModuleTree:
     Attributes:
         nodes: The merged tree.
         slice: Slice of each occurrence, ascending.
-        parent: Occurrence around each occurrence, -1 for none.
+        parent: Occurrence around each occurrence, -1 for none; of what ran again in the backward
+            pass the one around the call it repeats.
         node: Node of each occurrence.
+        within: Slice of the backward node each occurrence ran in: that was the module being
+            recomputed; -1 for forward calls.
+        call: The forward call that each occurrence is the work of: itself, or what it repeats.
         around: Per slice of the trace: innermost occurrence around it (a module is inside
             itself), -1 for none.
-        backward_root: Per slice: the outermost backward node around it, -1 for none.
+        backward_root: Per slice: the innermost backward node around it, -1 for none and for what
+            a module did that was recomputed in one.
         backward_of: Per slice: the occurrence whose backward work it is, -1 for none.
     """
 
@@ -67,6 +72,8 @@ class ModuleTree:
     slice: Int64
     parent: Int64
     node: Int64
+    within: Int64
+    call: Int64
     around: Int64
     backward_root: Int64
     backward_of: Int64
@@ -75,6 +82,11 @@ class ModuleTree:
     def count(self) -> int:
         """How many occurrences there are."""
         return len(self.slice)
+
+    @property
+    def is_recomputed(self) -> Bools:
+        """Which occurrences ran in the backward pass, again."""
+        return self.within >= 0
 
 
 def is_lightning(trace: Trace) -> bool:
@@ -163,9 +175,34 @@ def _assemble(
     number[slices] = np.arange(len(slices))
     parent = gather(number, above)
     around = gather(number, module)
-    root, backward_of = _backward(trace, around)
-    node, nodes = _merge(names, ids, parent, trace.slices["start_ns"].to_numpy()[slices])
-    return ModuleTree(nodes, slices, parent, node, around, root, backward_of)
+    again = recomputation(trace, slices, _identities(trace, slices, names, ids), parent)
+    # Of a module and a backward node around a slice, one lies in the other.
+    root = backward_nodes(trace).around
+    root = np.where(gather(again.within, around) == root, -1, root)
+    nodes_of_backward = backward_nodes(trace).slice
+    target = np.full(trace.slices.height, -1, np.int64)
+    target[nodes_of_backward] = _targets(trace, slices, parent, around, root)
+    start_ns = trace.slices["start_ns"].to_numpy()[slices]
+    node, nodes = _merge(names, ids, again.parent, start_ns)
+    return ModuleTree(
+        nodes=nodes,
+        slice=slices,
+        parent=again.parent,
+        node=node,
+        within=again.within,
+        call=again.call,
+        around=around,
+        backward_root=root,
+        backward_of=gather(target, root),
+    )
+
+
+def _identities(trace: Trace, slices: Int64, names: list[str], ids: Int64) -> Int64:
+    """Equal numbers for calls of one module: those of one process, name and id."""
+    track = trace.slices["track"].to_numpy()[slices]
+    process = indices(trace.tracks["process"])[track]
+    keys = pl.DataFrame({"process": process, "name": names, "id": ids})
+    return indices(keys.select(pl.struct(pl.all()).rank("dense")).to_series())
 
 
 def _merge(
@@ -225,43 +262,20 @@ def _paths(parents: list[int], names: list[str], ids: list[int]) -> list[str]:
     return paths
 
 
-def _backward(trace: Trace, around: Int64) -> tuple[Int64, Int64]:
-    """Per slice: its outermost backward node, and the occurrence of the forward operator."""
-    roots, forward = backward_roots(trace)
-    is_root = np.zeros(trace.slices.height, np.bool_)
-    is_root[roots] = True
-    root = nearest_marked(indices(trace.slices["parent"]), is_root)
-    target = np.full(trace.slices.height, -1, np.int64)
-    target[roots] = gather(around, forward)
-    return root, gather(target, root)
+def _targets(trace: Trace, slices: Int64, parent: Int64, around: Int64, root: Int64) -> Int64:
+    """Per backward node the call of a module whose backward work it is, -1 for none.
 
-
-@per_trace
-def backward_roots(trace: Trace) -> tuple[Int64, Int64]:
-    """Outermost backward nodes, and the forward operator of each (-1 where unknown); made once.
-
-    An ``AccumulateGrad`` has no forward operator; it belongs with the backward node that ran
-    before it on its thread.
+    That is the call around its forward operator, or the one call that operator made (a checkpoint
+    calls the module it is of). Where no module is around the forward operator of a node inside
+    another node, or where it is unknown, it belongs with the node it ran in; so does a node whose
+    forward operator ran again in another node, outside every module.
     """
-    parent = indices(trace.slices["parent"])
-    linked = trace.operators.filter(pl.col("forward").is_not_null())
-    linked_slice = linked["slice"].to_numpy()
-    is_backward = starts_with(trace, _BACKWARD_ROOT)
-    is_backward[linked_slice] = True
-    is_root = is_backward & (gather(nearest_marked(parent, is_backward), parent) < 0)
-    root = nearest_marked(parent, is_root)
-    forward = np.full(trace.slices.height, -1, np.int64)
-    # Written from the last to the first, so that the first link inside a root decides.
-    forward[root[linked_slice][::-1]] = linked["forward"].to_numpy()[::-1]
-    roots = np.flatnonzero(is_root)
-    return roots, _carried_over(trace, roots, forward[roots])
-
-
-def _carried_over(trace: Trace, roots: Int64, target: Int64) -> Int64:
-    """``target`` of each backward root, gradient accumulation taking that of the root before."""
-    accumulates = np.array([_ACCUMULATE_GRAD in name for name in _names(trace, roots)], np.bool_)
-    track = trace.slices["track"].to_numpy()[roots]
-    source = np.maximum.accumulate(np.where(accumulates, -1, np.arange(len(roots))))
-    carried = gather(target, source)
-    same_thread = track == gather(track, source)
-    return np.where(accumulates, np.where(same_thread, carried, -1), target)
+    nodes = backward_nodes(trace)
+    number = np.full(trace.slices.height, -1, np.int64)
+    number[nodes.slice] = np.arange(len(nodes.slice))
+    forward_in = gather(root, nodes.forward)
+    own = np.where(forward_in < 0, gather(around, nodes.forward), -1)
+    made = carried_by_one_call(trace, nodes.forward, slices, parent)
+    own = np.where(made >= 0, made, own)
+    up = np.where(forward_in >= 0, gather(number, forward_in), nodes.outer)
+    return gather(own, nearest_marked(up, own >= 0))

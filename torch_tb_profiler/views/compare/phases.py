@@ -13,6 +13,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.times import module_times
 from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.selection import slice_mask, slice_steps
@@ -117,13 +118,14 @@ def _ranges(trace: Trace) -> _Ranges:
             ranges.add(phase, name, of_phase, device_ns[of_phase])
     tree = module_tree(trace)
     times = module_times(trace)
-    outermost = np.flatnonzero(tree.parent < 0)
+    outermost = np.flatnonzero((tree.parent < 0) & ~tree.is_recomputed)
     for node in np.unique(tree.node[outermost]).tolist():
         of_phase = outermost[tree.node[outermost] == node]
         ranges.add(
             FORWARD, tree.nodes.name[node], tree.slice[of_phase], times.device_total_ns[of_phase]
         )
-    backward = np.flatnonzero(tree.backward_root == np.arange(slices.height))
+    nodes = backward_nodes(trace)
+    backward = nodes.slice[nodes.outer < 0]
     if len(backward):
         ranges.add(BACKWARD, "autograd engine", backward, device_ns[backward])
     return ranges

@@ -5,9 +5,9 @@ Definitions: ``docs/views-modules.md#how-it-is-counted``.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.hierarchy import has_hierarchy
 from torch_tb_profiler.analysis.modules.sums import (
     MODULE_SCHEMA,
@@ -26,6 +26,8 @@ from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_CALL = "No call of it is in the selection."
+MEANS = {"mean_us": "host", "mean_device_us": "device"}
+"""Column → whose total it divides by the occurrences."""
 
 
 def _time(key: str, title: str, text: str) -> Column:
@@ -67,12 +69,7 @@ _COLUMNS = (
         "Device Self",
         "Device work launched in the forward calls outside submodules.",
     ),
-    _time(
-        "mean_us",
-        "Mean",
-        "Device total per occurrence; in a recording whose modules launched nothing on a device, "
-        "host total per occurrence. It is the same measure in all rows.",
-    ),
+    _time("mean_us", "Host Mean", "Host total per occurrence."),
     _time(
         "backward_host_total_us",
         "Backward Host Total",
@@ -86,6 +83,27 @@ _COLUMNS = (
         "Device work launched in those autograd nodes, submodules included.",
     ),
     _time("backward_device_self_us", "Backward Device Self", "The same outside submodules."),
+    _time("mean_device_us", "Device Mean", "Device total per occurrence."),
+    Column(
+        "recomputations",
+        "Recomputations",
+        "integer",
+        "count",
+        "Calls that ran again in the backward pass (activation checkpointing). They are no "
+        "occurrences.",
+    ),
+    _time(
+        "recompute_host_total_us",
+        "Recompute Host Total",
+        "Duration of those calls, without backward nodes inside; submodules included.",
+    ),
+    _time("recompute_host_self_us", "Recompute Host Self", "The same outside submodules."),
+    _time(
+        "recompute_device_total_us",
+        "Recompute Device Total",
+        "Device work launched in those calls, submodules included.",
+    ),
+    _time("recompute_device_self_us", "Recompute Device Self", "The same outside submodules."),
 )
 
 MODULES = TableSpec(
@@ -107,7 +125,7 @@ RANGES = TableSpec(
 
 def modules(trace: Trace, selection: Selection) -> View:
     """The module tree of what is selected. A call is in the selection by its start, and then
-    with all of its forward and backward time.
+    with all of its forward, recomputed and backward time.
 
     Raises:
         SelectionError: the selection names steps the trace does not have.
@@ -122,8 +140,6 @@ def modules(trace: Trace, selection: Selection) -> View:
 
 def _table(spec: TableSpec, sums: ModuleSums) -> Table:
     """The rows of ``sums`` in µs, with nulls for what the recording does not tell."""
-    total = sums.frame["device_total_ns" if sums.mean_is_of_device else "host_total_ns"]
-    mean = microseconds(total, sums.frame["occurrences"]).alias("mean_us")
     known = sums.frame.with_columns(
         pl.lit(None, dtype).alias(key)
         for key, dtype in MODULE_SCHEMA.items()
@@ -131,11 +147,17 @@ def _table(spec: TableSpec, sums: ModuleSums) -> Table:
     )
     times = [key for key in MODULE_SCHEMA if key.endswith("_ns")]
     in_us = {key: f"{key.removesuffix('_ns')}_us" for key in times}
+    means = (
+        microseconds(known[f"{side}_total_ns"], known["occurrences"]).alias(key)
+        for key, side in MEANS.items()
+    )
     filled = known.with_columns(
-        mean, *(microseconds(known[key]).alias(in_us[key]) for key in times)
+        *means, *(microseconds(known[key]).alias(in_us[key]) for key in times)
     )
     reasons = {in_us.get(key, key): text for key, text in sums.unknown.items()}
-    reasons["mean_us"] = sums.unknown.get("occurrences", NO_CALL)
+    for key, side in MEANS.items():
+        of_total = sums.unknown.get(f"{side}_total_ns", NO_CALL)
+        reasons[key] = sums.unknown.get("occurrences", of_total)
     frame = filled.select(list(spec.polars_schema()))
     return Table(spec, frame, needed(frame, reasons))
 
@@ -151,11 +173,13 @@ def _flame(sums: ModuleSums) -> Table:
 
 
 def _notes(trace: Trace, tree: ModuleTree) -> tuple[Note, ...]:
-    roots = np.flatnonzero(tree.backward_root == np.arange(len(tree.backward_root)))
-    lost = int((tree.backward_of[roots] < 0).sum())
+    nodes = backward_nodes(trace)
+    outermost = nodes.slice[nodes.outer < 0]
+    without = outermost[tree.backward_of[outermost] < 0]
+    lost = len(without)
     if not lost or not (tree.backward_of >= 0).any():
         return ()
-    lost_ns = int(trace.slices["dur_ns"].to_numpy()[roots[tree.backward_of[roots] < 0]].sum())
+    lost_ns = int(trace.slices["dur_ns"].to_numpy()[without].sum())
     return (
         Note(
             "quality",
