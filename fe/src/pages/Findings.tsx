@@ -117,9 +117,8 @@ function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidenc
   return (
     <p className="finding-gain" title="Estimated: what the step would be shorter by, at most">
       <b>{formatValue(gainUsPerStep, "us")}</b>
-      {gainPctOfStep !== null && <b className="share">{formatValue(gainPctOfStep, "pct")}</b>}
       <br />
-      <small>{gainPctOfStep === null ? "per step, est. gain" : "of the step, est. gain"}</small>
+      <small>{gainPctOfStep === null ? "per step" : `${formatValue(gainPctOfStep, "pct")} of the step`}, est. gain</small>
     </p>
   );
 }

@@ -11,6 +11,7 @@ import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { numberOf, textOf } from "./rows";
 import { stepChart, stepsInRange } from "./steps";
+import { TopRows } from "./TopRows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 /** Facts shown large; the others are the environment. */
@@ -21,7 +22,8 @@ const MAX_BIG_FACTS = 10;
 export function OverviewPage(props: PageProps) {
   return (
     <ViewFrame {...props}>
-      {({ view, source, fileName }) => {
+      {(context) => {
+        const { view, source, fileName } = context;
         const { average_step: average, steps, gpus } = view.tables;
         return (
           <>
@@ -42,6 +44,10 @@ export function OverviewPage(props: PageProps) {
                 {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
               </div>
             )}
+            <div className="columns">
+              <TopRows context={context} name="top_operators" view="operators" />
+              <TopRows context={context} name="top_kernels" view="kernels" />
+            </div>
             {gpus !== undefined && gpus.row_count > 0 && (
               <DataTable name="overview.gpus" table={gpus} source={source("gpus")} address="gpus" fileName={fileName("gpus")} notes={view.notes} />
             )}

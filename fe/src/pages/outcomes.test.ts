@@ -15,6 +15,6 @@ const table = (...outcomes: string[]): Table => ({
 });
 
 it("counts each outcome, in the order in which they come", () => {
-  expect(outcomesText(table("found", "cannot be told", "nothing found", "nothing found"))).toBe("4 rules were checked: 1 found, 1 cannot be told, 2 nothing found.");
-  expect(outcomesText(table("found"))).toBe("1 rule was checked: 1 found.");
+  expect(outcomesText(table("found", "cannot be told", "nothing found", "nothing found"))).toBe("4 checks: 1 found, 1 cannot be told, 2 nothing found.");
+  expect(outcomesText(table("found"))).toBe("1 check: 1 found.");
 });

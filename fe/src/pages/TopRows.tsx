@@ -1,0 +1,48 @@
+/** The few rows with most time of another view, each leading there. */
+import type { Row, Table } from "../api/types";
+import { ViewLink } from "../app/ViewLink";
+import { formatFilter } from "../lib/grammar";
+import { DataTable } from "../table/DataTable";
+import { FullName } from "./RowDetail";
+import { textOf } from "./rows";
+import type { ViewContext } from "./ViewFrame";
+
+interface Props {
+  readonly context: ViewContext;
+  /** The table with these rows, of the view that is shown. */
+  readonly name: string;
+  /** The view that has all of them, as the name of its table too. */
+  readonly view: string;
+}
+
+export function TopRows({ context, name, view }: Props) {
+  const table = context.view.tables[name];
+  if (table === undefined || table.row_count === 0) return null;
+  return (
+    <DataTable
+      name={`${context.info.name}.${name}`}
+      table={table}
+      source={context.source(name)}
+      address={name}
+      fileName={context.fileName(name)}
+      notes={context.view.notes}
+      extra={<ViewLink view={view}>All {view}</ViewLink>}
+      rowId={(row) => textOf(table, row, "name")}
+      detail={(row) => <TopRow table={table} row={row} view={view} />}
+    />
+  );
+}
+
+function TopRow({ table, row, view }: { readonly table: Table; readonly row: Row; readonly view: string }) {
+  const name = textOf(table, row, "name");
+  return (
+    <>
+      <FullName name={name} />
+      <p>
+        <ViewLink view={view} params={{ [`${view}.filter`]: formatFilter([{ key: "name", operator: "=", value: name }]) }}>
+          Show in {view}
+        </ViewLink>
+      </p>
+    </>
+  );
+}
