@@ -6,9 +6,11 @@ import gc
 import json
 import threading
 import weakref
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,6 +21,7 @@ from torch_tb_profiler.api import (
     OpenError,
     RequestError,
     UnknownError,
+    _ns,
     open_trace,
 )
 from torch_tb_profiler.cli import main
@@ -106,9 +109,36 @@ def test_errors_say_what_to_do(folder: Path, trace: OpenedTrace, tmp_path: Path)
         trace.view("kernel")
     with pytest.raises(RequestError, match="colour"):
         trace.operators("colour")
-    for time_us in (float("nan"), float("-inf"), 1e300):
+    for time_us in (float("nan"), float("-inf"), 1e300, "soon", "sNaN", Decimal("inf")):
         with pytest.raises(RequestError, match="end_us"):
             trace.operators(end_us=time_us)
+
+
+EPOCH_NS = 1_751_410_836_123_456_789
+"""A time since the epoch, of which a float of µs holds no ns."""
+
+
+@pytest.mark.parametrize("ns", [EPOCH_NS, EPOCH_NS + 1, 4_258_157, 0])
+def test_times_given_as_text_or_decimal_are_exact(ns: int) -> None:
+    exact = Decimal(ns) / 1000
+    assert [_ns("start_us", time) for time in (str(exact), exact)] == [ns, ns]
+
+
+def test_times_given_as_numbers_are_as_exact_as_those_are() -> None:
+    whole_us = EPOCH_NS // 1000
+    assert _ns("start_us", whole_us) == whole_us * 1000
+    assert _ns("start_us", np.int64(whole_us)) == whole_us * 1000
+    for quarter in range(4):
+        assert _ns("end_us", whole_us + quarter / 4) == whole_us * 1000 + quarter * 250
+    assert _ns("end_us", np.float32(1.5)) == 1500
+    assert _ns("end_us", 4258.157) == 4_258_157
+
+
+def test_the_answer_repeats_the_selection_exactly(trace: OpenedTrace) -> None:
+    base_us = Decimal(EPOCH_NS) / 1000
+    text = trace.overview(start_us=0, end_us=base_us).to_json().decode()
+    assert f'"end_us":{base_us}' in text
+    assert '"start_us":0,' in text
 
 
 def test_a_second_opening_comes_from_the_cache(folder: Path, tmp_path: Path) -> None:

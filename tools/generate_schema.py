@@ -17,6 +17,7 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -96,6 +97,7 @@ _PRIMITIVES = {
     str: "string",
     int: "number",
     float: "number",
+    Decimal: "number",
     bool: "boolean",
     type(None): "null",
     object: "unknown",

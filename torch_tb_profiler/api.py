@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 Steps = str | int | range
+Time = float | int | str | Decimal
 T = TypeVar("T")
 
 
@@ -160,8 +163,8 @@ class OpenedTrace:
         *,
         group_by: str | None = None,
         steps: Steps | None = None,
-        start_us: float | None = None,
-        end_us: float | None = None,
+        start_us: Time | None = None,
+        end_us: Time | None = None,
         table: str | None = None,
         sort: str | None = None,
         filter: str | None = None,
@@ -174,7 +177,8 @@ class OpenedTrace:
             name: Name of the view.
             group_by: How rows are grouped; None for the view's default.
             steps: ``5``, ``range(5, 9)``, or text as on the command line (``"3,5:8"``).
-            start_us: Start of a time range, µs of trace time.
+            start_us: Start of a time range, µs of trace time. Text, whole numbers and decimals
+                are exact; a float since the epoch holds quarters of a µs.
             end_us: Its end, not included.
             table: Table that the following are for; None for the first.
             sort: ``"-device_self_us,name"``.
@@ -303,14 +307,28 @@ def _steps_text(steps: Steps | None) -> str | None:
     return None if steps is None else str(steps)
 
 
-def _ns(name: str, time_us: float | None) -> int | None:
-    """A time in whole nanoseconds.
+def _ns(name: str, time_us: Time | None) -> int | None:
+    """A time in whole nanoseconds. A double of µs since the epoch holds no ns, so text, whole
+    numbers and decimals are taken as they are, never by way of one.
 
     Raises:
         RequestError: it is no number that times can be.
     """
     if time_us is None:
         return None
-    if not abs(time_us) <= MAX_TIME_US:
-        raise RequestError("bad_parameter", f"{name}: {time_us!r} is no time in microseconds.")
-    return round(time_us * NS_PER_US)
+    try:
+        exact = _decimal(time_us)
+    except (InvalidOperation, TypeError, ValueError):
+        exact = Decimal("NaN")
+    if not exact.is_finite() or abs(exact) > MAX_TIME_US:
+        raise RequestError("bad_parameter", f"{name}: {time_us!r:.60} is no time in microseconds.")
+    return round(exact * NS_PER_US)
+
+
+def _decimal(number: Time) -> Decimal:
+    """The exact value, also of numbers of numpy."""
+    if isinstance(number, str | Decimal):
+        return Decimal(number)
+    if hasattr(number, "__index__"):
+        return Decimal(operator.index(number))
+    return Decimal(float(number))

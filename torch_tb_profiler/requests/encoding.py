@@ -1,17 +1,21 @@
 """Answers as JSON: what is declared in this room is encoded as it is declared.
 
-Numbers that JSON cannot write (NaN, infinities) are null; text that UTF-8 cannot write (lone
-surrogates of a file name) gets "?".
+Numbers that JSON cannot write (NaN, infinities) are null; decimals are numbers with all their
+digits; text that UTF-8 cannot write (lone surrogates of a file name) gets "?".
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 SCHEMA_VERSION = 1
 """Version of the shape of every JSON answer. It grows when a key changes its meaning or goes."""
+
+
+_JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 class Answer(msgspec.Struct):
@@ -23,9 +27,10 @@ class Answer(msgspec.Struct):
 def encode(answer: object) -> bytes:
     """The answer as compact UTF-8 JSON without a line end."""
     try:
-        return msgspec.json.encode(answer)
+        return _JSON.encode(answer)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(answer)))
+        plain = msgspec.to_builtins(answer, builtin_types=(Decimal,))
+        return _JSON.encode(_without_surrogates(plain))
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -7,13 +7,14 @@ table is put together here, of its declaration and its rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 import msgspec
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
-from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Fact, Note, Scalar, Series, Table, View
 from torch_tb_profiler.views.spec import Scope, ViewSpec
 
@@ -60,8 +61,8 @@ class SelectionPayload(msgspec.Struct, frozen=True):
     """What part of the trace was looked at."""
 
     steps: str | None
-    start_us: float | None
-    end_us: float | None
+    start_us: Decimal | None
+    end_us: Decimal | None
     group_by: str | None
 
 
@@ -169,5 +170,6 @@ def _trace_ref(result: ViewResult) -> TraceRef:
     return TraceRef(subject.run or "", subject.worker, subject.span or "", compared)
 
 
-def _microseconds(time_ns: int | None) -> float | None:
-    return None if time_ns is None else exact_microseconds(time_ns)
+def _microseconds(time_ns: int | None) -> Decimal | None:
+    """Exact also of times since the epoch, of which a float holds quarters of a µs."""
+    return None if time_ns is None else Decimal(time_ns) / NS_PER_US
