@@ -1,0 +1,344 @@
+"""Types and expressions of a mangled name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch_tb_profiler.knowledge.demangling.codes import (
+    BINARY,
+    BUILTIN_TYPES,
+    LITERAL_SUFFIXES,
+    OPERATORS,
+    STANDARD_NAMES,
+    UNARY,
+)
+from torch_tb_profiler.knowledge.demangling.letters import (
+    DIGITS,
+    Letters,
+    Text,
+    UnreadableError,
+    joined,
+)
+
+QUALIFIERS = {"r": " restrict", "V": " volatile", "K": " const"}
+POINTERS = {"P": "*", "R": "&", "O": "&&"}
+
+
+class TypeReader(Letters, ABC):
+    """Reads types; what substitutions and template parameters stand for is kept as text."""
+
+    def __init__(self, text: str, at: int) -> None:
+        super().__init__(text, at)
+        self.substitutes: list[Text] = []
+        self.arguments: list[Text] = []
+        self.in_lambda = False
+        self.plain_name = ""
+        self._expands: int | None = None
+        self._longest_pack: int | None = None
+
+    @abstractmethod
+    def encoding(self, *, is_enclosing: bool = False) -> str:
+        """A function or an object; ``plain_name`` is the name of one that is no template."""
+
+    @abstractmethod
+    def class_name(self) -> str:
+        """The name of a class or enumeration."""
+
+    @abstractmethod
+    def source_name(self) -> str:
+        """An identifier."""
+
+    @abstractmethod
+    def template_arguments(self) -> tuple[str, list[Text]]:
+        """``<int, 4>`` and the arguments one by one."""
+
+    @abstractmethod
+    def unqualified_name(self, enclosing: str) -> tuple[str, bool]:
+        """One part of a name, and whether it is a constructor, destructor or conversion."""
+
+    def type(self) -> Text:
+        """Any type; it counts as a substitute from here on unless it is builtin."""
+        self.enter()
+        code = self.peek(2) if self.peek() == "D" else self.peek()
+        if code in BUILTIN_TYPES:
+            self.at += len(code)
+            self.leave()
+            return Text(BUILTIN_TYPES[code])
+        if code == "DF":
+            self.leave()
+            return Text(self._float_of_bits())
+        if self.peek() == "S" and self.peek(2) != "St":
+            found = self.substitution()
+            if self.peek() != "I":
+                self.leave()
+                return found
+            found = Text(str(found) + self.template_arguments()[0])
+        else:
+            found = self._composed()
+        self.wrote(found.left + found.right)
+        self.substitutes.append(found)
+        self.leave()
+        return found
+
+    def _composed(self) -> Text:
+        letter = self.peek()
+        if letter in QUALIFIERS:
+            qualifiers = self.qualifiers()
+            inner = self.type()
+            if inner.right.startswith("("):
+                return Text(inner.left, inner.right + qualifiers)
+            return Text(inner.left + qualifiers, inner.right)
+        if letter in POINTERS:
+            self.at += 1
+            return pointer(self.type(), POINTERS[letter])
+        if letter == "F":
+            return self._function()
+        if letter == "A":
+            return self._array()
+        if letter == "M":
+            self.at += 1
+            return pointer_to_member(str(self.type()), self.type())
+        if letter == "T" and self.peek(2) not in ("Ts", "Tu", "Te"):
+            return self._parameter_type()
+        if letter == "D":
+            return self._of_d()
+        if self.take("u"):
+            return Text(self.source_name())
+        if self.take("U"):
+            extension = self.source_name()
+            return Text(f"{self.type()} {extension}")
+        return Text(self.class_name())
+
+    def qualifiers(self) -> str:
+        """``rVK`` as they are written behind a type."""
+        letters = []
+        while (letter := self.peek()) in QUALIFIERS:
+            letters.append(QUALIFIERS[letter])
+            self.at += 1
+        return "".join(reversed(letters))
+
+    def _function(self) -> Text:
+        self.need("F")
+        self.take("Y")
+        returned = self.type()
+        parameters = self.parameters()
+        reference = " &&" if self.take("OE") else " &" if self.take("RE") else ""
+        if not reference:
+            self.need("E")
+        return Text(f"{returned.left} ", f"({parameters}){reference}{returned.right}")
+
+    def parameters(self) -> str:
+        """Types up to an ``E``, which is not read, or to the end."""
+        types = []
+        while not self.at_end() and self.peek(2) not in ("RE", "OE"):
+            types.append(self.type())
+        text = joined(types)
+        return "" if text == "void" else self.wrote(text)
+
+    def _array(self) -> Text:
+        self.need("A")
+        if self.peek() in DIGITS:
+            size = str(self.number())
+        else:
+            size = "" if self.peek() == "_" else self.expression()
+        self.need("_")
+        inner = self.type()
+        return Text(f"{inner.left} ", f"[{size}]{inner.right.lstrip()}")
+
+    def _parameter_type(self) -> Text:
+        found = self.template_parameter()
+        if self.peek() != "I":
+            return found
+        self.substitutes.append(found)
+        return Text(str(found) + self.template_arguments()[0])
+
+    def _of_d(self) -> Text:
+        code = self.peek(2)
+        if code in ("Dt", "DT"):
+            return Text(self.decltype())
+        self.at += 2
+        if code == "Dp":
+            return self._expansion()
+        if code == "Dv":
+            size = str(self.number()) if self.peek() in DIGITS else self.expression()
+            self.need("_")
+            return Text(f"{self.type()} __vector({size})")
+        if code == "Do":
+            function = self._function()
+            return function._replace(right=function.right + " noexcept")
+        raise UnreadableError
+
+    def _float_of_bits(self) -> str:
+        self.need("DF")
+        bits = self.number()
+        if self.take("b"):
+            return "std::bfloat16_t"
+        self.need("_")
+        return f"_Float{bits}"
+
+    def _expansion(self) -> Text:
+        """A type once per argument of the pack in it."""
+        start, outer, outer_pack = self.at, self._expands, self._longest_pack
+        self._expands = self._longest_pack = None
+        pattern = self.type()
+        size, end, known = self._longest_pack, self.at, len(self.substitutes)
+        if size is None:
+            each = [pattern]
+        else:
+            each = []
+            for number in range(size):
+                self.at, self._expands = start, number
+                each.append(self.type())
+                del self.substitutes[known:]
+        self.at, self._expands, self._longest_pack = end, outer, outer_pack
+        return Text("", pack=tuple(each))
+
+    def decltype(self) -> str:
+        """``decltype (…)``."""
+        self.at += 2
+        value = self.expression()
+        self.need("E")
+        return f"decltype ({value})"
+
+    def substitution(self) -> Text:
+        """What ``S_`` and the like stand for."""
+        self.need("S")
+        letter = self.peek()
+        if letter in STANDARD_NAMES:
+            self.at += 1
+            return Text(STANDARD_NAMES[letter])
+        number = self.index(36)
+        if number >= len(self.substitutes):
+            raise UnreadableError
+        return self.substitutes[number]
+
+    def template_parameter(self) -> Text:
+        """What ``T_`` and the like stand for."""
+        self.need("T")
+        number = self.index()
+        if self.in_lambda:
+            return Text(f"auto:{number + 1}")
+        if number >= len(self.arguments):
+            raise UnreadableError
+        found = self.arguments[number]
+        if found.pack is None:
+            return found
+        if self._expands is None:
+            self._longest_pack = len(found.pack)
+            return found
+        if self._expands >= len(found.pack):
+            raise UnreadableError
+        return found.pack[self._expands]
+
+    # ------------------------------------------------------------ expressions
+
+    def literal(self) -> str:
+        """A value as template argument."""
+        self.need("L")
+        if self.take("_Z"):
+            text = self.encoding()
+            self.need("E")
+            return text
+        of_type = str(self.type())
+        value = self.literal_value()
+        if of_type == "bool" and value in ("0", "1"):
+            return "true" if value == "1" else "false"
+        if of_type in LITERAL_SUFFIXES:
+            return value + LITERAL_SUFFIXES[of_type]
+        if of_type in ("float", "double"):
+            value = f"[{value}]"
+        return f"({of_type}){value}"
+
+    def expression(self) -> str:
+        """An expression in a template argument, an array's size or a ``decltype``."""
+        self.enter()
+        text = self.wrote(self._expression())
+        self.leave()
+        return text
+
+    def _expression(self) -> str:
+        code = self.peek(2)
+        if code[:1] == "L":
+            return self.literal()
+        if code[:1] == "T":
+            return str(self.template_parameter())
+        if code == "ad" and self.peek(5) == "adL_Z":
+            self.at += 5
+            text = self.encoding()
+            self.need("E")
+            return f"&{self.plain_name}" if self.plain_name else f"&({text})"
+        if code in ("fp", "fL"):
+            return self._function_parameter()
+        if code[:1] in DIGITS or code in ("on", "sr"):
+            return self._unresolved_name()
+        self.at += 2
+        if code in OPERATORS and OPERATORS[code][1] == UNARY:
+            return f"{OPERATORS[code][0]}({self.expression()})"
+        if code in ("dt", "pt"):
+            return f"{self.expression()}{OPERATORS[code][0]}{self._unresolved_name()}"
+        if code in OPERATORS and OPERATORS[code][1] == BINARY:
+            return f"({self.expression()}){OPERATORS[code][0]}({self.expression()})"
+        return self._call(code)
+
+    def _call(self, code: str) -> str:
+        if code == "qu":
+            return f"({self.expression()})?({self.expression()}) : ({self.expression()})"
+        if code == "st":
+            return f"sizeof ({self.type()})"
+        if code == "sz":
+            return f"sizeof ({self.expression()})"
+        if code == "sZ":
+            pack = self.template_parameter().pack
+            return f"sizeof...({len(pack)})" if pack is not None else "sizeof...(1)"
+        if code == "sp":
+            return self.expression()
+        if code == "cl":
+            return f"({self.expression()})({self._expressions()})"
+        if code in ("tl", "il"):
+            return f"{self.type() if code == 'tl' else ''}{{{self._expressions()}}}"
+        if code == "cv":
+            of_type = self.type()
+            value = self._expressions() if self.take("_") else self.expression()
+            return f"({of_type})({value})"
+        raise UnreadableError
+
+    def _expressions(self) -> str:
+        texts = []
+        while not self.take("E"):
+            texts.append(self.expression())
+        return ", ".join(texts)
+
+    def _function_parameter(self) -> str:
+        self.need("f")
+        if self.take("L"):
+            self.number()
+        self.need("p")
+        self.qualifiers()
+        return "this" if self.take("T") else f"{{parm#{self.index() + 1}}}"
+
+    def _unresolved_name(self) -> str:
+        before = ""
+        if self.take("sr"):
+            before = f"{self.type()}::"
+        self.take("on")
+        text = before + self.unqualified_name("")[0]
+        return text + self.template_arguments()[0] if self.peek() == "I" else text
+
+
+def pointer(inner: Text, sign: str) -> Text:
+    """A pointer or reference to ``inner``; references to references become one."""
+    if inner.pack is not None:
+        return Text("", pack=tuple(pointer(each, sign) for each in inner.pack))
+    if sign != "*" and inner.left.endswith("&"):
+        return inner if sign == "&&" else inner._replace(left=inner.left.rstrip("&") + "&")
+    if inner.right.startswith(("(", "[")) and not inner.left.endswith(("*", "&")):
+        gap = " " if inner.right.startswith("[") else ""
+        return Text(f"{inner.left}({sign}", f"){gap}{inner.right}")
+    return Text(inner.left + sign, inner.right)
+
+
+def pointer_to_member(of_class: str, inner: Text) -> Text:
+    """``int (A::*)(float)``."""
+    if inner.right.startswith("("):
+        return Text(f"{inner.left}({of_class}::*", f"){inner.right}")
+    return Text(f"{inner.left} {of_class}::*", inner.right)
