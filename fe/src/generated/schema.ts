@@ -402,7 +402,7 @@ export interface TimelineTopPayload {
   total_us: number;
 }
 
-/** What one GPU did in a range; the four parts add up to the range. */
+/** What one GPU did in a range. */
 export interface TimelineGpuPayload {
   device: number;
   busy_us: number;
@@ -410,6 +410,7 @@ export interface TimelineGpuPayload {
   communication_us: number;
   overlap_us: number;
   idle_us: number;
+  copies_us: number;
 }
 
 /** A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile. */

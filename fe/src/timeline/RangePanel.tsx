@@ -103,12 +103,13 @@ function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
       <caption>GPUs</caption>
       <tbody>
         {rows.map((gpu) => {
-          const total = gpu.computation_us + gpu.communication_us + gpu.overlap_us + gpu.idle_us;
+          const total = gpu.busy_us + gpu.idle_us;
           const share = (us: number) => (total > 0 ? formatValue((100 * us) / total, "pct") : "–");
           const parts = [
             ["busy", gpu.busy_us],
             ["communication alone", gpu.communication_us],
             ["overlap of both", gpu.overlap_us],
+            ["copies alone", gpu.copies_us],
             ["idle", gpu.idle_us],
           ] as const;
           return parts.map(([name, us], index) => (

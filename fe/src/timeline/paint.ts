@@ -20,6 +20,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   merged_communication: "--cat-communication",
   merged_overlap: "--mark-overlap",
   merged_idle: "--line",
+  merged_copies: "--cat-memcpy",
   step: "--bar",
 };
 const FALLBACK = "--cat-other";

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.traces import annotation, call, kernel, op, trace
+from tests.helpers.traces import annotation, call, kernel, memcpy, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.flows import Flow, flows_of
 from torch_tb_profiler.views.timeline.index import timeline
@@ -50,6 +50,18 @@ def test_gaps_name_what_the_host_did() -> None:
     assert (gpu.computation_us, gpu.idle_us, gpu.busy_us) == (25.0, 75.0, 25.0)
 
 
+def test_copies_are_no_computation_of_a_gpu() -> None:
+    events = [
+        op("aten::mm", 0, 100),
+        kernel("gemm", 10, 20),
+        memcpy(20, 20, stream=9),
+        kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 60, 20, stream=8),
+    ]
+    (gpu,) = range_summary(timeline(trace(events)), 0, 100_000).gpus
+    assert (gpu.computation_us, gpu.communication_us, gpu.overlap_us) == (20, 20, 0)
+    assert (gpu.copies_us, gpu.busy_us, gpu.idle_us) == (10, 50, 50)
+
+
 @settings(max_examples=80, deadline=None)
 @given(recordings(), st.integers(-20, 150), st.integers(1, 200))
 def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: int) -> None:
@@ -61,6 +73,8 @@ def test_parts_add_up_to_the_moments(recording: Recording, start: int, length: i
     inside = np.minimum(end, start + length) - np.maximum(begin, start)
     for gpu in summary.gpus:
         assert round(gpu.busy_us * 1000) + round(gpu.idle_us * 1000) == length
+        parts = (gpu.computation_us, gpu.communication_us, gpu.overlap_us, gpu.copies_us)
+        assert sum(round(part * 1000) for part in parts) == round(gpu.busy_us * 1000)
         work = made.trace.device_work
         moments: set[int] = set()
         for row in np.flatnonzero(work["device"].to_numpy() == gpu.device).tolist():

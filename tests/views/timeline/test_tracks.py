@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
+from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
@@ -106,7 +106,7 @@ def test_communication_streams_are_marked() -> None:
 
 def test_merged_lanes_are_what_the_streams_did_together() -> None:
     events = [kernel("gemm", 10, 50), kernel("ncclKernel_AllReduce", 40, 60, stream=9)]
-    made = timeline(trace([op("x", 0, 120), *events]))
+    made = timeline(trace([op("x", 0, 120), *events, memcpy(50, 55, stream=11)]))
     number = next(i for i, track in enumerate(made.tracks) if track.kind == "merged")
     found = {}
     for lane in np.flatnonzero(made.lanes.track == number):
@@ -121,7 +121,8 @@ def test_merged_lanes_are_what_the_streams_did_together() -> None:
         "Computation": [(10, 60)],
         "Communication": [(40, 100)],
         "Overlap": [(40, 60)],
-        "Idle": [(0, 10), (100, 120)],
+        "Idle": [(0, 10), (105, 120)],
+        "Copies": [(50, 105)],
     }
 
 
@@ -130,6 +131,13 @@ def test_a_stack_of_ten_thousand_frames() -> None:
     (track,) = timeline(trace(events)).tracks
     assert track.lanes == 10_000
     assert track.overlap_from is None
+
+
+def test_what_overlaps_is_counted_as_in_the_note() -> None:
+    """Not what lies inside such a slice, though it is on a lane below it."""
+    crossing = [op("a", 0, 50), op("b", 30, 50), op("inside b", 35, 10), op("also", 50, 10)]
+    made = timeline(trace(crossing))
+    assert made.overlapping == made.trace.quality.counts["overlapping_slices"] == 1
 
 
 def test_tracks_are_chosen_by_key_and_lane() -> None:

@@ -43,8 +43,8 @@ _TITLES = {
 COMMUNICATION = len(Category)
 """Code of a kernel that moves data between devices (``analysis.kernel_kinds``)."""
 
-COMPUTATION, EXPOSED, OVERLAP, IDLE = range(COMMUNICATION + 1, COMMUNICATION + 5)
-"""Codes of the lanes of merged tracks."""
+COMPUTATION = COMMUNICATION + 1
+"""Code of the first lane of merged tracks; those of the others follow in their order."""
 
 CATEGORIES = (
     *(TimelineCategory(category.name.lower(), _TITLES[category]) for category in Category),
@@ -53,6 +53,7 @@ CATEGORIES = (
     TimelineCategory("merged_communication", "Communication"),
     TimelineCategory("merged_overlap", "Overlap"),
     TimelineCategory("merged_idle", "Idle"),
+    TimelineCategory("merged_copies", "Copies"),
 )
 """Meaning of every code; the code is the place."""
 

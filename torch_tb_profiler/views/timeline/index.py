@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
 from torch_tb_profiler.views.timeline.counters import Counter, counters, device_group
-from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_activity
+from torch_tb_profiler.views.timeline.merged import device_activity
 from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (
     Group,
@@ -89,11 +89,9 @@ class Timeline:
 
     @property
     def overlapping(self) -> int:
-        """How many slices are on lanes for what overlaps."""
-        counts = np.diff(self.lanes.first)
-        first = np.array([track.overlap_from for track in self.tracks], np.float64)
-        # None became NaN, which no row reaches.
-        return int(counts[self.lanes.row >= first[self.lanes.track]].sum())
+        """How many slices overlap others of their row without nesting: the count of the quality
+        note. Lanes for what overlaps also hold what lies in such slices."""
+        return self.trace.quality.counts.get("overlapping_slices", 0)
 
 
 @per_trace
@@ -139,9 +137,9 @@ def _arranged(
             kind="merged",
             group=f"d{device}",
             help="What all streams of the GPU did together.",
-            lanes=len(LANE_TITLES),
-            lane_titles=LANE_TITLES,
-            slices=sum(len(part.start_ns) for part in times.lanes),
+            lanes=len(times.lanes),
+            lane_titles=tuple(times.lanes),
+            slices=sum(len(part.start_ns) for part in times.lanes.values()),
             device=device,
         )
         for device, times in device_activity(trace).items()
@@ -189,7 +187,7 @@ def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes
     parts = [lanes]
     for device, times in device_activity(trace).items():
         number = number_of[f"d{device}.merged"]
-        for row, intervals in enumerate(times.lanes):
+        for row, intervals in enumerate(times.lanes.values()):
             count = len(intervals.start_ns)
             parts.append(
                 Lanes(

@@ -1,8 +1,9 @@
-"""Per GPU what all its streams did together: computation, communication, both, nothing.
+"""Per GPU what all its streams did together: computation, communication, both, nothing, copies.
 
-Computation is all device work that is not communication: kernels, copies and sets. Communication
-as in ``analysis.kernel_kinds``. Idle is what is neither, from the first slice of the trace to the
-last (MindSpore Insight's overlap analysis calls it "free").
+Computation and communication are kernels, as everywhere
+(``docs/metrics.md#computation-and-communication``); copies and sets are neither. Idle is what is
+none of them, from the first slice of the trace to the last (MindSpore Insight's overlap analysis
+calls it "free").
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle")
+_LANE_TITLES = ("Computation", "Communication", "Overlap", "Idle", "Copies")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +29,17 @@ class DeviceActivity:
     communication: Intervals
     overlap: Intervals
     idle: Intervals
+    copies: Intervals
 
     @property
-    def lanes(self) -> tuple[Intervals, Intervals, Intervals, Intervals]:
-        """In the order of :data:`LANE_TITLES`."""
-        return self.computation, self.communication, self.overlap, self.idle
+    def lanes(self) -> dict[str, Intervals]:
+        """What there is to draw by title, from top to bottom; devices that copy nothing have no
+        lane for it."""
+        parts = (self.computation, self.communication, self.overlap, self.idle, self.copies)
+        lanes = dict(zip(_LANE_TITLES, parts, strict=True))
+        if not len(self.copies.start_ns):
+            del lanes["Copies"]
+        return lanes
 
 
 @per_trace
@@ -42,17 +49,24 @@ def device_activity(trace: Trace) -> dict[int, DeviceActivity]:
     device = indices(work["device"])
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
-    moving = kernel_kinds(trace).is_communication
+    kinds = kernel_kinds(trace)
+    masks = (
+        kinds.is_kernel & ~kinds.is_communication,
+        kinds.is_communication,
+        ~kinds.is_kernel,
+    )
     times = {}
     for number in np.unique(device[device >= 0]).tolist():
         here = device == number
-        computation = union(start[here & ~moving], end[here & ~moving])
-        communication = union(start[here & moving], end[here & moving])
-        either = union_all(computation, communication)
+        computation, communication, copies = (
+            union(start[here & mask], end[here & mask]) for mask in masks
+        )
+        kernels = union_all(computation, communication)
         times[number] = DeviceActivity(
             computation,
             communication,
             intersect(computation, communication),
-            complement(either, trace.meta.start_ns, trace.meta.end_ns),
+            complement(union_all(kernels, copies), trace.meta.start_ns, trace.meta.end_ns),
+            copies,
         )
     return times

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.intervals import clip, subtract, total
+from torch_tb_profiler.analysis.intervals import clip, subtract, total, union_all
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -55,7 +55,11 @@ class NameTime:
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """What one GPU did in a range; the four parts add up to the range."""
+    """What one GPU did in a range.
+
+    Computation alone, communication alone, both together and copies or sets without any kernel add
+    up to the busy time, and with the idle time to the range.
+    """
 
     device: int
     busy_us: float
@@ -63,6 +67,7 @@ class GpuTime:
     communication_us: float
     overlap_us: float
     idle_us: float
+    copies_us: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +235,17 @@ def _gpus(timeline: Timeline, start_ns: int, end_ns: int) -> list[GpuTime]:
     low, high = start_ns + timeline.origin_ns, end_ns + timeline.origin_ns
     gpus = []
     for device, times in device_activity(timeline.trace).items():
-        alone = [
-            total(clip(subtract(a, b), low, high))
-            for a, b in (
-                (times.computation, times.communication),
-                (times.communication, times.computation),
-            )
-        ]
-        both = total(clip(times.overlap, low, high))
-        busy = sum(alone) + both
-        parts = (busy, *alone, both, end_ns - start_ns - busy)
-        gpus.append(GpuTime(device, *map(exact_microseconds, parts)))
+        kernels = union_all(times.computation, times.communication)
+        parts = (
+            subtract(times.computation, times.communication),
+            subtract(times.communication, times.computation),
+            times.overlap,
+            subtract(times.copies, kernels),
+        )
+        *alone, both, copies = (total(clip(part, low, high)) for part in parts)
+        busy = sum(alone) + both + copies
+        of_device = (busy, *alone, both, end_ns - start_ns - busy, copies)
+        gpus.append(GpuTime(device, *map(exact_microseconds, of_device)))
     return gpus
 
 
