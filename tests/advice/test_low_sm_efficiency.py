@@ -4,16 +4,45 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, finding, one_step
-from tests.helpers.traces import kernel
+from tests.advice.scenes import context, finding, launched, one_step
+from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.low_sm_efficiency import detect
+
+SCENE = [
+    *launched("a", 100, 300, 1, launch_at=1, blocks=0.1),
+    *launched("b", 400, 100, 2, launch_at=3, blocks=0.5),
+]
 
 
 def test_small_launches_are_advised() -> None:
-    events = [kernel("a", 0, 300, blocks=0.1), kernel("b", 300, 100, blocks=0.5)]
-    advice = finding(detect(context(one_step(events))))
+    advice = finding(detect(context(one_step(SCENE))))
     assert advice.measured == pytest.approx((300 * 10 + 100 * 50) / 400)
-    assert advice.gain_us == pytest.approx(400 * (1 - 20 / 50))
+    assert advice.gain_us == pytest.approx(300 * (1 - 10 / 50) / 2)
+    assert "is in a." in advice.text
+    assert advice.spot is not None
+    assert (advice.spot.start_ns, advice.spot.end_ns) == (100_000, 400_000)
+
+
+def test_inference_is_told_of_more_than_larger_batches() -> None:
+    inference = finding(detect(context(one_step(SCENE))))
+    assert inference.variant == "inference"
+    training = [*SCENE, op("autograd::engine::evaluate_function: AddBackward0", 50, 5)]
+    assert "Larger batches" in finding(detect(context(one_step(training)))).text
+
+
+def test_short_kernels_have_little_to_do_each() -> None:
+    events: list[Event] = []
+    for number in range(100):
+        where = {"launch_at": 2 * number, "blocks": 0.01}
+        events += launched("short", 300 + 5 * number, 5, number + 1, **where)
+    advice = finding(detect(context(one_step(events))))
+    assert advice.variant == "short"
+    assert advice.gain_us is None
+    assert "sets the pace" not in advice.text
+
+
+def test_a_small_part_of_the_step_is_not() -> None:
+    assert detect(context(one_step(SCENE, length=5000))) is None
 
 
 def test_communication_does_not_count() -> None:

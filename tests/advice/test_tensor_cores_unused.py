@@ -25,13 +25,7 @@ def scene(matrix_kernel: str, rows: int = 640, dtype: str = "float") -> list[Eve
     types: dict[str, Any] = {"Input type": [dtype] * 3}
     return [
         op("aten::linear", 0, 30),
-        op(
-            "aten::addmm",
-            10,
-            15,
-            shape=[[640], [rows, 640], [640, 640]],
-            **{"Input type": [dtype] * 3},
-        ),
+        op("aten::addmm", 10, 15, shape=[[640], [rows, 640], [640, 640]], **types),
         *launched(matrix_kernel, 120, 60, 1, launch_at=12),
         op("aten::add", 40, 50),
         *launched(ELEMENTWISE, 180, 40, 2, launch_at=50),

@@ -48,6 +48,7 @@ def test_a_kernel_alone_between_products_saves_nothing() -> None:
     events = scene((GEMM, 10), (COPY, 200), (GEMM, 10))
     advice = finding(detect(context(one_step(events, length=320))))
     assert advice.gain_us is None
+    assert "sets the pace" not in advice.text
 
 
 def test_parts_of_a_run_that_are_told_elsewhere_are_not_told_twice() -> None:

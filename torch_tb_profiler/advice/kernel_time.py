@@ -48,8 +48,11 @@ class Outlook(NamedTuple):
 def outlook(
     context: Context, code: str, kernels: pl.DataFrame, saved_ns: npt.NDArray[Any]
 ) -> Outlook:
-    """What a step gains where each of ``kernels`` is shorter by ``saved_ns``."""
+    """What a step gains where each of ``kernels`` is shorter by ``saved_ns``; nothing is told of
+    the gain where none of them is."""
     saved = np.rint(np.maximum(saved_ns, 0)).astype(np.int64)
+    if not saved.any():
+        return Outlook(None, None, "")
     gain_us = context.device_gain_us(kernels, saved)
     if gain_us is None:
         return Outlook(None, context.per_step(float(saved.sum())) / NS_PER_US, "")

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, KERNEL, TOTAL_US, filled, main_reason
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.kernel_time import busy, longest, outlook, step_share_pct
+from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -44,8 +47,10 @@ EVIDENCE = TableSpec(
     ),
 )
 REASONS = {"blocks_per_sm": "The recording does not give the blocks per SM of these kernels."}
-LOW_BY_DESIGN = frozenset({"gemm", "convolution", "attention", "communication", "rnn"})
+LOW_BY_DESIGN = frozenset({"gemm", "gemv", "convolution", "attention", "communication", "rnn"})
 """Kinds whose good kernels have few warps with many registers each."""
+
+OCCUPANCY = "est_achieved_occupancy_pct"
 
 FEW_BLOCKS = "fewer blocks than multiprocessors"
 LIMIT_NAMES = {
@@ -61,44 +66,44 @@ _SIZES = msgspec.json.Decoder(list[int])
 
 
 def detect(context: Context) -> Finding | None:
-    """Kernels below the threshold take more than their share of the kernel time.
+    """Kernels below the threshold take a good part of the kernel time.
 
-    The gain is the part of their time in which multiprocessors had no block at all; what other
-    limits cost cannot be told from a trace.
+    Kernels of a few microseconds do not count, whose time is that of starting them, nor those of
+    kinds whose good kernels have few warps. The gain is the assumed part of the time in which
+    multiprocessors had no block at all; what other limits cost cannot be told from a trace.
     """
     known = entry(CODE)
-    kernels = context.kernels.filter(pl.col("est_achieved_occupancy_pct").is_not_null())
+    parameters = known.parameters
     total_ns = int(context.kernels["dur_ns"].sum())
-    if kernels.is_empty() or total_ns == 0:
+    kernels = _low(context)
+    share = int(kernels["dur_ns"].sum()) / total_ns * 100 if total_ns else 0.0
+    if share <= parameters["min_share_pct"]:
         return None
-    groups = _groups(kernels)
-    groups = groups.with_columns(
-        kernel=context.texts(groups["name_code"]),
-        wanted=context.kernels_that(
-            groups["name_code"], lambda kind: kind.kind not in LOW_BY_DESIGN
-        ),
-    )
-    low = groups.filter(pl.col("wanted") & (pl.col("est_achieved_occupancy_pct") < known.threshold))
-    low_ns = int(low["dur_ns"].sum())
-    share = low_ns / total_ns * 100
-    if share <= known.parameters["min_share_pct"]:
+    if step_share_pct(context, kernels) < parameters["min_step_share_pct"]:
         return None
+    low = _groups(kernels)
     rows = low.with_columns(
+        kernel=context.texts(low["name_code"]),
         total_us=microseconds(low["dur_ns"]),
         reason=pl.Series(
-            [_reason(context, row, known.parameters) for row in low.iter_rows(named=True)],
+            [_reason(context, row, parameters) for row in low.iter_rows(named=True)],
             dtype=pl.String,
         ),
     )
-    empty = low["dur_ns"] * (1 - low["blocks_per_sm"].fill_null(1.0)).clip(0, 1)
-    measured = float((low["est_achieved_occupancy_pct"] * low["dur_ns"]).sum()) / low_ns
-    gain_us = context.per_step(float(empty.sum())) / NS_PER_US
+    empty_share = (1 - kernels["blocks_per_sm"].fill_null(1.0).to_numpy()).clip(0, 1)
+    saved = kernels["dur_ns"].to_numpy() * empty_share * parameters["assumed_saved_share"]
+    could = outlook(context, CODE, kernels, saved)
     return Finding(
         CODE,
-        measured,
-        gain_us if gain_us > 0 else None,
-        values={"share": share, "reason": main_reason(rows)},
-        evidence=filled(EVIDENCE, rows.head(int(known.parameters["max_rows"])), REASONS),
+        float(np.average(kernels[OCCUPANCY].to_numpy(), weights=kernels["dur_ns"].to_numpy())),
+        could.gain_us,
+        variant="default" if trains(context.trace) else "inference",
+        values={
+            "share": share,
+            "reason": main_reason(rows),
+            "no_gain_yet": could.no_gain_yet,
+        },
+        evidence=filled(EVIDENCE, rows.head(int(parameters["max_rows"])), REASONS),
         source={
             "view": "kernels",
             "table": "kernels",
@@ -106,6 +111,24 @@ def detect(context: Context) -> Finding | None:
             "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
         },
         architecture=context.architecture_name,
+        time=busy(context, kernels),
+        spot=longest(context, kernels),
+        at_stake_us=could.at_stake_us,
+    )
+
+
+def _low(context: Context) -> pl.DataFrame:
+    """The kernels that should have a higher occupancy."""
+    known = entry(CODE)
+    at_least_ns = known.parameters["min_kernel_us"] * NS_PER_US
+    kernels = context.kernels.filter(
+        (pl.col(OCCUPANCY) < known.threshold) & (pl.col("dur_ns") >= at_least_ns)
+    )
+    return kernels.filter(
+        context.kernels_that(
+            kernels["name_code"],
+            lambda kind: kind.rule is not None and kind.kind not in LOW_BY_DESIGN,
+        )
     )
 
 
@@ -120,8 +143,7 @@ def _groups(kernels: pl.DataFrame) -> pl.DataFrame:
     ]
     weight = pl.col("dur_ns").sum()
     return (
-        kernels.filter(pl.col("dur_ns") > 0)
-        .group_by(keys, maintain_order=True)
+        kernels.group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("calls"),
             ((pl.col("est_achieved_occupancy_pct") * pl.col("dur_ns")).sum() / weight).alias(
