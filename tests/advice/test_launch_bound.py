@@ -21,10 +21,25 @@ def scene(dur: float, gap: float, count: int) -> list[Event]:
 
 def test_idle_time_under_operators_is_the_gain() -> None:
     advice = finding(detect(context(one_step(scene(4, 20, 10)))))
-    assert advice.measured == pytest.approx(16.0)
-    assert advice.gain_us == pytest.approx(10 * 16)
+    # The first gap is 4 us long until the launch returns, the others 15 us; 11 us of the tail are
+    # in the last operator.
+    assert advice.gain_us == pytest.approx(4 + 9 * 15 + 11)
     assert advice.values["median_us"] == pytest.approx(4)
-    assert list(advice.rows) == [{"calls": 10, "mean_us": 4.0, "name": "k"}]
+    assert advice.rows[0] == {
+        "operator": "aten::add",
+        "gaps": 10,
+        "idle_us": 4 + 9 * 15,
+        "longest_us": 15.0,
+    }
+    assert advice.spot is not None
+    assert advice.variant == "default"
+
+
+def test_no_graphs_are_proposed_where_graphs_are_launched() -> None:
+    graphs = [*scene(4, 20, 10), call("cudaGraphLaunch", 900, 5, corr=99)]
+    text = finding(detect(context(one_step(graphs)))).note().text
+    assert "launches graphs already" in text
+    assert "CUDA graphs" not in text
 
 
 def test_large_kernels_and_full_queues_are_not() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, finding, one_step
+from tests.advice.scenes import context, finding, launched, one_step
 from tests.helpers.traces import kernel, op
 from torch_tb_profiler.advice.low_gpu_utilization import detect
 
@@ -18,8 +18,21 @@ def test_all_idle_gpus_are_named() -> None:
     advice = finding(detect(context(one_step(events))))
     assert advice.note().text.startswith("GPU 0 and 12 ran kernels less than 50 %")
     assert advice.measured == pytest.approx(25.0)
-    # The same 250 us of work at 50 % would take a step of 500 us.
-    assert advice.gain_us == pytest.approx(500)
+    assert advice.gain_us is None
+
+
+def test_it_says_what_the_idle_time_goes_to() -> None:
+    events = [
+        *launched("k", 10, 90, 1),
+        op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 110, 400),
+        op("aten::add", 510, 300),
+        *launched("k", 800, 100, 2),
+    ]
+    (line,) = finding(detect(context(one_step(events)))).note().text.splitlines()
+    assert line.endswith(
+        "In the step no device works for: 40.0 % data loading, 30.8 % operators and launches, "
+        "10.0 % not recorded."
+    )
 
 
 def test_busy_gpus_and_no_gpus_are_not() -> None:

@@ -61,7 +61,7 @@ def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
             if advice is not None:
                 assert rows_of(advice, {"w": of}).height > 0, (path, advice)
                 seen.add(advice.code)
-    assert len(seen) > 10
+    assert len(seen) >= 8
 
 
 def test_a_straggler_leads_to_the_stragglers(samples: Path) -> None:
@@ -122,12 +122,18 @@ def copies(*of: tuple[str, float, float]) -> list[Event]:
     ]
 
 
-@pytest.mark.parametrize("detect", [memcpy_share.detect, pageable_copies.detect])
+@pytest.mark.parametrize(
+    ("detect", "copying"), [(memcpy_share.detect, 1.0), (pageable_copies.detect, 0.25)]
+)
 def test_copies_lead_to_the_operator_that_copied_longest(
-    detect: Callable[[Context], Finding | None],
+    detect: Callable[[Context], Finding | None], copying: float
 ) -> None:
     """One long copy outweighs two short ones."""
-    of = one_step(copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60)))
+    made = copies(("aten::to", 10, 20), ("aten::to", 50, 20), ("aten::_pack;1", 100, 60))
+    for event in made:
+        if event["name"] == COPY:
+            event["dur"] *= copying  # the rest of the call finds the device idle
+    of = one_step([*made, *launched("k", 200, 100, 9)])
     rows = led_to(detect(context(of)), of)
     assert rows.select("name", "calls").rows() == [("aten::_pack;1", 1)]
 
@@ -139,13 +145,13 @@ def test_copies_of_no_operator_lead_to_the_steps() -> None:
 
 
 def waits(*of: tuple[str, float]) -> list[Event]:
-    """An operator per name that waits for a kernel and leaves the device idle for some time."""
+    """An operator per name that waits for a kernel and leaves the device idle for as long."""
     events: list[Event] = []
     at = 0.0
     for corr, (name, idle) in enumerate(of, 1):
-        events += launched("k", at + 10, 30, corr)
-        events += [op(name, at + 12, 30), call("cudaDeviceSynchronize", at + 15, 26)]
-        at += 31 + idle
+        events += launched("k", at + 10, idle, corr)
+        events += [op(name, at + 12, idle), call("cudaDeviceSynchronize", at + 12, idle - 1)]
+        at += 2 * idle
     return [*events, *launched("k", at + 10, 30, 99)]
 
 

@@ -140,6 +140,11 @@ class Context:
         by_operator = (owner >= 0) & (category[owner] == Category.OPERATOR)
         return self.work.filter(pl.Series(by_operator) & pl.col("is_kernel"))
 
+    @property
+    def knows_launches(self) -> bool:
+        """Whether the recording tells of any work in the steps when it was launched."""
+        return self.work["launch"].null_count() < self.work.height
+
     @cached_property
     def used_devices(self) -> pl.DataFrame:
         """The devices that ran work, as ``trace.devices``."""

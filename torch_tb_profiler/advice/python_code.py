@@ -42,7 +42,7 @@ def detect(context: Context) -> Finding | None:
     """
     idle = idle_time(context, Cause.PYTHON)
     known = entry(CODE)
-    if idle.share_pct <= known.threshold:
+    if not context.knows_launches or idle.share_pct <= known.threshold:
         return None
     rows = _functions(context, idle.time, int(known.parameters["max_stretches"]))
     return Finding(
@@ -72,7 +72,7 @@ def _functions(context: Context, time: Intervals, most: int) -> pl.DataFrame:
         for row in longest.tolist()
     ]
     rows = (
-        pl.DataFrame({"code": codes, "idle_ns": length[longest]}, {"code": pl.Int64})
+        pl.DataFrame({"code": pl.Series(codes, dtype=pl.Int64), "idle_ns": length[longest]})
         .group_by("code")
         .agg(pl.len().alias("stretches"), pl.col("idle_ns").sum())
         .sort("idle_ns", "code", descending=[True, False])

@@ -18,7 +18,7 @@ def detect(context: Context) -> Finding | None:
     more, for more than the threshold of the step. Of what the cause is not known no gain is
     estimated."""
     idle = idle_time(context, Cause.UNRECORDED)
-    if idle.share_pct <= entry(CODE).threshold:
+    if not context.knows_launches or idle.share_pct <= entry(CODE).threshold:
         return None
     return Finding(
         CODE,

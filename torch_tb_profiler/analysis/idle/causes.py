@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
 from torch_tb_profiler.analysis.idle.gaps import Gaps, all_idle, busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import (
@@ -29,6 +30,7 @@ from torch_tb_profiler.analysis.intervals import (
     union_all,
 )
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -97,8 +99,9 @@ def idle_causes(trace: Trace) -> IdleCauses:
     parts[Cause.PROFILER] = intersect(late, _overhead(trace))
     rest = subtract(late, parts[Cause.PROFILER])
     threads = launching_threads(trace)
+    launched_by = gather(indices(trace.slices["track"]), idle.launch)
     of_thread = [
-        _given(intersect(rest, _gaps_of(trace, idle, track)), thread)
+        _given(intersect(rest, _gaps_of(idle, launched_by == track)), thread)
         for track, thread in threads.items()
     ]
     told = union_all(empty(), *(part for given in of_thread for part in given.values()))
@@ -109,9 +112,10 @@ def idle_causes(trace: Trace) -> IdleCauses:
     rest = subtract(rest, union_all(*(parts[cause] for cause in of_thread[-1])))
     python = intersect(rest, others.frames)
     pieces = (python, subtract(rest, python))
-    parts[Cause.PYTHON], parts[Cause.UNRECORDED] = (_long(piece) for piece in pieces)
-    short = subtract(rest, union_all(parts[Cause.PYTHON], parts[Cause.UNRECORDED]))
-    host = union_all(parts[Cause.HOST], short)
+    launching = _gaps_of(idle, idle.launch >= 0)
+    short = [intersect(_short(piece), launching) for piece in pieces]
+    parts[Cause.PYTHON], parts[Cause.UNRECORDED] = map(subtract, pieces, short)
+    host = union_all(parts[Cause.HOST], *short)
     after = after_waits(idle, working, waiting, host)
     parts[Cause.AFTER_WAIT] = union(after.start_ns, after.end_ns)
     parts[Cause.HOST] = subtract(host, parts[Cause.AFTER_WAIT])
@@ -133,13 +137,9 @@ def _given(time: Intervals, thread: HostThread) -> dict[Cause, Intervals]:
     return given
 
 
-def _gaps_of(trace: Trace, idle: Gaps, track: int) -> Intervals:
-    """The gaps that a launch of a thread ends."""
-    known = idle.launch >= 0
-    rows = np.flatnonzero(known)
-    tracks = trace.slices["track"].to_numpy()[idle.launch[rows]]
-    rows = rows[tracks == track]
-    return Intervals(idle.start_ns[rows], idle.end_ns[rows])
+def _gaps_of(idle: Gaps, chosen: Bools) -> Intervals:
+    """Some of the gaps."""
+    return Intervals(idle.start_ns[chosen], idle.end_ns[chosen])
 
 
 def _overhead(trace: Trace) -> Intervals:
@@ -148,7 +148,7 @@ def _overhead(trace: Trace) -> Intervals:
     return union(start, start + slices["dur_ns"].to_numpy())
 
 
-def _long(intervals: Intervals) -> Intervals:
-    """Those that are no pieces between two records."""
-    long = intervals.end_ns - intervals.start_ns >= PIECE_NS
-    return Intervals(intervals.start_ns[long], intervals.end_ns[long])
+def _short(intervals: Intervals) -> Intervals:
+    """Those that are pieces between two records."""
+    short = intervals.end_ns - intervals.start_ns < PIECE_NS
+    return Intervals(intervals.start_ns[short], intervals.end_ns[short])

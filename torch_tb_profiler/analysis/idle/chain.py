@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.idle.gaps import busy, gaps
+from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.intervals import Intervals, subtract, total_within, union
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -18,7 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 @per_trace
 def runs(trace: Trace) -> tuple[Intervals, Bools]:
     """Stretches of device work in which each piece was launched before the one before it ended,
-    and whether something waits for the end of each: the host in a call, or the end of the trace."""
+    and whether something waits for the end of each: the host in a call, or the end of the program."""
     working, idle = busy(trace), gaps(trace)
     if not len(working.start_ns):
         return working, np.zeros(0, np.bool_)
@@ -30,7 +31,7 @@ def runs(trace: Trace) -> tuple[Intervals, Bools]:
     ends = np.flatnonzero(late)
     first = np.append(0, ends[:-1] + 1)
     awaited = _is_waited_for(trace, working.end_ns[ends])
-    awaited[-1] = True
+    awaited[-1] |= host_activity(trace).end_ns[-1:].max(initial=0) <= working.end_ns[-1]
     return Intervals(working.start_ns[first], working.end_ns[ends]), awaited
 
 

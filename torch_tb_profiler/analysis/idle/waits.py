@@ -76,7 +76,11 @@ def waits(trace: Trace) -> pl.DataFrame:
     worked = total_within(busy(trace), start[long], start[long] + dur[long])
     wait[long[worked >= BUSY_SHARE * dur[long]]] = Wait.DEVICE
     found = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
-    return found.filter(pl.Series(_outermost(found)))
+    found = found.filter(pl.Series(_outermost(found)))
+    fetched = pl.Series(_in_fetching_operators(trace, found)) & (pl.col("wait") == Wait.DEVICE)
+    return found.with_columns(
+        wait=pl.when(fetched).then(Wait.FETCH).otherwise("wait").cast(pl.Int8)
+    )
 
 
 def launches_graphs(trace: Trace) -> Bools:
@@ -98,6 +102,14 @@ def copy_directions(trace: Trace, names: pl.Series) -> Int8:
 def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
     kinds: Int8 = codes.of_names(trace, names.to_numpy(), lambda n: _KINDS[call_kind(n)], np.int8)
     return kinds
+
+
+def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
+    """Which calls an operator made that fetches a value: it waits for the copy it has queued."""
+    parent = indices(calls["parent"])
+    names = trace.slices["name_code"].to_numpy()[np.maximum(parent, 0)]
+    fetching: Bools = codes.of_names(trace, names, fetches_a_value, np.bool_) & (parent >= 0)
+    return fetching
 
 
 def _outermost(calls: pl.DataFrame) -> Bools:
