@@ -42,7 +42,7 @@ def test_each_rule_stands_once_with_its_outcome() -> None:
         "threshold": "5 %",
         "code": "dataloader_bound",
     }
-    assert rows["communication_share"]["outcome"] == NOTHING
+    assert rows["data_parallel"]["outcome"] == NOTHING
     assert rows["low_gpu_utilization"]["outcome"] == NOT_TOLD
     assert "No device work was recorded" in rows["low_gpu_utilization"]["reason"]
     shown = [row["outcome"] for row in rows.values()]
@@ -66,7 +66,7 @@ def test_a_finding_that_is_told_with_another_is_found() -> None:
     table = checked_table(["launch_bound", "dataloader_bound"], notes, lambda _: "Unknown.")
     assert table.frame["outcome"].to_list() == [FOUND, FOUND]
     assert table.frame["reason"].to_list() == [
-        "Told with “Data loading”: it means the same time.",
+        "Told with “Data loading”.",
         None,
     ]
     assert table.frame["measured"].to_list() == [None, "1,234 %"]
@@ -90,10 +90,18 @@ RICH: list[Event] = [
     kernel("k", 10, 10, device=1),
     annotation("Optimizer.step#SGD.step", 60, 20),
 ]
-TOLD_APART = {"host", "device_work", "three_steps", "gpu_memory"}
+TOLD_TOGETHER = (
+    "blocks_per_sm",
+    "kernel_operators",
+    "launches",
+    "matrix_units",
+    "occupancy",
+    "optimizer",
+    "several_devices",
+)
 
 
-@pytest.mark.parametrize("name", sorted(set(NEEDS) - TOLD_APART))
+@pytest.mark.parametrize("name", TOLD_TOGETHER)
 def test_a_need_is_met_where_it_is_recorded_and_only_there(name: str) -> None:
     rich = one_step(RICH, deviceProperties=[device(0), device(1)])
     assert NEEDS[name].is_met(context(rich))

@@ -46,7 +46,7 @@ def _row(
         if note.code == known.code:
             measured = quantity(note.evidence.get("measured"), known.unit)
         else:
-            reason = f"Told with “{note.evidence['title']}”: it means the same time."
+            reason = f"Told with “{note.evidence['title']}”."
     elif (missing := unmet(known)) is not None:
         outcome, reason = NOT_TOLD, missing
     return known.title, outcome, reason, measured, quantity(known.threshold, known.unit), known.code

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text
+from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
 from torch_tb_profiler.reports.text import visible
-from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.schema import Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~])")
@@ -25,9 +26,7 @@ def dumps(spec: ViewSpec, view: View, heading: str, columns: Sequence[str] | Non
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
     if view.notes:
-        parts.append(
-            "".join(f"- **{note.severity}**: {escaped(note.text)}\n" for note in view.notes)
-        )
+        parts.append("".join(map(_note, in_reading_order(view.notes))))
     if view.facts:
         parts.append(_facts(view))
     parts += [_table(table, columns) for table in view.tables.values()]
@@ -37,6 +36,11 @@ def dumps(spec: ViewSpec, view: View, heading: str, columns: Sequence[str] | Non
 def escaped(text: str) -> str:
     """``text`` with no character that Markdown, HTML or a terminal would act on."""
     return _MARKUP.sub(r"\\\1", visible(text)).translate(_HTML)
+
+
+def _note(note: Note) -> str:
+    others = "".join(f"  - {escaped(text)}\n" for text in same_time_texts(note))
+    return f"- **{note.severity}**: {escaped(note_text(note))}\n{others}"
 
 
 def _facts(view: View) -> str:

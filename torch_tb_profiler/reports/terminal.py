@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 
 from torch_tb_profiler.reports.cells import DisplayColumn, chosen, display_columns, fact_text
+from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
 from torch_tb_profiler.reports.text import display_width, shortened, visible
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -51,7 +52,7 @@ def dumps(
     lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), width)
     parts = ["\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"]
     if view.notes:
-        parts.append("".join(_note(note, width) for note in view.notes))
+        parts.append("".join(_note(note, width) for note in in_reading_order(view.notes)))
     if view.facts:
         parts.append(_facts(view, width))
     parts += [_table(table, width, columns, sort) for table in view.tables.values()]
@@ -60,9 +61,13 @@ def dumps(
 
 def _note(note: Note, width: int) -> str:
     mark = "! " if note.severity == "warning" else "- "
-    lines = textwrap.wrap(
-        visible(note.text), width - 2, break_long_words=True, break_on_hyphens=False
-    )
+    lines = [
+        line
+        for text in (note_text(note), *same_time_texts(note))
+        for line in textwrap.wrap(
+            visible(text), width - 2, break_long_words=True, break_on_hyphens=False
+        )
+    ]
     return "".join(
         (mark if number == 0 else "  ") + line + "\n" for number, line in enumerate(lines)
     )

@@ -1,0 +1,70 @@
+"""Findings as people read them, in the terminal and in Markdown.
+
+Cases: findings before what limits the numbers; title, gain and its share of the step; what else
+means the same time; nothing but a text; no gain.
+"""
+
+from __future__ import annotations
+
+from tests.reports.examples import SPEC
+from torch_tb_profiler.reports import markdown, terminal
+from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
+from torch_tb_profiler.views.schema import Note, View
+
+LOADING = Note(
+    "advice",
+    "dataloader_bound",
+    "warning",
+    "The program waits.",
+    {
+        "title": "Data loading",
+        "estimated_gain_us_per_step": 58_730.0,
+        "estimated_gain_pct_of_step": 33.14,
+        "same_time": [{"code": "low", "title": "Little used <GPU>", "text": "It idles."}],
+    },
+)
+DAMAGE = Note("advice", "damaged_recording", "warning", "It is cut.", {"title": "Damaged"})
+CUT = Note("quality", "truncated", "info", "The file ends in the middle.")
+VIEW = View(notes=(CUT, DAMAGE, LOADING))
+
+
+def test_findings_come_first_in_their_own_order() -> None:
+    assert in_reading_order(VIEW.notes) == [DAMAGE, LOADING, CUT]
+
+
+def test_a_finding_has_title_and_gain() -> None:
+    assert note_text(LOADING) == (
+        "Data loading. The program waits. Est. gain: 58.730 ms per step (33.14 % of it)."
+    )
+    assert note_text(DAMAGE) == "Damaged. It is cut."
+    assert note_text(CUT) == CUT.text
+    assert same_time_texts(CUT) == []
+
+
+def test_a_gain_without_its_share_is_told_alone() -> None:
+    note = Note("advice", "x", "warning", "T.", {"estimated_gain_us_per_step": 5.0})
+    assert note_text(note) == "T. Est. gain: 5.000 µs per step."
+    none = Note("advice", "x", "warning", "T.", {"estimated_gain_us_per_step": None})
+    assert note_text(none) == "T."
+
+
+def test_the_terminal_tells_it_in_this_order() -> None:
+    lines = terminal.dumps(SPEC, VIEW, "run", width=120).split("\n")[3:]
+    assert lines == [
+        "! Damaged. It is cut.",
+        "! Data loading. The program waits. Est. gain: 58.730 ms per step (33.14 % of it).",
+        "  Also of this time: Little used <GPU>. It idles.",
+        "- The file ends in the middle.",
+        "",
+    ]
+
+
+def test_markdown_tells_it_in_this_order_and_escaped() -> None:
+    lines = markdown.dumps(SPEC, VIEW, "run").split("\n")[2:]
+    assert lines[:4] == [
+        "- **warning**: Damaged. It is cut.",
+        "- **warning**: Data loading. The program waits. Est. gain: 58.730 ms per step "
+        "(33.14 % of it).",
+        "  - Also of this time: Little used &lt;GPU&gt;. It idles.",
+        "- **info**: The file ends in the middle.",
+    ]
