@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.analysis.collectives.calls import host_calls
 from torch_tb_profiler.analysis.intervals import total_within
-from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals
+from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals, role_intervals
 from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -25,6 +26,10 @@ NO_DEVICE = "The recording holds no device work and no device API calls."
 NO_WORK = "The recording holds launches of device work, but nothing of that work."
 NO_CALLS = "The recording holds device work, but no device API calls of the host."
 NO_HOST = "The recording holds no operators and ranges of the host; Other holds their time."
+
+NO_TRANSFERS = (
+    "Collectives were called, but the device work that runs them is not in the recording."
+)
 
 _HOST_CATEGORIES = (
     Category.OPERATOR,
@@ -57,8 +62,12 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
             unknown |= dict.fromkeys((*WORK_ROLES, Role.RUNTIME), NO_DEVICE)
     elif not present[Category.RUNTIME]:
         unknown[Role.RUNTIME] = NO_CALLS
+    if len(host_calls(trace)) and not len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
+        unknown[Role.COMMUNICATION] = NO_TRANSFERS
     if present.any() and not present[list(_HOST_CATEGORIES)].any():
         unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
+        if trace.device_work.is_empty():
+            unknown[Role.COMMUNICATION] = NO_HOST
     return unknown
 
 
