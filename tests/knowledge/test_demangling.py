@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_tb_profiler.knowledge import demangling
-from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.demangling import demangled, identifiers
 
 PAIRS: dict[str, str] = json.loads(
     (Path(__file__).parents[1] / "data" / "demangled_names.json").read_text()
@@ -142,3 +142,11 @@ def test_damaged_symbols_never_raise(name: str, data: st.DataObject) -> None:
 
 def test_the_bounds_hold_for_the_longest_names() -> None:
     assert demangled("_Z" + "1a" * demangling.MAX_CHARS).startswith("_Z")
+
+
+def test_a_name_that_was_cut_still_tells_its_identifiers() -> None:
+    name = "_ZN7ck_tile6kentryILi128ENS0_13FmhaFwdKernelINS_32Block"
+
+    assert demangled(name) == name
+    assert identifiers(name) == "ck_tile::kentry::FmhaFwdKernel::Block"
+    assert identifiers("_Z") == ""

@@ -1,7 +1,8 @@
 """Every kernel rule against its own examples, and the rules together against real names.
 
 Covered: each example and counter-example of the file; the predecessor's tensor-core fragments;
-every device name of the corpus; unknown names.
+every device name of the corpus; names of modern libraries (``tests/data/kernel_names.toml``);
+unknown names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from torch_tb_profiler.knowledge import kernels
@@ -152,3 +154,20 @@ def test_names_of_any_length_never_hang(part: str) -> None:
     kernels.classify_all([name] * kernels.MANY_NAMES)
 
     assert time.perf_counter() - start_s < HANG_S
+
+
+NAMES = Path(__file__).parents[1] / "data" / "kernel_names.toml"
+KNOWN = [
+    (name, group)
+    for group in msgspec.toml.decode(NAMES.read_bytes())["kernels"]
+    for name in group["names"]
+]
+
+
+@pytest.mark.parametrize(("name", "group"), KNOWN, ids=[name[:60] for name, _ in KNOWN])
+def test_names_of_modern_libraries_are_what_they_do(name: str, group: dict[str, object]) -> None:
+    kind = kernels.classify(name)
+
+    assert (kind.kind, kind.tensor_core) == (group["kind"], group["tensor-core"]), kind.rule
+    assert kind.communication == (group["kind"] == "communication")
+    assert kernels.classify_all([name]) == [kind]

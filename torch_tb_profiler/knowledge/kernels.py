@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 import polars as pl
 
-from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.demangling import demangled, identifiers
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
@@ -92,13 +92,21 @@ def _compiled() -> tuple[tuple[re.Pattern[str], KernelKind], ...]:
     )
 
 
+def _judged(name: str) -> str:
+    """The part of a name that the rules look at."""
+    text = demangled(name)
+    if text.startswith("_Z"):
+        text = identifiers(text) or text
+    return text[:MAX_NAME_CHARS]
+
+
 @lru_cache(maxsize=65536)
 def classify(name: str) -> KernelKind:
     """What the kernel ``name`` does, by the first rule whose pattern is found in it.
 
     A mangled name is judged by what it stands for.
     """
-    name = demangled(name)[:MAX_NAME_CHARS]
+    name = _judged(name)
     for pattern, kind in _compiled():
         if pattern.search(name):
             return kind
@@ -110,7 +118,7 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
     kinds = [UNKNOWN_KERNEL] * len(names)
-    heads = [demangled(name)[:MAX_NAME_CHARS] for name in names]
+    heads = [_judged(name) for name in names]
     left = pl.DataFrame({"name": heads}, {"name": pl.String}).with_row_index("at")
     for pattern, kind in _compiled():
         hit = left["name"].str.contains(LOOK_BEHIND.sub("", pattern.pattern))
