@@ -532,7 +532,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind"],
     },
   },
   "kernels": {
@@ -662,6 +662,7 @@ export interface OperatorsOperatorsRow {
   tensor_core_eligible: boolean | null;
   tensor_core_self_pct: number | null;
   tensor_core_total_pct: number | null;
+  kind: string | null;
 }
 
 export interface KernelsKernelsRow {

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.traces import Event, annotation, kernel, op, trace
+from tests.helpers.traces import Event, annotation, kernel, op, step, trace
 from tests.views.run_views import FLOAT, OPERATIONS, OVERLAP, rounded, rows, view
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
@@ -229,3 +230,13 @@ def test_one_worker_alone_shows_overlap_and_collectives_but_no_wait() -> None:
 def test_a_trace_without_communication_has_no_view() -> None:
     assert SPEC.missing(trace([op("aten::mm", 0, 10)])) is not None
     assert SPEC.missing(fx11_nccl("K")["worker0"]) is None
+
+
+def test_a_step_that_is_cut_is_no_part_of_the_mean() -> None:
+    events = [step(1, 0, 100), step(2, 100, 100), annotation("gloo:all_reduce", 110, 40)]
+    events += [annotation("gloo:all_reduce", 60, 20)]
+    found = view({"rank0": trace(events)}, Selection(start_ns=50_000))
+    shown = rows(found, "overlap", "step", "communication_us", "other_us")
+    assert shown == [("all", 40, 60), ("1", 20, 30), ("2", 40, 60)]
+    [note] = [note for note in found.notes if note.code == "step_cut"]
+    assert note.evidence["steps"] == {"rank0": ["1"]}

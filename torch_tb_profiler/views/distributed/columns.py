@@ -8,7 +8,9 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 ALL_STEPS = "all"
 """Name of the rows that hold the mean over steps."""
 
-_STEP = Column("step", "Step", "string", None, "Number of the step; all is the mean over steps.")
+_STEP = Column(
+    "step", "Step", "string", None, "Number of the step; all is the mean over whole steps."
+)
 _WORKER = Column("worker", "Worker", "string", None, "The worker (rank) the row is about.")
 
 OVERLAP = TableSpec(
@@ -24,7 +26,8 @@ OVERLAP = TableSpec(
             "number",
             "us",
             "Kernels other than communication ran and no communication did; on recordings "
-            "without such kernels operators and ranges of the host stand for them.",
+            "without such kernels operators of the host that neither communicate nor wait stand "
+            "for them.",
         ),
         Column(
             "overlap_us", "Overlap", "number", "us", "Computation and communication ran together."

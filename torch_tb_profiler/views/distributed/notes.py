@@ -68,6 +68,18 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
                 {"steps": left_out},
             )
         )
+    cut = {worker: w.cut for worker, w in windows.items() if w.cut}
+    if cut:
+        notes.append(
+            Note(
+                "quality",
+                "step_cut",
+                "info",
+                "Only a part of some steps is selected or was recorded; means leave them out where "
+                f"there are whole ones: on {listed(list(cut))}.",
+                {"steps": cut},
+            )
+        )
     absent = [worker for worker in workers if worker not in windows]
     if absent:
         notes.append(

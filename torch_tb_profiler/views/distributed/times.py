@@ -68,8 +68,9 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
             "overlap_ns": both,
             "communication_ns": communicate - both,
             "other_ns": total + both - compute - communicate,
+            "averaged": [one for window in windows for one in window.averaged.tolist()],
         },
-        schema_overrides={"step": pl.String, "worker": pl.String},
+        schema_overrides={"step": pl.String, "worker": pl.String, "averaged": pl.Boolean},
     )
     times = pl.col("^.*_ns$")
     rows = rows.with_columns(pl.when(pl.Series(known, dtype=pl.Boolean)).then(times))
@@ -84,19 +85,21 @@ def untimed(trace: Trace) -> bool:
 
 
 def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
-    """The table of some steps, after a row per worker: of times the mean over the steps that have
-    one, of counts the sum.
+    """The table of some steps, after a row per worker: of times the mean over the whole steps that
+    have one, of counts the sum.
 
     Args:
-        rows: One per step and worker, with ``…_ns`` in place of the declared ``…_us``.
+        rows: One per step and worker, with ``…_ns`` in place of the declared ``…_us``, and whether
+            the step is ``averaged``.
         spec: The declaration of the table.
     """
     times = [key for key in rows.columns if key.endswith("_ns")]
     counts = [column.key for column in spec.columns if column.unit == "count"]
     mean = rows.group_by("worker", maintain_order=True).agg(
         pl.lit(ALL_STEPS).alias("step"),
-        pl.col(*times, *counts).sum(),
-        *(pl.col(key).count().alias(f"steps of {key}") for key in times),
+        pl.col(times).filter("averaged").sum(),
+        *(pl.col(key).sum() for key in counts),
+        *(pl.col(key).filter("averaged").count().alias(f"steps of {key}") for key in times),
     )
     both = pl.concat([mean, rows], how="diagonal")
     steps = {key: both[f"steps of {key}"].fill_null(1) for key in times}
@@ -123,12 +126,13 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     """The ``wait`` table. Ranges are not cut at the edges of the step they were called in."""
     place = pl.DataFrame(
         [
-            (number, name)
+            (number, name, averaged)
             for number, worker in enumerate(matching.workers)
             if worker in steps.windows
-            for name in steps.windows[worker].names
+            for window in (steps.windows[worker],)
+            for name, averaged in zip(window.names, window.averaged.tolist(), strict=True)
         ],
-        schema={"worker": pl.Int64, "step_name": pl.String},
+        schema={"worker": pl.Int64, "step_name": pl.String, "averaged": pl.Boolean},
         orient="row",
     ).with_row_index("place")
     calls = matching.calls.join(place, on=["worker", "step_name"], how="inner")
@@ -150,7 +154,7 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
             ),
             unmatched_calls=pl.col("unmatched").cast(pl.Int64),
         )
-        .select("step", "worker", "transfer_ns", "wait_ns", "unmatched_calls")
+        .select("step", "worker", "transfer_ns", "wait_ns", "unmatched_calls", "averaged")
     )
     frame = _in_step_order(_with_mean(rows, WAIT), steps)
     reasons = dict.fromkeys(("transfer_us", "wait_us"), NO_TRANSFER)
