@@ -46,6 +46,12 @@ def launched(
     return [call("cudaLaunchKernel", where, 1, corr=corr), kernel(name, at, dur, corr=corr, **more)]
 
 
+def awaited(events: list[Event], at: float) -> list[Event]:
+    """The events, and from ``at`` on the host waits for the last of them."""
+    end = max(event["ts"] + event["dur"] for event in events)
+    return [*events, call("cudaDeviceSynchronize", at, end - at)]
+
+
 def one_step(events: list[Event], *, length: float = 1000, **header: Any) -> Trace:
     """A trace with step 1 of ``length`` µs around the events."""
     return trace([step(1, 0, length), *events], **header)

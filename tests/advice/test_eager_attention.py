@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import GEMM, TENSOR_CORE_GEMM, context, finding, launched, one_step
+from tests.advice.scenes import (
+    GEMM,
+    TENSOR_CORE_GEMM,
+    awaited,
+    context,
+    finding,
+    launched,
+    one_step,
+)
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.attention_kernels import eager_attention
 from torch_tb_profiler.advice.eager_attention import detect
@@ -34,7 +42,7 @@ def scene(parts: list[Part], at: float = 0) -> list[Event]:
         correlation = round(at) + number + 1
         events += launched(kernel_name, start, dur, correlation, launch_at=launch + 1)
         start += dur
-    return events
+    return awaited(events, at + 90)
 
 
 def marked(parts: list[Part]) -> list[str]:

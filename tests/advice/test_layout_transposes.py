@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import TENSOR_CORE_GEMM, context, finding, launched, one_step
+from tests.advice.scenes import TENSOR_CORE_GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.layout_transposes import detect
 
@@ -23,12 +23,13 @@ COPY = (
 
 def scene(operator: str, first: str, main: str, last: str) -> list[Event]:
     """An operator with three kernels of 20, 100 and 10 µs, launched before the first runs."""
-    return [
+    events = [
         op(operator, 0, 40),
         *launched(first, 50, 20, 1, launch_at=1),
         *launched(main, 70, 100, 2, launch_at=3),
         *launched(last, 170, 10, 3, launch_at=5),
     ]
+    return awaited(events, 45)
 
 
 def test_conversions_around_a_convolution_are_told() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.advice.scenes import ELEMENTWISE, GEMM, context, finding, launched, one_step
+from tests.advice.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.low_occupancy import block_threads, detect, limiting_reason
 from torch_tb_profiler.knowledge.advice import entry
@@ -16,10 +16,11 @@ PARAMETERS = entry("low_occupancy").parameters
 
 def scene(name: str = ELEMENTWISE, dur: float = 200, **launch: Any) -> list[Event]:
     """A kernel with few warps and one with many, launched before the first of them runs."""
-    return [
+    events = [
         *launched(name, 100, dur, 1, launch_at=1, **launch),
         *launched("other_kernel", 100 + dur, 800, 2, launch_at=3, occupancy=80, blocks=4.0),
     ]
+    return awaited(events, 60)
 
 
 def test_the_gain_is_half_of_the_time_of_empty_multiprocessors() -> None:

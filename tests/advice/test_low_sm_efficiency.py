@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import context, finding, launched, one_step
+from tests.advice.scenes import awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
 from torch_tb_profiler.advice.low_sm_efficiency import detect
 
-SCENE = [
-    *launched("a", 100, 300, 1, launch_at=1, blocks=0.1),
-    *launched("b", 400, 100, 2, launch_at=3, blocks=0.5),
-]
+SCENE = awaited(
+    [
+        *launched("a", 100, 300, 1, launch_at=1, blocks=0.1),
+        *launched("b", 400, 100, 2, launch_at=3, blocks=0.5),
+    ],
+    at=60,
+)
 
 
 def test_small_launches_are_advised() -> None:

@@ -10,6 +10,7 @@ from tests.advice.scenes import (
     ELEMENTWISE,
     GEMM,
     TENSOR_CORE_GEMM,
+    awaited,
     context,
     device,
     finding,
@@ -28,12 +29,13 @@ V100 = gpus.architecture("Tesla V100-SXM2-32GB", None, None)
 def scene(second: str, rows: int = 651, dtype: str = "double") -> list[Event]:
     """Two products, both launched before the first of them runs."""
     types: dict[str, Any] = {"Input type": [dtype, dtype]}
-    return [
+    events = [
         op("aten::mm", 0, 50),
         *launched(TENSOR_CORE_GEMM, 100, 80, 1, launch_at=10),
         op("aten::mm", 50, 50, shape=[[rows, 640], [640, 640]], **types),
         *launched(second, 180, 20, 2, launch_at=60),
     ]
+    return awaited(events, 100)
 
 
 def test_matrix_kernels_off_the_tensor_cores_are_advised() -> None:

@@ -10,6 +10,7 @@ from tests.advice.scenes import (
     ELEMENTWISE,
     GEMM,
     TENSOR_CORE_GEMM,
+    awaited,
     context,
     device,
     finding,
@@ -23,13 +24,14 @@ from torch_tb_profiler.advice.tensor_cores_unused import detect
 def scene(matrix_kernel: str, rows: int = 640, dtype: str = "float") -> list[Event]:
     """A linear layer and an addition, both launched before the first of them runs."""
     types: dict[str, Any] = {"Input type": [dtype] * 3}
-    return [
+    events = [
         op("aten::linear", 0, 30),
         op("aten::addmm", 10, 15, shape=[[640], [rows, 640], [640, 640]], **types),
         *launched(matrix_kernel, 120, 60, 1, launch_at=12),
         op("aten::add", 40, 50),
         *launched(ELEMENTWISE, 180, 40, 2, launch_at=50),
     ]
+    return awaited(events, 95)
 
 
 def test_eligible_time_is_that_of_the_lowest_eligible_operators() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.scenes import ELEMENTWISE, GEMM, context, finding, launched, one_step
+from tests.advice.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
 from tests.advice.test_eager_attention import SOFTMAX
 from tests.helpers.traces import Event, annotation, kernel, op
 from torch_tb_profiler.advice.stream_runs import savings_of_runs
@@ -27,7 +27,7 @@ def scene(*parts: tuple[str, float], operator: str = "aten::op") -> list[Event]:
     for number, (name, dur) in enumerate(parts):
         events += launched(name, start, dur, number + 1, launch_at=1 + number)
         start += dur
-    return events
+    return awaited(events, 95)
 
 
 def test_half_of_a_run_is_saved_where_its_longest_kernel_leaves_it() -> None:
