@@ -160,6 +160,23 @@ CASES: dict[str, Case] = {
         ),
         silent=(*LAUNCHES, "pageable_copies"),
     ),
+    # The call takes half of the trace and no device works meanwhile.
+    "prefill with a slow copy": Case(
+        steps(
+            1,
+            *_products(300, 1600.0, us=1.0),
+            Synchronize(),
+            frame(
+                "scheduler.py(88): process_batch_result",
+                operator(
+                    "aten::copy_",
+                    Copy("DtoH", 10.0, True, staging_us=493_000.0, call="hipMemcpyWithStream"),
+                ),
+            ),
+        ),
+        first=("blocked_host",),
+        silent=(*LAUNCHES, "host_bound", "python_code", "pageable_copies"),
+    ),
     "replayed graphs": Case(
         steps(3, Graph(60 * ((ADD, 4.0),), call_us=30.0), Work(400.0)),
         first=("launch_bound", "host_bound", "python_code"),

@@ -15,7 +15,6 @@ from tests.simulation.program import (
     Launch,
     Loading,
     OnThread,
-    Program,
     StreamWait,
     Synchronize,
     Work,
@@ -101,7 +100,8 @@ def test_ranges_lie_around_their_body_on_the_thread_that_runs_it() -> None:
 
 def test_a_program_can_be_rewritten_from_inside_out() -> None:
     program = steps(1, Loading(5.0), operator("aten::mm", Loading(7.0), us=1.0))
-    without: Program = REMOVALS["dataloader_bound"](program)
+    (removal,) = REMOVALS["dataloader_bound"]
+    without = removal(program)
     assert (run(program).length_us, run(without).length_us) == (14, 2)
     assert rewritten(program, lambda one: (one,)) == program
 
