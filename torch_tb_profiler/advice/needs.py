@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
@@ -100,6 +101,14 @@ NEEDS = {
     "gpu_memory": Need(
         lambda context: _has_memory_shares(context.trace),
         "The recording holds no GPU memory (profile_memory=True records it), or not its size.",
+    ),
+    "communication": Need(
+        lambda context: len(records(context.trace).record) > 0,
+        "The recording holds no communication between ranks, or not when it ran.",
+    ),
+    "collective_sizes": Need(
+        lambda context: records(context.trace).frame["input_bytes"].count() > 0,
+        "The recording does not give the sizes of collectives.",
     ),
     "three_steps": Need(
         lambda context: context.step_count >= 3, "Fewer than three whole steps are selected."
