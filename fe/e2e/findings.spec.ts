@@ -1,0 +1,94 @@
+/** What the overview says first, and where it leads: to the timeline, to the rows, to what was checked. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { ViewAnswer } from "../src/generated/schema";
+import { addressed } from "./addressed";
+import { expect, test } from "./fixtures";
+import { SAMPLES, serve } from "./servers";
+
+const RUN = "kineto_resnet50_nw0";
+const FILE = "worker0.1623143089861.pt.trace.json.gz";
+
+test("a finding leads to its place on the timeline: in sight, marked, its slice selected", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=${RUN}`);
+  await expect(page.getByRole("heading", { name: "Findings" })).toBeVisible();
+  const answer = (await (await page.request.get(`${standalone.url}api/view/overview?run=${RUN}`)).json()) as ViewAnswer;
+  const note = answer.notes.find(({ code }) => code === "dataloader_bound");
+  const spot = note?.evidence["timeline"] as { start_ns: number; end_ns: number; slice: number };
+  await page.getByRole("listitem").filter({ hasText: "Data loading." }).getByRole("link", { name: "Show on timeline" }).click();
+  await expect(page).toHaveURL(new RegExp(`view=timeline.*range=${spot.start_ns}-${spot.end_ns}`));
+  await expect(page).toHaveURL(new RegExp(`slice=${spot.slice}`));
+  const shown = addressed(page);
+  expect(shown.start).toBeLessThan(spot.start_ns);
+  expect(shown.end).toBeGreaterThan(spot.end_ns);
+  expect(shown.end - shown.start).toBeLessThan(3 * (spot.end_ns - spot.start_ns));
+  await expect(page.getByRole("heading", { name: /DataLoader/ })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole("heading", { name: "Findings" })).toBeVisible();
+});
+
+test("a damaged file is the first finding, beside the quality of the numbers", async ({ guarded: page }) => {
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-damaged-"));
+  const whole = readFileSync(join(SAMPLES, RUN, FILE));
+  writeFileSync(join(logdir, FILE), whole.subarray(0, Math.floor(whole.length * 0.6)));
+  const server = await serve(logdir);
+  await page.goto(server.url);
+  const first = page.getByRole("region", { name: "Findings" }).getByRole("listitem").first();
+  await expect(first).toContainText("Damaged recording. The ");
+  await expect(first).toContainText("ends in the middle");
+  await expect(first).not.toContainText("est. gain");
+  await first.getByRole("button", { name: "Evidence" }).click();
+  await expect(first.getByRole("columnheader", { name: "Damage" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Quality of the numbers" })).toContainText("ends in the middle");
+  await page.waitForLoadState("networkidle");
+  await server.stop();
+  rmSync(logdir, { recursive: true });
+});
+
+test("the operators and kernels with most time are there, and lead to all of them", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=${RUN}`);
+  const kernels = page.locator("[data-table=top_kernels]");
+  await expect(kernels).toContainText("10 rows");
+  await kernels.getByRole("row").nth(1).getByRole("button").first().click();
+  await kernels.getByRole("link", { name: "Show in kernels" }).click();
+  await expect(page).toHaveURL(/view=kernels&kernels\.filter=name/);
+  await expect(page.getByText(/^showing 1 of \d+$/)).toBeVisible();
+  await page.goBack();
+  await page.locator("[data-table=top_operators]").getByRole("link", { name: "All operators" }).click();
+  await expect(page.getByRole("heading", { name: "Operators", exact: true }).first()).toBeVisible();
+});
+
+test("what was checked is told, with why the rest cannot be", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full`);
+  const findings = page.getByRole("region", { name: "Findings" });
+  await expect(findings.getByText(/^\d+ checks: /)).toBeVisible();
+  await findings.getByRole("button", { name: "What was checked" }).click();
+  const row = findings.getByRole("row").filter({ hasText: "GPU utilization" });
+  await expect(row).toContainText("cannot be told");
+  await expect(row).toContainText("No device work was recorded");
+});
+
+const NEWER = ["estimated_gain_pct_of_step", "timeline", "same_time"];
+
+test("an answer of an older server, without any of this, is shown as it is", async ({ guarded: page, standalone }) => {
+  await page.route("**/api/view/overview?*", async (route) => {
+    const response = await route.fetch();
+    // Not before it is read.
+    if (response.status() !== 200) return route.fulfill({ response });
+    const answer = (await response.json()) as ViewAnswer;
+    const { average_step, steps, gpus } = answer.tables;
+    const notes = answer.notes.map((note) => ({
+      ...note,
+      evidence: Object.fromEntries(Object.entries(note.evidence).filter(([key]) => !NEWER.includes(key))),
+    }));
+    return route.fulfill({ response, json: { ...answer, notes, tables: { average_step, steps, gpus } } });
+  });
+  await page.goto(`${standalone.url}#run=${RUN}`);
+  const finding = page.getByRole("listitem").filter({ hasText: "Data loading." });
+  await expect(finding).toContainText("per step, est. gain");
+  await expect(finding.getByRole("link", { name: "Show the rows" })).toBeVisible();
+  await expect(finding.getByRole("link", { name: "Show on timeline" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "What was checked" })).toHaveCount(0);
+});
