@@ -48,7 +48,7 @@ def launched(
 
 def awaited(events: list[Event], at: float) -> list[Event]:
     """The events, and from ``at`` on the host waits for the last of them."""
-    end = max(event["ts"] + event["dur"] for event in events)
+    end = max(event["ts"] + event.get("dur", 0) for event in events)
     return [*events, call("cudaDeviceSynchronize", at, end - at)]
 
 
