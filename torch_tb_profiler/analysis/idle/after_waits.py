@@ -42,20 +42,27 @@ class AfterWaits:
         return np.bincount(self.wait, inside, count).astype(np.int64)
 
 
-def after_waits(idle: Gaps, working: Intervals, waits: pl.DataFrame, host: Intervals) -> AfterWaits:
+def after_waits(
+    idle: Gaps,
+    working: Intervals,
+    waits: pl.DataFrame,
+    host: Intervals,
+    blocked: Intervals,
+) -> AfterWaits:
     """What of the host's time in gaps follows waits for device work.
 
     Args:
         idle: All gaps.
         working: When a device worked.
-        waits: The table of waits.
+        waits: The table of waits, with ``launching``: whether the thread launches device work.
         host: When the host, late, launched (cause *the host*).
+        blocked: When it was late in a call that waits.
     """
     start, end = waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy()
     # The last gap that begins while the call waits: until then it waited for device work.
     gap = np.searchsorted(idle.start_ns, end, "right") - 1
     began = np.append(idle.start_ns, -1)[gap]
-    drained = (gap >= 0) & (began > start)
+    drained = (gap >= 0) & (began > start) & waits["launching"].to_numpy()
     row = np.flatnonzero(drained)
     row = row[np.lexsort((end[row], gap[row]))]
     row = row[np.append(gap[row][1:] != gap[row][:-1], True)[: len(row)]]  # the latest of each gap
@@ -63,7 +70,7 @@ def after_waits(idle: Gaps, working: Intervals, waits: pl.DataFrame, host: Inter
     waited_ns = total_within(working, start[row], began)
     returning = Intervals(began, np.minimum(end[row], began + waited_ns))
     returning = Intervals(returning.start_ns, np.minimum(returning.end_ns, idle.end_ns[gap]))
-    avoidable = intersect(union_all(host, returning), idle.host_late)
+    avoidable = union_all(host, intersect(blocked, returning))
     in_gap = np.searchsorted(idle.start_ns, avoidable.start_ns, "right") - 1
     lengths = avoidable.end_ns - avoidable.start_ns
     demand = np.bincount(in_gap, lengths, len(idle.start_ns)).astype(np.int64)

@@ -116,7 +116,8 @@ def idle_causes(trace: Trace) -> IdleCauses:
     short = [intersect(_short(piece), launching) for piece in pieces]
     parts[Cause.PYTHON], parts[Cause.UNRECORDED] = map(subtract, pieces, short)
     host = union_all(parts[Cause.HOST], *short)
-    after = after_waits(idle, working, waiting, host)
+    by_launching = waiting.with_columns(launching=pl.col("track").is_in(list(threads)))
+    after = after_waits(idle, working, by_launching, host, parts[Cause.BLOCKED])
     parts[Cause.AFTER_WAIT] = union(after.start_ns, after.end_ns)
     parts[Cause.HOST] = subtract(host, parts[Cause.AFTER_WAIT])
     parts[Cause.BLOCKED] = subtract(parts[Cause.BLOCKED], parts[Cause.AFTER_WAIT])

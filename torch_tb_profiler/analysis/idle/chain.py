@@ -6,11 +6,12 @@ Definitions: ``docs/advice.md#what-can-be-gained``.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.analysis.idle.gaps import busy, gaps
-from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.intervals import Intervals, subtract, total_within, union
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -31,7 +32,7 @@ def runs(trace: Trace) -> tuple[Intervals, Bools]:
     ends = np.flatnonzero(late)
     first = np.append(0, ends[:-1] + 1)
     awaited = _is_waited_for(trace, working.end_ns[ends])
-    awaited[-1] |= host_activity(trace).end_ns[-1:].max(initial=0) <= working.end_ns[-1]
+    awaited[-1] |= _host_end_ns(trace) <= working.end_ns[-1]
     return Intervals(working.start_ns[first], working.end_ns[ends]), awaited
 
 
@@ -60,6 +61,13 @@ def saved_on_chain(trace: Trace, slices: Int64, saved_ns: Int64) -> float | None
     run = np.maximum(np.searchsorted(stretches.start_ns, start[chosen], "right") - 1, 0)
     saved = np.bincount(run, saved_ns[order], len(awaited))
     return float(np.minimum(saved, exposed)[awaited].sum())
+
+
+def _host_end_ns(trace: Trace) -> int:
+    """When the last operator, range, step, frame or call of the host ended."""
+    host = trace.slices.filter(pl.col("category") <= Category.RUNTIME)
+    end = (host["start_ns"] + host["dur_ns"]).max()
+    return int(end) if isinstance(end, int) else 0
 
 
 def _is_waited_for(trace: Trace, ends_ns: Int64) -> Bools:

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.idle.gaps import busy
 from torch_tb_profiler.analysis.intervals import total_within
 from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_a_value
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, Int8
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -26,6 +26,9 @@ it: a full launch queue, an allocation that needs the device to be idle."""
 
 COPY_NS = 20_000
 """An asynchronous copy that keeps its caller longer than a launch would is none."""
+
+RETURN_NS = 20_000
+"""It returns so soon after what it waited for."""
 
 BUSY_SHARE = 0.9
 """How much of such a call some device must work."""
@@ -73,8 +76,7 @@ def waits(trace: Trace) -> pl.DataFrame:
         wait[copies & keeps] = direction[copies & keeps]
     start = calls["start_ns"].to_numpy()
     long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
-    worked = total_within(busy(trace), start[long], start[long] + dur[long])
-    wait[long[worked >= BUSY_SHARE * dur[long]]] = Wait.DEVICE
+    wait[long[_wait_for_a_device(trace, start[long], start[long] + dur[long])]] = Wait.DEVICE
     found = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
     found = found.filter(pl.Series(_outermost(found)))
     fetched = pl.Series(_in_fetching_operators(trace, found)) & (pl.col("wait") == Wait.DEVICE)
@@ -90,6 +92,17 @@ def launches_graphs(trace: Trace) -> Bools:
     calls = np.flatnonzero(category == Category.RUNTIME)
     mask[calls] = _call_kinds(trace, trace.slices["name_code"][calls]) == _GRAPH
     return mask
+
+
+def _wait_for_a_device(trace: Trace, start_ns: Int64, end_ns: Int64) -> Bools:
+    """Which long calls wait for a device: one works nearly all the time, and the call returns soon
+    after some of its work has ended (loading of code returns at any time)."""
+    worked = total_within(busy(trace), start_ns, end_ns)
+    work = trace.device_work
+    ends = np.sort((work["start_ns"] + work["dur_ns"]).to_numpy())
+    last = np.append(ends, np.iinfo(np.int64).min)[np.searchsorted(ends, end_ns, "right") - 1]
+    waiting: Bools = (worked >= BUSY_SHARE * (end_ns - start_ns)) & (last >= end_ns - RETURN_NS)
+    return waiting
 
 
 def copy_directions(trace: Trace, names: pl.Series) -> Int8:
@@ -137,9 +150,7 @@ def _with_ends(calls: pl.DataFrame, wait: pl.Series | int) -> pl.DataFrame:
     )
 
 
-def _directions(
-    trace: Trace, calls: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> tuple[Int8, Bools]:
+def _directions(trace: Trace, calls: Int64) -> tuple[Int8, Bools]:
     """Per call the :class:`Wait` of the copy it launched, and whether that is from or to pageable
     memory."""
     copies = trace.device_work.filter(
