@@ -6,6 +6,8 @@ import math
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text, scale_for
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, Unit
@@ -30,7 +32,9 @@ def _cells(
         ("ns", [50_000.0], "µs", ["50.000"]),
         ("bytes", [5 * 2**30, 15 * 2**30], "GiB", ["5.000", "15.000"]),
         ("pct", [33.333, None], "%", ["33.33", "–"]),
-        ("count", [math.nan, 2.0], "", ["–", "2.000"]),
+        ("count", [math.nan, 2.0], "", ["–", "2"]),
+        ("count", [2.5, 2.0], "", ["2.500", "2.000"]),
+        ("pct", [99.996, 99.99, 100.0, 100.2], "%", [">99.99", "99.99", "100.00", "100.20"]),
         ("us", [None, None], "µs", ["–", "–"]),
         ("us", [-25_000.0, 0.001], "ms", ["-25.000", "<0.001"]),
         ("us", [-0.0001, 5.0], "µs", [">-0.001", "5.000"]),
@@ -40,6 +44,43 @@ def test_one_unit_per_column_by_its_largest_value(
     unit: Unit, values: list[float | None], label: str, cells: list[str]
 ) -> None:
     assert _cells(unit, values) == (label, cells)
+
+
+def _texts(key: str, unit: Unit, values: list[float | None]) -> list[str]:
+    spec = TableSpec("t", "T", "A row.", (Column(key, "X", "number", unit, "Help."),))
+    (shown,) = display_columns(Table(spec, pl.DataFrame({key: values}, spec.polars_schema())))
+    return list(shown.cells)
+
+
+def test_a_confidence_is_never_certain() -> None:
+    sure = math.nextafter(100, 0)
+    assert _texts("confidence_total_pct", "pct", [sure, 99.96, 95.04, 0.0, None]) == [
+        ">99.9",
+        ">99.9",
+        "95.0",
+        "0.0",
+        "–",
+    ]
+    fact = Fact("confidence_total_pct", "Confidence", sure, "pct", None, "Help.")
+    assert fact_text(fact) == ">99.9 %"
+
+
+def test_times_of_day_keep_the_digits_that_tell_rows_apart() -> None:
+    late = [1_234_567_891.0, 1_234_567_895.0, None]
+    assert _texts("start_us", "us", late) == ["1,234.567891", "1,234.567895", "–"]
+    assert _texts("duration_us", "us", late) == ["1,234.6", "1,234.6", "–"]
+    assert _texts("start_us", "us", [12_345_678.001, 12_345_678.002]) == [
+        "12.345678001",
+        "12.345678002",
+    ]
+    assert _texts("start_us", "us", [20e6, 30e6]) == ["20.000", "30.000"]
+    assert _texts("peak_us", "us", [5.0, 5.0]) == ["5.000", "5.000"]
+
+
+@given(st.lists(st.integers(0, 10**14), min_size=2, max_size=20, unique=True))
+def test_different_times_are_never_written_alike(times_ns: list[int]) -> None:
+    texts = _texts("start_us", "us", [ns / 1000 for ns in times_ns])
+    assert len(set(texts)) == len(times_ns)
 
 
 def test_counts_have_no_decimals_and_thousands_are_grouped() -> None:

@@ -5,13 +5,20 @@ For the terminal and Markdown. Exact values are what JSON and CSV are for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
 
-from torch_tb_profiler.views.scales import multiple_for
+from torch_tb_profiler.views.scales import (
+    CONFIDENCE_DECIMALS,
+    decimals_to_tell_apart,
+    is_confidence,
+    is_moment,
+    multiple_for,
+)
 from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table, Unit
 
 NULL = "–"
@@ -23,14 +30,23 @@ small values of the same column keep digits."""
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the numbers of one column are written."""
+    """How the numbers of one column are written.
+
+    Attributes:
+        label: The multiple of the unit, maybe empty.
+        divisor: Values are divided by it.
+        decimals: How many are written.
+        full: What a smaller value is never rounded to: 100 of percentages.
+    """
 
     label: str
     divisor: float
     decimals: int
+    full: float = math.inf
 
     def text(self, value: Scalar) -> str:
-        """``value`` in this scale; a value too small for its decimals is ``<0.001``, never 0."""
+        """``value`` in this scale; a value too small for its decimals is ``<0.001``, never 0, and
+        one that is nearly all is ``>99.9``, never 100."""
         if value is None:
             return NULL
         if isinstance(value, bool):
@@ -41,6 +57,8 @@ class Scale:
         text = f"{scaled:,.{self.decimals}f}"
         if value != 0 and float(text.replace(",", "")) == 0:
             return f"{'<' if value > 0 else '>-'}{10.0**-self.decimals:.{self.decimals}f}"
+        if value < self.full <= float(text.replace(",", "")):
+            return f">{self.full - 10.0**-self.decimals:.{self.decimals}f}"
         return text
 
 
@@ -75,8 +93,7 @@ def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
     is_number = column.type in ("integer", "number")
     scale = Scale("", 1, 0)
     if is_number:
-        largest = cast(float | None, values.abs().max()) or 0.0
-        scale = scale_for(column.unit, largest, column.type == "integer")
+        scale = _scale_of(column, values)
     title = column.title
     if column.estimated and "est." not in title.lower():
         title = f"est. {title}"
@@ -88,6 +105,20 @@ def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
         cells=tuple(map(scale.text, values.to_list())),
         has_values=values.null_count() < len(values),
     )
+
+
+def _scale_of(column: Column, values: pl.Series) -> Scale:
+    largest = cast(float | None, values.abs().max()) or 0.0
+    whole = column.type == "integer" or (
+        column.unit == "count" and bool((values.drop_nulls() % 1 == 0).all())
+    )
+    scale = scale_for(column.unit, largest, whole)
+    if is_confidence(column.key):
+        return replace(scale, decimals=CONFIDENCE_DECIMALS)
+    if is_moment(column.key):
+        needed = decimals_to_tell_apart(values, column.unit, scale.divisor)
+        return replace(scale, decimals=max(scale.decimals, needed))
+    return scale
 
 
 def scale_for(unit: Unit | None, largest: float, whole: bool) -> Scale:
@@ -103,7 +134,7 @@ def scale_for(unit: Unit | None, largest: float, whole: bool) -> Scale:
         return Scale(label, divisor, 0)
     scaled = largest / divisor
     decimals = 1 if scaled >= 1000 else 2 if scaled >= 100 or unit == "pct" else 3
-    return Scale(label, divisor, decimals)
+    return Scale(label, divisor, decimals, 100.0 if unit == "pct" else math.inf)
 
 
 def finite(frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,6 +151,8 @@ def fact_text(fact: Fact) -> str:
     if isinstance(value, str | bool):
         return Scale("", 1, 0).text(value)
     scale = scale_for(fact.unit, abs(float(value)), isinstance(value, int))
+    if is_confidence(fact.key):
+        scale = replace(scale, decimals=CONFIDENCE_DECIMALS)
     return f"{scale.text(value)} {scale.label}".rstrip()
 
 

@@ -1,13 +1,16 @@
-"""Which multiple of a unit makes numbers readable: 1 204 000 µs are 1.204 s.
+"""Which multiple of a unit makes numbers readable: 1 204 000 µs are 1.204 s; and how many decimals.
 
-The pages choose by the same rule (``fe/src/lib/units.ts``); ``tests/data/scaled_numbers.json``
-holds examples for both.
+The pages choose by the same rules (``fe/src/lib/units.ts``, ``fe/src/table/columnView.ts``);
+``tests/data/scaled_numbers.json`` holds examples for both.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from typing import NamedTuple
+
+import polars as pl
 
 from torch_tb_profiler.views.schema import Unit
 
@@ -63,3 +66,34 @@ def multiple_for(unit: Unit | None, largest: float, *, least: float = 1) -> Mult
         if largest >= needed * multiple.divisor:
             chosen = multiple
     return chosen
+
+
+_MOMENT = re.compile(r"(?:^|_)(?:start|end|at|allocation|release|peak)_(?:us|ns)$")
+_CONFIDENCE = re.compile(r"^confidence_.*pct$")
+CONFIDENCE_DECIMALS = 1
+_LEAST_NS = {"us": 1e-3, "ns": 1.0}
+"""A nanosecond in the units that times have."""
+
+
+def is_moment(key: str) -> bool:
+    """Whether a column holds times of day, not lengths: ``start_us``, ``peak_us``. What tells its
+    rows apart are its last digits, however large the numbers are."""
+    return _MOMENT.search(key) is not None
+
+
+def is_confidence(key: str) -> bool:
+    """Whether a column or fact says how sure something is: few steps give no more than a decimal,
+    and it never reads 100 %."""
+    return _CONFIDENCE.search(key) is not None
+
+
+def decimals_to_tell_apart(values: pl.Series, unit: Unit | None, divisor: float) -> int:
+    """The decimals with which different ``values``, written in multiples of ``divisor``, differ:
+    no more than a whole ns needs, 0 where no two values differ."""
+    least = _LEAST_NS.get(unit or "", 0.0) / divisor
+    gap = values.drop_nulls().unique().sort().diff().drop_nulls().min()
+    if not isinstance(gap, int | float) or least == 0:
+        return 0
+    # Numbers that differ by more than one of the last decimal are never rounded to the same.
+    needed = math.floor(-math.log10(gap / divisor)) + 1
+    return min(max(needed, 0), round(-math.log10(least)))

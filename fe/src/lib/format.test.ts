@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { exactValue, formatNumber, formatSeconds, formatValue, THIN_SPACE } from "./format";
+import { digitsToTellApart, exactValue, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
 
 const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
 
@@ -26,12 +26,36 @@ describe("formatValue", () => {
     [177_592.17, "us", "177.59 ms"],
     [55.514, "pct", "55.5 %"],
     [0, "pct", "0 %"],
+    [100, "pct", "100.0 %"],
+    [99.94, "pct", "99.9 %"],
+    [99.99999999999999, "pct", ">99.9 %"],
     [6, "count", "6"],
     [44_666, "count", "44_666"],
     [34_084_028_416, "bytes", "31.74 GiB"],
     ["7.0", null, "7.0"],
   ] as const)("%s in %s is %s", (value, unit, text) => {
     expect(formatValue(value, unit)).toBe(thin(text));
+  });
+});
+
+describe("times of day", () => {
+  it.each([
+    ["start_us", true],
+    ["peak_us", true],
+    ["duration_us", false],
+    ["peak_bytes", false],
+  ])("%s: %s", (key, expected) => {
+    expect(isMoment(key)).toBe(expected);
+  });
+
+  it.each([
+    [[1_234_567_891, 1_234_567_895, null], 1e6, 6],
+    [[12_345_678.001, 12_345_678.002], 1e6, 9],
+    [[20e6, 30e6], 1e6, 0],
+    [[5, 5], 1, 0],
+    [[], 1, 0],
+  ])("%j in %d", (values, divisor, digits) => {
+    expect(digitsToTellApart(values, "us", divisor)).toBe(digits);
   });
 });
 

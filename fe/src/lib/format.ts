@@ -41,8 +41,38 @@ export function formatValue(value: Scalar, unit: Unit | null): string {
 export function withUnit(value: number, scale: Scale, unit: Unit | null): string {
   const shown = value / scale.divisor;
   const whole = value === 0 || (scale.divisor === 1 && Number.isInteger(value) && unit !== "pct");
-  const text = formatNumber(shown, unit === "pct" && !whole ? 1 : digitsFor(shown, whole));
+  const digits = unit === "pct" && !whole ? 1 : digitsFor(shown, whole);
+  const text = nearlyAll(shown, digits, unit) ?? formatNumber(shown, digits);
   return scale.label === "" ? text : `${text} ${scale.label}`;
+}
+
+/** `>99.9` for a percentage below 100 that would round to it, else null: what is nearly all is not all. */
+export function nearlyAll(percentage: number, digits: number, unit: Unit | null): string | null {
+  if (unit !== "pct" || percentage >= 100 || Number(percentage.toFixed(digits)) < 100) return null;
+  return `>${formatNumber(100 - 10 ** -digits, digits)}`;
+}
+
+/** Whether a column holds times of day, whose last digits tell rows apart, as in `views/scales.py`. */
+export function isMoment(key: string): boolean {
+  return /(?:^|_)(?:start|end|at|allocation|release|peak)_(?:us|ns)$/.test(key);
+}
+
+/**
+ * The decimals with which different values, shown in multiples of `divisor`, differ; no more than a whole ns
+ * needs, 0 where no two values differ.
+ */
+export function digitsToTellApart(values: readonly Scalar[], unit: Unit | null, divisor: number): number {
+  const nanosecond = unit === "us" ? 1e-3 : unit === "ns" ? 1 : null;
+  const sorted = values.filter((value): value is number => typeof value === "number").sort((a, b) => a - b);
+  let gap = Infinity;
+  sorted.forEach((value, place) => {
+    const distance = value - (sorted[place - 1] ?? value);
+    if (distance > 0 && distance < gap) gap = distance;
+  });
+  if (nanosecond === null || gap === Infinity) return 0;
+  // Numbers that differ by more than one of the last digit are never rounded to the same.
+  const needed = Math.floor(-Math.log10(gap / divisor)) + 1;
+  return Math.min(Math.max(needed, 0), Math.round(-Math.log10(nanosecond / divisor)));
 }
 
 /** The value as the server sent it, with the unit it counts in: for hover and copy. */

@@ -1,6 +1,6 @@
 /** How each column of a table is shown: its one unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
-import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
+import { digitsFor, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, NO_VALUE } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 
@@ -39,16 +39,23 @@ export function columnViews(table: Table): ColumnView[] {
     );
     const scale = scaleFor(column.unit, largest);
     const whole = column.type === "integer" && scale.divisor === 1;
+    const usual = column.unit === "pct" ? 1 : digitsFor(largest / scale.divisor, whole);
+    const digits = isMoment(column.key) ? Math.max(usual, digitsOfMoments(table.rows, index, column, scale)) : usual;
     return {
       column,
       index,
       scale,
       numeric,
-      digits: column.unit === "pct" ? 1 : digitsFor(largest / scale.divisor, whole),
+      digits,
       nullReason: table.null_reasons[column.key] ?? null,
-      ...widths(column, table.rows, index),
+      ...widths(column, table.rows, index, numeric ? formatNumber(largest / scale.divisor, digits).length : 0),
     };
   });
+}
+
+function digitsOfMoments(rows: readonly Row[], index: number, column: Column, scale: Scale): number {
+  const values = rows.map((row) => row[index] ?? null);
+  return digitsToTellApart(values, column.unit, scale.divisor);
 }
 
 function isNumeric(column: Column): boolean {
@@ -74,12 +81,20 @@ function largestMagnitude(rows: readonly Row[], index: number): number {
   return largest;
 }
 
-function widths(column: Column, rows: readonly Row[], index: number): Pick<ColumnView, "width" | "idealWidth"> {
+function widths(
+  column: Column,
+  rows: readonly Row[],
+  index: number,
+  numberLength: number,
+): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
   const longestWord = Math.max(...column.title.split(" ").map((word) => word.length));
   const characters = Math.max(longestWord, column.title.length * 0.55) + SORT_MARK_CHARACTERS;
   const titleTwoLines = Math.max(MIN_NUMBER_PX, characters * characterPx() + CELL_PADDING_PX);
-  if (column.type !== "string") return { width: Math.round(titleTwoLines), idealWidth: Math.round(titleTwoLines) };
+  if (column.type !== "string") {
+    const width = Math.round(Math.max(titleTwoLines, numberLength * characterPx() + CELL_PADDING_PX));
+    return { width, idealWidth: width };
+  }
   let longest = 0;
   for (const row of rows.slice(0, SAMPLED_ROWS)) longest = Math.max(longest, String(row[index] ?? "").length);
   const ideal = Math.round(Math.max(MIN_TEXT_PX, titleTwoLines, longest * characterPx() + CELL_PADDING_PX + OPENER_PX));
@@ -134,7 +149,8 @@ export function cellText(view: ColumnView, value: Scalar): string {
   if (Number(shown.toFixed(view.digits)) === 0) {
     return `${value < 0 ? ">−" : "<"}${formatNumber(10 ** -view.digits, view.digits)}`;
   }
-  return (isDelta(view.column) && value > 0 ? "+" : "") + formatNumber(shown, view.digits);
+  const text = nearlyAll(shown, view.digits, view.column.unit) ?? formatNumber(shown, view.digits);
+  return (isDelta(view.column) && value > 0 ? "+" : "") + text;
 }
 
 /** What hovering says: the exact value, or why there is none. */

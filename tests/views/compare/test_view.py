@@ -9,10 +9,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.reports import csv
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.operators.view import operators
@@ -145,6 +147,31 @@ def test_confidence_is_welchs_over_step_sums() -> None:
     view = compare(training(4), ALL, training(4, mm=31), ALL)
     row = rows(view, "operators", "name")["aten::mm"]
     assert row["confidence_device_self_pct"] == pytest.approx(100 * (1 - 0.26657), abs=0.01)
+
+
+def test_nothing_is_certain_and_counts_are_whole() -> None:
+    baseline, candidate = training(4), training(4, mm=60)
+    view = compare(baseline, ALL, candidate, ALL)
+    row = rows(view, "kernels", "name")["gemm"]
+    assert 99.9 < row["confidence_total_pct"] < 100
+    for name in ("phases", "operators", "kernels", "modules"):
+        table = view.tables[name]
+        for column in table.spec.columns:
+            if column.unit == "count":
+                assert column.type == "integer"
+                assert table.frame[column.key].dtype == pl.Int64
+    assert (row["baseline_calls"], row["candidate_calls"], row["delta_calls"]) == (4, 4, 0)
+    assert b"gemm,4,4,0," in csv.dumps(view.tables["kernels"])
+
+
+def test_counts_per_step_may_have_fractions() -> None:
+    events = [t.step(n, 100 * n, 100) for n in range(4)]
+    events += [t.op("aten::mm", 100 * n + 10, 20) for n in (0, 1, 2)]
+    view = compare(t.trace(events), Selection(group_by="per_step"), training(2), ALL)
+    row = rows(view, "operators", "name")["aten::mm"]
+    assert (row["baseline_calls"], row["candidate_calls"]) == (0.75, 1)
+    kinds = {column.key: column.type for column in view.tables["operators"].spec.columns}
+    assert (kinds["baseline_calls"], kinds["candidate_calls"]) == ("number", "integer")
 
 
 def test_loaders_of_another_kind_are_the_same_phase() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.step_costs import role_costs, unknown_roles
 from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.student import moments
@@ -59,11 +59,15 @@ class StepTimes:
     Attributes:
         names: Name of each.
         times_ns: Time by category (row, as :data:`CATEGORIES`) and step (column).
+        averaged: Mask of the steps that the average step is over.
+        is_observed: Whether those are whole steps.
         unknown: Key of a category → why the trace says nothing about it.
     """
 
     names: list[str]
     times_ns: Int64
+    averaged: Bools
+    is_observed: bool
     unknown: dict[str, str]
 
 
@@ -76,6 +80,8 @@ def step_times(basis: StepBasis) -> StepTimes:
     return StepTimes(
         windows.names,
         np.vstack((windows.end_ns - windows.start_ns, costs)),
+        windows.averaged,
+        bool(windows.whole.any()),
         {keys[role]: reason for role, reason in unknown.items()},
     )
 
@@ -115,13 +121,14 @@ def compared_average(baseline: StepTimes, candidate: StepTimes) -> Table:
 
 
 def _average(steps: StepTimes) -> Side:
-    values = _known_us(steps)
-    samples = moments(values)
-    mean = samples.mean
-    if samples.size:
+    values = _known_us(steps)[:, steps.averaged]
+    count = values.shape[1]
+    samples = moments(values if steps.is_observed else values[:, :0])
+    mean = np.full(len(CATEGORIES), np.nan)
+    if count:
         # Sums of whole nanoseconds, divided once.
-        sums = steps.times_ns.sum(axis=1) / (samples.size * NS_PER_US)
-        mean = np.where(np.isnan(mean), np.nan, sums)
+        sums = steps.times_ns[:, steps.averaged].sum(axis=1) / (count * NS_PER_US)
+        mean = np.where(np.isnan(values).any(axis=1), np.nan, sums)
     reason = next(iter(steps.unknown.values()), None)
     reasons = {} if reason is None else {"duration_us": reason}
     return Side(len(CATEGORIES), {"duration_us": mean}, {"duration_us": samples}, reasons)

@@ -11,6 +11,7 @@ from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.quality_notes import (
     LINK_ISSUES,
     STEP_ISSUES,
+    listed,
     quality_notes_of_several,
 )
 from torch_tb_profiler.views.schema import Note
@@ -53,16 +54,28 @@ def _step_notes(
     evidence: dict[str, object] = {"baseline_steps": counts[0], "candidate_steps": counts[1]}
     if scaled:
         text = (
-            f"Values are per step, as the sides differ in steps: {counts[0]} in the baseline, "
-            f"{counts[1]} in the candidate."
+            f"Values are per step, as the sides differ in steps or hold parts of some: "
+            f"{counts[0]} in the baseline, {counts[1]} in the candidate."
         )
         notes.append(Note("quality", "per_step", "info", text, evidence))
-    if min(counts) < 2:
+    if min(basis.observations for basis in bases) < 2:
         text = (
-            "A side has fewer than two steps: differences are shown, but how sure they are "
+            "A side has fewer than two whole steps: differences are shown, but how sure they are "
             "cannot be told."
         )
         notes.append(Note("quality", "too_few_steps", "warning", text, evidence))
+    windows = {
+        side: step_windows(basis.trace, selection)
+        for side, basis, selection in zip(SIDES, bases, selections, strict=True)
+    }
+    cut = {side: of_side.cut for side, of_side in windows.items() if of_side.cut}
+    if cut:
+        text = (
+            "Only a part of these steps is selected or was recorded, so they are no observations, "
+            f"and in averages only where a side has no other: {_listed(cut)}."
+        )
+        steps = {side.lower(): names for side, names in cut.items()}
+        notes.append(Note("quality", "step_cut", "info", text, {"steps": steps}))
     left_out = {
         side: names
         for side, basis, selection in zip(SIDES, bases, selections, strict=True)
@@ -74,3 +87,7 @@ def _step_notes(
         steps = {side.lower(): names for side, names in left_out.items()}
         notes.append(Note("quality", "step_left_out", "info", text, {"steps": steps}))
     return notes
+
+
+def _listed(steps: dict[str, list[str]]) -> str:
+    return "; ".join(f"{side}: step {listed(names)}" for side, names in steps.items())

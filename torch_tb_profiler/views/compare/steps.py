@@ -24,10 +24,11 @@ class StepBasis:
         trace: The trace.
         selection: What of it is counted: as asked, or narrowed to the steps when values are
             per step.
-        rows: Rows of ``trace.steps`` in the selection, of several processes' joined steps the first
-            one; the last incomplete ones are left out.
+        rows: Rows of ``trace.steps`` that averages are over, of several processes' joined steps the
+            first one: the whole steps of the selection, or all where none is whole.
         divisor: What values are divided by: the number of steps, or 1.
         place: Per row of ``trace.steps`` its place among ``rows``, -1 for none.
+        is_observed: Whether these are whole steps: a part of one tells nothing of how steps vary.
     """
 
     trace: Trace
@@ -35,26 +36,43 @@ class StepBasis:
     rows: Int64
     divisor: float
     place: Int64
+    is_observed: bool
+
+    @property
+    def observations(self) -> int:
+        """How many steps there are to tell a difference from chance by."""
+        return len(self.rows) if self.is_observed else 0
 
 
 def step_rows(trace: Trace, selection: Selection) -> Int64:
-    """Rows of ``trace.steps`` that :func:`step_windows` holds, one per window.
+    """Rows of ``trace.steps`` that averages are over, one per window.
 
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    window, first = np.unique(step_windows(trace, selection).of_step, return_index=True)
-    return first[window >= 0]
+    windows = step_windows(trace, selection)
+    window, first = np.unique(windows.of_step, return_index=True)
+    rows: Int64 = first[np.append(windows.averaged, False)[window]]
+    return rows
+
+
+def has_cut_steps(trace: Trace, selection: Selection) -> bool:
+    """Whether the selection holds parts of steps that averages leave out."""
+    windows = step_windows(trace, selection)
+    return not windows.averaged.all()
 
 
 def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) -> StepBasis:
     """The basis for values per step, or for totals of the selection."""
-    place = step_windows(trace, selection).of_step
+    windows = step_windows(trace, selection)
+    averaged = windows.averaged
+    number = np.append(np.where(averaged, np.cumsum(averaged) - 1, -1), -1)
+    place, is_observed = number[windows.of_step], bool(windows.whole.any())
     if not per_step or not len(rows):
-        return StepBasis(trace, selection, rows, 1.0, place)
+        return StepBasis(trace, selection, rows, 1.0, place, is_observed)
     names = trace.steps["name"].gather(rows).unique(maintain_order=True).to_list()
     narrowed = replace(selection, steps=",".join(names))
-    return StepBasis(trace, narrowed, rows, float(len(rows)), place)
+    return StepBasis(trace, narrowed, rows, float(len(rows)), place, is_observed)
 
 
 def step_samples(
@@ -69,6 +87,8 @@ def step_samples(
         value: Value of each event.
         keys: How many keys there are.
     """
+    if not basis.is_observed:
+        return unknown_samples(keys)
     size = len(basis.rows)
     at = np.append(basis.place, -1)[step]
     inside = at >= 0

@@ -19,6 +19,9 @@ _ROUNDS = 300
 _NEWTON_STEPS = 30
 _EPSILON = 1e-14
 
+SUREST_PCT = math.nextafter(100.0, 0.0)
+"""The most that a finite number of steps can say; 1 − p of a tiny p rounds to 1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
@@ -47,7 +50,8 @@ def moments(values: Float64) -> Samples:
 def confidence_pct(a: Samples, b: Samples) -> Float64:
     """100 × (1 − p) of the two-sided test that the means differ; NaN with fewer than two values.
 
-    Samples without any variance are told apart with certainty if they differ at all.
+    Samples without any variance are told apart if they differ at all. It is never 100:
+    :data:`SUREST_PCT` at most.
     """
     difference = b.mean - a.mean
     error, freedom = _error(a, b)
@@ -56,7 +60,7 @@ def confidence_pct(a: Samples, b: Samples) -> Float64:
     p = _two_sided(np.where(error > 0, t, 0.0), np.where(error > 0, freedom, 1.0))
     certain = np.where(difference == 0, 1.0, 0.0)
     confidence: Float64 = 100.0 * (1.0 - np.where(error > 0, p, certain))
-    return np.where(np.isnan(error), np.nan, confidence)
+    return np.where(np.isnan(error), np.nan, np.minimum(confidence, SUREST_PCT))
 
 
 def interval(a: Samples, b: Samples, level_pct: float = 95.0) -> tuple[Float64, Float64]:

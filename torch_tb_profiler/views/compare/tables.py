@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,8 @@ def measure_columns(measure: Measure) -> tuple[Column, ...]:
                 "number",
                 "pct",
                 "How sure it is that the means per step differ: 100 × (1 − p) of Welch's t-test "
-                "over the per-step sums of both sides. Chance alone gives 95 or more in one row "
-                "of twenty.",
+                "over the per-step sums of both sides, never 100. Chance alone gives 95 or more in "
+                "one row of twenty.",
             )
         )
     return tuple(columns)
@@ -175,7 +175,22 @@ def compared_table(
             if texts:
                 reasons[key] = " ".join(texts)
     frame = pl.DataFrame(columns, schema=spec.polars_schema(), nan_to_null=True)
-    return Table(spec, frame, reasons)
+    return _with_whole_counts(Table(spec, frame, reasons))
+
+
+def _with_whole_counts(table: Table) -> Table:
+    """``table`` with counts as integers: only those per step have fractions."""
+    whole = {
+        column.key
+        for column in table.spec.columns
+        if column.unit == "count" and (table.frame[column.key].drop_nulls() % 1 == 0).all()
+    }
+    columns = tuple(
+        replace(column, type="integer") if column.key in whole else column
+        for column in table.spec.columns
+    )
+    frame = table.frame.with_columns(pl.col(key).cast(pl.Int64) for key in sorted(whole))
+    return replace(table, spec=replace(table.spec, columns=columns), frame=frame)
 
 
 def _compared(measure: Measure, sides: tuple[Side, Side], pairing: Pairing) -> dict[str, Float64]:

@@ -1,8 +1,8 @@
 """The comparison of two recordings: what changed, by how much, and how sure that is.
 
-Values are totals of the selection while both sides have equally many steps, else values per
-step (``group_by`` chooses one of the two). How sure a difference is comes from the variation
-between steps: Welch's t-test over the sums of each step.
+Values are totals of the selection while both sides have equally many steps, and none of them cut,
+else values per step (``group_by`` chooses one of the two). How sure a difference is comes from the
+variation between steps: Welch's t-test over the sums of each step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from torch_tb_profiler.views.compare.sides import (
     module_side,
     operator_side,
 )
-from torch_tb_profiler.views.compare.steps import StepBasis, step_basis, step_rows
+from torch_tb_profiler.views.compare.steps import StepBasis, has_cut_steps, step_basis, step_rows
 from torch_tb_profiler.views.compare.tables import (
     Measure,
     Pairing,
@@ -106,7 +106,12 @@ def compare(
     except SelectionError as error:
         raise SelectionError(f"baseline {error}") from error
     rows = baseline_rows, step_rows(candidate, candidate_selection)
-    per_step = chosen == PER_STEP or (chosen == AUTO and len(rows[0]) != len(rows[1]))
+    is_uneven = (
+        len(rows[0]) != len(rows[1])
+        or has_cut_steps(baseline, baseline_selection)
+        or has_cut_steps(candidate, candidate_selection)
+    )
+    per_step = chosen == PER_STEP or (chosen == AUTO and is_uneven)
     bases = (
         step_basis(baseline, baseline_selection, rows[0], per_step),
         step_basis(candidate, candidate_selection, rows[1], per_step),
