@@ -521,7 +521,7 @@ export const VIEWS = {
     tables: {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
-      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct"],
+      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
@@ -623,6 +623,12 @@ export interface OverviewGpusRow {
   est_sm_efficiency_pct: number | null;
   est_achieved_occupancy_pct: number | null;
   tensor_core_time_pct: number | null;
+  compute_utilization_pct: number | null;
+  compute_tensor_core_time_pct: number | null;
+  tensor_core_time_min_pct: number | null;
+  tensor_core_time_max_pct: number | null;
+  compute_tensor_core_time_min_pct: number | null;
+  compute_tensor_core_time_max_pct: number | null;
 }
 
 export interface OverviewTopOperatorsRow {
