@@ -130,6 +130,15 @@ def test_the_gradient_counts_too() -> None:
     assert len(marked(backward)) == 2
 
 
+def test_a_compiled_softmax_between_the_products_counts() -> None:
+    """torch.compile fuses scale and mask into it, but the scores are written all the same."""
+    compiled = "triton_per_fused__softmax_add_div_3"
+    parts = [ATTENTION[0], ("CompiledFunction", compiled, 90.0), ATTENTION[3]]
+    assert marked(parts) == [compiled]
+    loss = "triton_per_fused__log_softmax_nll_loss_forward_3"
+    assert marked([ATTENTION[0], ("CompiledFunction", loss, 90.0), ATTENTION[3]]) == []
+
+
 def test_without_the_operators_nothing_is_said() -> None:
     events = [kernel(name, 300 * i, dur) for i, (_, name, dur) in enumerate(ATTENTION)]
     assert detect(context(one_step(events, length=2000))) is None

@@ -7,9 +7,11 @@ backwards. A softmax that is a loss, a router or a sampler stands between other 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
-from torch_tb_profiler.advice.stream_runs import in_stream_order
+from torch_tb_profiler.advice.stream_runs import begins_stream
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
@@ -39,6 +41,9 @@ INSIDE = frozenset(
 )
 """Kinds of kernels that attention has between its products."""
 
+COMPILED = re.compile(r"^triton_\w*(?<!_log)_softmax")
+"""Names of compiled kernels that a softmax is fused into."""
+
 FALLBACK = "aten::_scaled_dot_product_attention_math"
 """``scaled_dot_product_attention`` where it found no fused kernel for what it was given."""
 
@@ -50,9 +55,10 @@ def eager_attention(trace: Trace) -> Bools:
     work = trace.device_work
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
-    rows, new_stream = in_stream_order(trace, rows)
+    new_stream = begins_stream(trace, rows)
     names, known = work["name_code"].to_numpy()[rows], kinds_of_names(trace)
     softmax = known.verdicts(names, lambda kind: kind.kind == "softmax") == codes.YES
+    softmax |= codes.of_names(trace, names, lambda name: bool(COMPILED.search(name)), np.bool_)
     inside = known.verdicts(names, lambda kind: kind.kind in INSIDE) == codes.YES
     batched = _owned_by_batched_product(trace)[rows]
     # A stretch is what lies between two kernels that are not inside, on one stream.

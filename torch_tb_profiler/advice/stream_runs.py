@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -26,14 +25,13 @@ FUSABLE = frozenset(
 """Kinds of kernels that a compiler makes one pass over memory of."""
 
 
-def in_stream_order(trace: Trace, rows: Int64) -> tuple[Int64, Bools]:
-    """Rows of ``trace.device_work`` by device, stream and start, and which are first on theirs."""
-    keys = [indices(trace.device_work[key])[rows] for key in ("start_ns", "stream", "device")]
-    order = np.lexsort(keys)
-    _, stream, device = (key[order] for key in keys)
-    is_first = np.ones(len(rows), np.bool_)
-    is_first[1:] = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
-    return rows[order], is_first
+def begins_stream(trace: Trace, rows: Int64) -> Bools:
+    """Which of some rows of ``trace.device_work``, in their order, is the first of its stream: rows
+    stand by track, and on it by start."""
+    track = trace.slices["track"].to_numpy()[trace.device_work["slice"].to_numpy()[rows]]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = track[1:] != track[:-1]
+    return begins
 
 
 def savings_of_runs(trace: Trace, at_most: float) -> Float64:
@@ -44,7 +42,7 @@ def savings_of_runs(trace: Trace, at_most: float) -> Float64:
     """
     kinds = kernel_kinds(trace)
     rows = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
-    rows, is_first = in_stream_order(trace, rows)
+    is_first = begins_stream(trace, rows)
     names = trace.device_work["name_code"].to_numpy()[rows]
     fusable = kinds_of_names(trace).verdicts(names, lambda kind: kind.kind in FUSABLE) == codes.YES
     run = np.cumsum(is_first | ~fusable | np.append(True, ~fusable[:-1])[: len(rows)])
