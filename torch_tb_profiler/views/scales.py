@@ -87,6 +87,13 @@ def is_confidence(key: str) -> bool:
     return _CONFIDENCE.search(key) is not None
 
 
+def confidence_text(pct: float) -> str:
+    """``">99.9 %"`` for what would read as certain."""
+    least = 100 - 10.0**-CONFIDENCE_DECIMALS
+    shown = f"{pct:.{CONFIDENCE_DECIMALS}f}"
+    return f"{f'>{least}' if float(shown) >= 100 else shown} %"
+
+
 def decimals_to_tell_apart(values: pl.Series, unit: Unit | None, divisor: float) -> int:
     """The decimals with which different ``values``, written in multiples of ``divisor``, differ:
     no more than a whole ns needs, 0 where no two values differ."""

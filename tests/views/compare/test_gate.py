@@ -84,6 +84,21 @@ def test_noise_is_told_from_change_by_confidence() -> None:
     assert not evaluate(noisy, "average_step.total_us>+5%@95").failed
 
 
+def test_nothing_is_said_to_be_certain() -> None:
+    view = view_of([50, 51, 50, 51], [500, 501, 500, 501])
+    result = evaluate(view, "average_step.total_us>+5%@99.99")
+    assert result.failed
+    assert "confidence >99.9 %" in result.text
+    assert "100.0" not in result.text
+
+
+def test_calls_are_whole() -> None:
+    base = t.trace([t.step(0, 0, 50), t.op("aten::a", 1, 5)])
+    other = t.trace([t.step(0, 0, 50), t.op("aten::a", 1, 5), t.op("aten::a", 11, 5)])
+    text = evaluate(compare(base, Selection(), other, Selection()), "operators.calls>+0").text
+    assert text == "failed: operators.calls>+0: aten::a: 1 → 2 (+1, +100.0 %)"
+
+
 def test_growth_from_nothing_is_beyond_every_percentage() -> None:
     base = t.trace([t.step(0, 0, 50), t.op("aten::a", 1, 5)])
     other = t.trace([t.step(0, 0, 50), t.op("aten::b", 1, 5)])
@@ -108,6 +123,7 @@ def test_growth_from_nothing_is_beyond_every_percentage() -> None:
         ("operators.device_self_us>+5%", "no device work"),
         ("average_step.kernel_us>+5%", "no device work"),
         ("operators.calls>+5%@95", "leave out"),
+        ("average_step.total_us>+5%@100", "ask for @99.9"),
     ],
 )
 def test_what_cannot_be_told_is_an_error_not_a_pass(

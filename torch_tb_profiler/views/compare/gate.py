@@ -30,6 +30,7 @@ import polars as pl
 from torch_tb_profiler.views.compare.average import CATEGORIES
 from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.querying import QueryError, query
+from torch_tb_profiler.views.scales import confidence_text
 from torch_tb_profiler.views.schema import Table, View
 
 _GATE = re.compile(
@@ -138,6 +139,8 @@ def _parse(expression: str) -> _Gate:
             "operators[name=aten::mm].device_self_us>+10%"
         )
     sign, unit, confidence = match["sign"], match["unit"], match["confidence"]
+    if confidence is not None and float(confidence) >= 100:
+        raise GateError(f"gate {expression!r}: no number of steps is 100 % sure; ask for @99.9")
     return _Gate(
         expression=expression,
         table=match["table"],
@@ -242,11 +245,18 @@ def _sentence(gate: _Gate, failing: list[GateRow], unit: str | None) -> str:
     shown_unit = {"us": " µs", "bytes": " bytes"}.get(unit or "", "")
     parts = []
     for row in failing[:_SHOWN_ROWS]:
-        text = f"{row.candidate:,.3f}{shown_unit}"
+        text = f"{_number(row.candidate, unit)}{shown_unit}"
         if row.baseline is not None and row.delta is not None:
-            sure = "" if row.confidence_pct is None else f", confidence {row.confidence_pct:.1f} %"
-            change = f"{row.delta:+,.3f}, {row.delta_pct:+.1f} %{sure}"
-            text = f"{row.baseline:,.3f} → {text} ({change})"
+            sure = ""
+            if row.confidence_pct is not None:
+                sure = f", confidence {confidence_text(row.confidence_pct)}"
+            change = f"{_number(row.delta, unit, '+')}, {row.delta_pct:+.1f} %{sure}"
+            text = f"{_number(row.baseline, unit)} → {text} ({change})"
         parts.append(f"{row.label}: {text}")
     more = f"; and {len(failing) - _SHOWN_ROWS} more" if len(failing) > _SHOWN_ROWS else ""
     return f"failed: {gate.expression}: {'; '.join(parts)}{more}"
+
+
+def _number(value: float, unit: str | None, sign: str = "") -> str:
+    decimals = 0 if unit == "count" and value % 1 == 0 else 3
+    return f"{value:{sign},.{decimals}f}"
