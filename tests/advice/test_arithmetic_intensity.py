@@ -23,6 +23,7 @@ FLOAT = "['float', 'float', 'float']"
             HALF,
             2 * 100 * 64 / (64 + 6400) / 2,
         ),
+        ("_C::gptq_gemm", "[[3, 4096], [512, 11008]]", HALF, 2 * 3 / 2),
         (
             "aten::cudnn_convolution",
             "[[2, 3, 5, 5], [7, 3, 1, 1]]",
@@ -47,7 +48,6 @@ def test_operations_over_bytes(operator: str, shapes: str, types: str, expected:
         (None, None),
         ("[[4, 8], [8, 16]]", None),
         ("[[4, 8]]", FLOAT),
-        ("[[4, 8], [9, 16]]", FLOAT),
         ("[[4, 8], [8, 'x']]", FLOAT),
         ("[[0, 0], [0, 0]]", FLOAT),
         ("[", "["),

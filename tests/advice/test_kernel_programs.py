@@ -28,6 +28,8 @@ DROPOUT = f"{AT}(anonymous namespace)::fused_dropout_kernel_vec<float, float, un
 SGEMM = "volta_sgemm_128x64_nn"
 NVJET = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"
 GEMV = "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16>"
+GPTQ = "void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 1>"
+PAGED = "void vllm::paged_attention_v1_kernel<unsigned short, unsigned short, 128>"
 FLASH = "void flash::flash_fwd_splitkv_kernel<flash::Flash_fwd_kernel_traits<128>>"
 RMS_NORM = "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"
 SILU = "void vllm::act_and_mul_kernel<c10::BFloat16, &(vllm::silu_kernel<c10::BFloat16>), true>"
@@ -115,6 +117,8 @@ DECODE = [
 ONE_TOKEN = [
     Part("aten::mm", GEMV, 25, [[1, 4096], [4096, 4096]], "c10::BFloat16"),
     Part("aten::mm", "ampere_fp16_hgemm_64x64_tn", 30, [[1, 4096], [4096, 11008]], "c10::Half"),
+    Part("_C::gptq_gemm", GPTQ, 30, [[1, 4096], [512, 11008]], "c10::Half"),
+    Part("flash_attn::attention", PAGED, 20),
     Part("aten::mul", MUL, 2),
     Part("aten::mm", NVJET, 20, [[1, 4096], [4096, 4096]], "c10::BFloat16"),
 ] * 8

@@ -44,8 +44,8 @@ def _product(operator: str, shapes: list[Shape]) -> tuple[int, int] | None:
     if len(matrices) < 2:
         return None
     (*batch, rows, inner), second = matrices[:2]
-    if inner not in second[-2:]:
-        return None
+    if inner not in second[-2:]:  # packed weights: each is read once for a product per row
+        return 2 * math.prod(batch) * rows, 1
     columns = second[-1] if second[-2] == inner else second[-2]
     results = math.prod(batch) * rows * columns
     elements = math.prod(matrices[0]) + math.prod(second)

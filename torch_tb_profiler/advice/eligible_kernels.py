@@ -30,6 +30,10 @@ MATRIX_KINDS = frozenset({"gemm", "convolution", "attention", "rnn"})
 """Kinds of kernels that matrix units could do; eligible operators also launch copies and sums, and
 products with a vector, which memory limits."""
 
+MEMORY_LIMITS = frozenset({"flashinfer-decode", "attention-helpers"})
+"""Rules of ``kernels.toml`` for attention that memory limits: of one token each, and what prepares
+and joins."""
+
 UNITS = {"CDNA": "Matrix Cores", "Xe": "XMX engines"}
 """Start of the name of an architecture → what its vendor calls matrix units."""
 
@@ -119,7 +123,10 @@ def that_compute(context: Context, kernels: pl.DataFrame, min_flop_per_byte: flo
     """The matrix kernels that compute more than they wait for memory: not those of products of a
     matrix and a vector, nor of operators whose shapes give less than ``min_flop_per_byte``."""
     kernels = kernels.filter(
-        context.kernels_that(kernels["name_code"], lambda kind: kind.kind in MATRIX_KINDS)
+        context.kernels_that(
+            kernels["name_code"],
+            lambda kind: kind.kind in MATRIX_KINDS and kind.rule not in MEMORY_LIMITS,
+        )
     )
     described = _with_inputs(context.trace, kernels)
     inputs = described.select(KEYS[:1] + KEYS[2:]).unique(maintain_order=True)
