@@ -8,8 +8,10 @@ from torch_tb_profiler.advice.context import Context, gpu_list
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
+from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -82,13 +84,25 @@ def _around(context: Context, moment_ns: int) -> Spot:
 def _peaks(trace: Trace) -> pl.DataFrame:
     """Per GPU of known capacity the most that was allocated and reserved in the recording, and when
     (``peak_ns``), the fullest first."""
+    records = memory_records(trace)
+    gpus = {n: one.id for n, one in enumerate(records.devices) if one.type in GPU_TYPES}
+    totals = pl.DataFrame(
+        {
+            "device": records.device,
+            "total_allocated_bytes": records.allocated_bytes,
+            "total_reserved_bytes": records.reserved_bytes,
+            "time_ns": records.time_ns,
+        }
+    ).filter(pl.col("device").is_in(list(gpus)), records.has_totals)
+    reserved, allocated = pl.col("total_reserved_bytes"), pl.col("total_allocated_bytes")
     return (
-        trace.memory.filter(pl.col("device_type").is_in(list(GPU_TYPES)))
-        .group_by("device")
+        totals.group_by("device", maintain_order=True)
         .agg(
-            pl.col("total_allocated_bytes", "total_reserved_bytes").max(),
-            peak_ns=pl.col("time_ns").sort_by("total_allocated_bytes", nulls_last=False).last(),
+            allocated.max(),
+            reserved.filter(reserved != ABSENT).max(),
+            peak_ns=pl.col("time_ns").get(allocated.arg_max()),
         )
+        .with_columns(pl.col("device").replace_strict(gpus, return_dtype=pl.Int64))
         .join(trace.devices.select("device", "name", "memory_bytes"), on="device")
         .filter(pl.col("memory_bytes") > 0)
         .with_columns(used_pct=pl.col("total_allocated_bytes") / pl.col("memory_bytes") * 100)
