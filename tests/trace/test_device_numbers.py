@@ -111,6 +111,14 @@ def test_without_memory_events_one_model_is_the_model_of_all() -> None:
     assert built.devices.filter("used")["memory_bytes"].to_list() == [None]
 
 
+def test_a_device_without_kernels_does_not_part_numbers_that_agree() -> None:
+    events = [*work(0, 0, 0, kind=6), *work(1, 0, 0, kind=6)]
+    events.append(memory(150, 64, address=9, device_type=6, device=1))
+    built = trace(events, deviceProperties=declared(MI300, 2))
+    assert memory_devices(built) == ["GPU 0", "GPU 1"]
+    assert built.quality.counts == {"no_steps": 1}
+
+
 def test_each_process_of_a_file_has_its_own() -> None:
     def of(pid: int, events: list[Event]) -> list[Event]:
         return [e | {"pid": pid} if e.get("cat") != "kernel" else e for e in events]

@@ -16,6 +16,7 @@ import polars as pl
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32
 from torch_tb_profiler.trace.info import DeviceInfo, TraceInfo
+from torch_tb_profiler.trace.processes import NO_PROCESS
 from torch_tb_profiler.trace.quality import QualityReport
 
 _CPU_TYPE, _HIP_TYPE = 0, 6
@@ -77,7 +78,8 @@ def _differing(
     """Each process that allocates on a device on which none of its kernels run, with its memory
     events and its kernels. Elsewhere than on ROCm one numbering serves all that is declared."""
     declared = {device.device for device in info.devices}
-    for (process,), of_memory in allocated.group_by("process", maintain_order=True):
+    known = allocated.filter(pl.col("process") != NO_PROCESS)
+    for (process,), of_memory in known.group_by("process", maintain_order=True):
         of_kernels = ran.filter(pl.col("process") == process)
         numbers = set(of_memory["device"].unique().to_list())
         others = set(of_kernels["device"].unique().to_list())
@@ -97,6 +99,8 @@ def _matched(
         pairs, how = {numbers[0]: others[0]}, "the process has no other"
     else:
         pairs, how = _by_operators(of_memory, of_kernels), "its operators run their kernels there"
+    if pairs and all(number == device for number, device in pairs.items()):
+        return {}
     if len(set(pairs.values())) < len(numbers):
         quality.add("device_numbers_unmatched", len(numbers), f"memory's devices {numbers}")
         return {}
