@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,44 @@ def test_real_traces_agree_with_sums_over_the_raw_json(samples: Path, name: str)
     assert sorted(view.tables["memory_peaks"].frame["peak_allocated_bytes"]) == sorted(
         peaks.values()
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "h100_bert_small/rank0.pt.trace.json.gz",
+        "mi300_bert_small/rank0.pt.trace.json.gz",
+    ],
+)
+def test_the_peak_of_any_range_is_the_largest_total_held_in_it(samples: Path, name: str) -> None:
+    """Also where no memory event lies in the range: looked up in the raw JSON, time by time."""
+    events = raw_events(samples / name)
+    built = t.trace(events)
+    totals = sorted(
+        (round(e["ts"] * 1000), e["args"]["Total Allocated"])
+        for e in events
+        if e["name"] == "[memory]" and e["args"]["Device Type"] != 0
+    )
+    chance = random.Random(7)
+    first, last = totals[0][0], totals[-1][0]
+    quiet = 0
+    for _ in range(60):
+        start = chance.randrange(first - 10**5, last + 10**5)
+        end = start + chance.choice([1000, 50_000, 1_000_000])
+        inside = [total for at, total in totals if start <= at < end]
+        before = [total for at, total in totals if at < start]
+        held = [] if totals_at(totals, start) else before[-1:]
+        expected = max([*held, *inside], default=None)
+        quiet += bool(expected is not None and not inside)
+        view = memory(built, Selection(start_ns=start, end_ns=end))
+        frame = view.tables["memory_peaks"].frame
+        (found,) = frame.filter(pl.col("device").str.starts_with("GPU"))["peak_allocated_bytes"]
+        assert found == expected, (start, end)
+    assert quiet > 5
+
+
+def totals_at(totals: list[tuple[int, int]], time: int) -> bool:
+    return any(at == time for at, _ in totals)
 
 
 def test_every_device_of_a_real_trace_adds_up_at_the_peak(samples: Path) -> None:
