@@ -1,4 +1,4 @@
-"""Copies to a device that keep the host in the call while the device has nothing to do."""
+"""Copies to a device that keep the host while the device has nothing to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.wait_evidence import declared, wait_groups
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.analysis.intervals import intersect, total_within, union, union_all
+from torch_tb_profiler.analysis.intervals import intersect, total_within, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -17,14 +17,13 @@ CODE = "pageable_copies"
 EVIDENCE = declared(
     CODE,
     "Blocking copies",
-    "How long no device worked while the calls kept the host, and after them where they had waited "
-    "for device work, summed.",
+    "How long no device worked while the calls kept the host, summed.",
 )
 
 
 def detect(context: Context) -> Finding | None:
-    """The devices stand idle while, or because, the host copies to them from pageable memory, for
-    more than the threshold of the step.
+    """The devices stand idle while the host copies to them from pageable memory, for more than the
+    threshold of the step.
 
     The gain is that idle time: a copy from pinned memory returns at once. The time of the copy
     itself on the device is none of it.
@@ -35,15 +34,12 @@ def detect(context: Context) -> Finding | None:
         return None
     start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
     blocked = intersect(idle.intervals[Cause.BLOCKED], union(start[chosen], end[chosen]))
-    blocked = context.within_steps(blocked)
-    time = union_all(blocked, context.within_steps(idle.after.of(chosen)))
+    time = context.within_steps(blocked)
     idle_ns = context.in_steps_ns(time)
     share = context.share_pct(idle_ns)
     if share <= entry(CODE).threshold:
         return None
-    windows = context.windows
-    per_wait = idle.after.per_wait(len(chosen), windows.start_ns, windows.end_ns)
-    per_wait = np.where(chosen, per_wait + total_within(blocked, start, end), 0)
+    per_wait = np.where(chosen, total_within(time, start, end), 0)
     groups = wait_groups(context, EVIDENCE, idle.waits, per_wait)
     return Finding(
         CODE,

@@ -60,7 +60,7 @@ class Reference:
         for start, end in scene.kernels.values():
             self.busy[start:end] = True
         self.launching = {
-            tid: [thing for thing in things]
+            tid: things
             for tid, things in scene.threads.items()
             if any(what == "launch" for what, *_ in things)
         }

@@ -54,7 +54,7 @@ def after_waits(
     Args:
         idle: All gaps.
         working: When a device worked.
-        waits: The table of waits, with ``launching``: whether the thread launches device work.
+        waits: The table of waits, with ``avoidable``: which may bring idle time about.
         host: When the host, late, launched (cause *the host*).
         blocked: When it was late in a call that waits.
     """
@@ -62,7 +62,7 @@ def after_waits(
     # The last gap that begins while the call waits: until then it waited for device work.
     gap = np.searchsorted(idle.start_ns, end, "right") - 1
     began = np.append(idle.start_ns, -1)[gap]
-    drained = (gap >= 0) & (began > start) & waits["launching"].to_numpy()
+    drained = (gap >= 0) & (began > start) & waits["avoidable"].to_numpy()
     row = np.flatnonzero(drained)
     row = row[np.lexsort((end[row], gap[row]))]
     row = row[np.append(gap[row][1:] != gap[row][:-1], True)[: len(row)]]  # the latest of each gap

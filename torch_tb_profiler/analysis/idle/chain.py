@@ -20,7 +20,7 @@ from torch_tb_profiler.trace.model import Trace
 @per_trace
 def runs(trace: Trace) -> tuple[Intervals, Bools]:
     """Stretches of device work in which each piece was launched before the one before it ended,
-    and whether something waits for the end of each: the host in a call, or the end of the program."""
+    and whether something waits for the end of each: the host in a call, or nothing follows."""
     working, idle = busy(trace), gaps(trace)
     if not len(working.start_ns):
         return working, np.zeros(0, np.bool_)
