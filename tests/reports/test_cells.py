@@ -65,6 +65,11 @@ def test_a_confidence_is_never_certain() -> None:
     assert fact_text(fact) == ">99.9 %"
 
 
+def test_a_start_to_be_added_to_times_is_whole() -> None:
+    fact = Fact("origin_us", "Start", 2_204_338_329_591.049, "us", None, "Help.")
+    assert fact_text(fact) == "2,204,338,329,591.049 µs"
+
+
 def test_times_of_day_keep_the_digits_that_tell_rows_apart() -> None:
     late = [1_234_567_891.0, 1_234_567_895.0, None]
     assert _texts("start_us", "us", late) == ["1,234.567891", "1,234.567895", "–"]

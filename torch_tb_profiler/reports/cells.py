@@ -153,6 +153,8 @@ def fact_text(fact: Fact) -> str:
     scale = scale_for(fact.unit, abs(float(value)), isinstance(value, int))
     if is_confidence(fact.key):
         scale = replace(scale, decimals=CONFIDENCE_DECIMALS)
+    if is_moment(fact.key) and fact.unit == "us":
+        scale = Scale("µs", 1, 3)  # alone, it is there to be added to others: to the ns
     return f"{scale.text(value)} {scale.label}".rstrip()
 
 

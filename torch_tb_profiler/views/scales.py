@@ -68,7 +68,7 @@ def multiple_for(unit: Unit | None, largest: float, *, least: float = 1) -> Mult
     return chosen
 
 
-_MOMENT = re.compile(r"(?:^|_)(?:start|end|at|allocation|release|peak)_(?:us|ns)$")
+_MOMENT = re.compile(r"(?:^|_)(?:start|end|at|allocation|release|peak|origin)_(?:us|ns)$")
 _CONFIDENCE = re.compile(r"^confidence_.*pct$")
 CONFIDENCE_DECIMALS = 1
 _LEAST_NS = {"us": 1e-3, "ns": 1.0}

@@ -549,7 +549,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "memory_stats": ["device", "name", "calls", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "alive_bytes"],
+      "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
       "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
@@ -701,13 +701,13 @@ export interface MemoryMemoryStatsRow {
   device: string | null;
   name: string | null;
   calls: number | null;
+  alive_bytes: number | null;
   size_increase_bytes: number | null;
   self_size_increase_bytes: number | null;
   allocation_count: number | null;
   self_allocation_count: number | null;
   allocation_bytes: number | null;
   self_allocation_bytes: number | null;
-  alive_bytes: number | null;
 }
 
 export interface MemoryMemoryEventsRow {

@@ -54,7 +54,7 @@ export function nearlyAll(percentage: number, digits: number, unit: Unit | null)
 
 /** Whether a column holds times of day, whose last digits tell rows apart, as in `views/scales.py`. */
 export function isMoment(key: string): boolean {
-  return /(?:^|_)(?:start|end|at|allocation|release|peak)_(?:us|ns)$/.test(key);
+  return /(?:^|_)(?:start|end|at|allocation|release|peak|origin)_(?:us|ns)$/.test(key);
 }
 
 /**

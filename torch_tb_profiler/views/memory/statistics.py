@@ -36,6 +36,11 @@ STATISTICS = TableSpec(
         Column("name", "Operator", "string", None, "Name of the operator."),
         _count("calls", "Calls", "Calls of the operator, also those that touched no memory."),
         _bytes(
+            "alive_bytes",
+            "Still Alive",
+            "Allocated by the operator itself in the selection, and not released by its end.",
+        ),
+        _bytes(
             "size_increase_bytes",
             "Size Increase",
             "Allocated less released during the operator, operators it calls included.",
@@ -57,13 +62,8 @@ STATISTICS = TableSpec(
             "Self Allocation Size",
             "Bytes allocated by the operator itself; releases are not taken off.",
         ),
-        _bytes(
-            "alive_bytes",
-            "Still Alive",
-            "Allocated by the operator itself in the selection, and not released by its end.",
-        ),
     ),
-    sort="-self_size_increase_bytes,name",
+    sort="-alive_bytes,-self_size_increase_bytes,name",
 )
 
 
@@ -177,13 +177,13 @@ class _Sums:
                 "device": [devices[index] for index in device],
                 "name": [names[index] for index in name],
                 "calls": [calls[index] for index in name],
+                "alive_bytes": self._alive[touched],
                 "size_increase_bytes": inclusive[0],
                 "self_size_increase_bytes": own[0],
                 "allocation_count": inclusive[1],
                 "self_allocation_count": own[1],
                 "allocation_bytes": inclusive[2],
                 "self_allocation_bytes": own[2],
-                "alive_bytes": self._alive[touched],
             },
             schema=STATISTICS.polars_schema(),
         )
