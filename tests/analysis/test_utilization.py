@@ -90,5 +90,5 @@ def test_absurd_estimates_leave_nothing_behind() -> None:
         kernel("c", 50, 10, blocks=0.5, occupancy=100, stream=8),
     ]
     row = gpu_rows(overview(trace(events), Selection()))[0]
-    assert row["est_sm_efficiency_pct"] == pytest.approx(15 + 5)
+    assert row["est_sm_efficiency_pct"] == pytest.approx(5)
     assert row["est_achieved_occupancy_pct"] == pytest.approx(75)

@@ -11,13 +11,11 @@ from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, device_work_steps
 from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.measures import MEASURES
 from torch_tb_profiler.trace.model import Trace
 
 LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 """The columns that make up a launch configuration."""
-
-_CREDIBLE = {"blocks_per_sm": 1e12, "est_achieved_occupancy_pct": 100}
-"""Measure → the largest value it can have; what lies beyond is no measurement."""
 
 
 @per_trace
@@ -26,7 +24,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
 
     Columns: name_code, step (row of ``trace.steps``, -1 for none), operator_code (name of the
     owner), eligible (of the owner, null without one), tensor_core, is_communication, dur_ns,
-    blocks_per_sm and est_achieved_occupancy_pct (null when absent or incredible), and
+    blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
     :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
@@ -39,12 +37,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         "name_code",
         "dur_ns",
         *LAUNCH_KEYS,
-        *(
-            pl.when(pl.col(key).is_finite() & pl.col(key).is_between(0, most))
-            .then(pl.col(key))
-            .alias(key)
-            for key, most in _CREDIBLE.items()
-        ),
+        *MEASURES,
         step=pl.Series(device_work_steps(trace)[kinds.is_kernel]),
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),

@@ -36,7 +36,7 @@ class KernelKinds:
             collective metadata, or (unknown name) by being launched directly by a communication
             range (``docs/metrics.md#categories``).
         tensor_core: Verdict of :mod:`torch_tb_profiler.analysis.codes` whether a kernel runs on
-            matrix units; ``NO`` for copies and sets.
+            matrix units; ``NO`` for copies, sets and communication.
     """
 
     is_kernel: Bools
@@ -94,6 +94,7 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     described = communicates[work["slice"].to_numpy()[rows]]
     is_communication = np.zeros(len(is_kernel), np.bool_)
     is_communication[rows] = by_name | described | (unknown & of_owner)
+    tensor_core[is_communication] = codes.NO
     return KernelKinds(is_kernel, is_communication, tensor_core)
 
 

@@ -38,8 +38,16 @@ class KernelRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 
 class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """The schema of ``kernels.toml``: kind → what it means, and the ordered rules."""
+    """The schema of ``kernels.toml``.
 
+    Attributes:
+        max_unknown_pct: A share of time in kernels that use Tensor Cores is a value while the time
+            of kernels no rule knows is at most so much of it; above, its bounds are told alone.
+        kinds: Kind → what it means.
+        rules: In order.
+    """
+
+    max_unknown_pct: float
     kinds: dict[str, str]
     rules: tuple[KernelRule, ...]
 

@@ -27,6 +27,7 @@ from torch_tb_profiler.trace.device_numbers import one_number_each
 from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.links import Links, link
+from torch_tb_profiler.trace.measures import without_impossible
 from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.nulls import NO_LINK, table_to_frame, to_frame
@@ -65,7 +66,7 @@ def build_trace(events: EventColumns) -> Trace:
     )
     structure = _structure(events, slices, places.place, quality)
     work = structure.links.work
-    device_work = build_device_work(events, slices, work, places)
+    device_work = without_impossible(build_device_work(events, slices, work, places), quality)
     steps, step = build_steps(slices, work, events.strings, quality)
     tables = events.tables
     operators = build_operators(events, slices)

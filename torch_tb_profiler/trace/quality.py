@@ -28,6 +28,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "out.",
     "argument_value": "Arguments of events that hold no number where one is due, or one beyond "
     "sense, were read as null.",
+    "impossible_measure": "Kernels whose occupancy or blocks per multiprocessor cannot be true "
+    "(occupancy 0 with many warps, beyond 100 %, below 0): taken as not recorded.",
     "python_frames_left_out": "Python frames and modules were left out while reading, as was "
     "asked: there are no modules and no stacks of frames.",
     "event_dropped": "Events that could not be repaired were left out.",

@@ -20,6 +20,7 @@ HARMLESS = frozenset(
         "duplicate_correlation",
         "empty_event",
         "external_id_untrusted",
+        "impossible_measure",
         "no_steps",
         "python_frames_left_out",
         "quote_repaired",
@@ -51,6 +52,7 @@ LINK_ISSUES = (
         "device_without_properties",
         "duplicate_correlation",
         "external_id_untrusted",
+        "impossible_measure",
         "kernel_without_launch",
         "launch_ambiguous",
         "launch_without_kernel",
@@ -62,7 +64,11 @@ LINK_ISSUES = (
 )
 """Issues that concern the numbers of operators and kernels."""
 
-MODULE_ISSUES = LINK_ISSUES - {"device_without_properties", "launch_without_operator"}
+MODULE_ISSUES = LINK_ISSUES - {
+    "device_without_properties",
+    "impossible_measure",
+    "launch_without_operator",
+}
 """Issues that concern the numbers of modules, to which launches belong by time."""
 
 MEMORY_ISSUES = LOSS_ISSUES | {
@@ -86,6 +92,12 @@ _HOST_TIME = ("host_self_us", "host_total_us")
 ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "device_without_properties": ("est_sm_efficiency_pct", "est_achieved_occupancy_pct"),
     "huge_duration": (*_HOST_TIME, "total_us", "max_us"),
+    "impossible_measure": (
+        "est_sm_efficiency_pct",
+        "est_achieved_occupancy_pct",
+        "mean_blocks_per_sm",
+        "mean_est_achieved_occupancy_pct",
+    ),
     "kernel_without_launch": (*_DEVICE_TIME, "operator"),
     "launch_ambiguous": (*_DEVICE_TIME, "operator"),
     "launch_without_kernel": _DEVICE_TIME,

@@ -86,8 +86,11 @@ def test_fx8_tensor_cores() -> None:
     assert found["aten::cudnn_convolution"]["operator_tensor_core_eligible"] is True
     assert found["op_no_tc"]["tensor_core_used"] is None
     facts = {fact.key: fact.value for fact in kernels(trace(FX8), Selection()).facts}
-    assert facts["tensor_core_time_pct"] == pytest.approx(60)
-    assert facts["no_tensor_core_time_pct"] == 0
+    assert facts["tensor_core_time_pct"] is None
+    assert facts["tensor_core_time_min_pct"] == pytest.approx(60)
+    assert facts["tensor_core_time_max_pct"] == pytest.approx(100)
+    assert facts["no_tensor_core_time_min_pct"] == 0
+    assert facts["no_tensor_core_time_max_pct"] == pytest.approx(40)
     assert facts["unknown_tensor_core_time_pct"] == pytest.approx(40)
     assert facts["kernel_time_us"] == 25
 
@@ -110,9 +113,16 @@ def test_unknown_tensor_core_use_is_null_as_in_the_overview() -> None:
     reason = of_gpu.reason
     assert reason is not None
     assert tensor_core_facts(*events) == [(None, reason), (None, reason), (100, None)]
-    # 30 µs unknown beside 10 µs that use none: 0 is the lower bound, as the overview says.
+    # 30 µs unknown beside 10 µs that use none: a bound of 0 says little.
     known = kernel("vectorized_elementwise_kernel", 50, 10)
-    assert tensor_core_facts(unknown, known) == [(0, None), (25, None), (75, None)]
+    used, unused, rest = tensor_core_facts(unknown, known)
+    assert (used[0], unused[0], rest) == (None, None, (75, None))
+    assert "between 0.0 % and 75.0 %" in used[1]
+    assert "between 25.0 % and 100.0 %" in unused[1]
+    # 3 of 43 µs: the bound is the value.
+    little = kernel("gemm_nobody_knows", 0, 3)
+    known = kernel("vectorized_elementwise_kernel", 50, 40)
+    assert tensor_core_facts(little, known)[0] == (0, None)
     nothing = "The selection holds no kernel time."
     assert tensor_core_facts(kernel("zero", 0, 0)) == [(None, nothing)] * 3
 

@@ -311,11 +311,53 @@ def test_tensor_core_share_counts_all_kernels_and_says_what_is_unknown() -> None
         ),
         Selection(),
     )
-    assert fact(view, "tensor_core_time_pct", "GPU 0").value == pytest.approx(60)
+    told = fact(view, "tensor_core_time_pct", "GPU 0")
+    assert told.value is None
+    assert "between 60.0 % and 80.0 %" in (told.reason or "")
+    [row] = view.tables["gpus"].frame.to_dicts()
+    for stem in ("tensor_core_time", "compute_tensor_core_time"):
+        assert row[f"{stem}_pct"] is None
+        assert row[f"{stem}_min_pct"] == pytest.approx(60)
+        assert row[f"{stem}_max_pct"] == pytest.approx(80)
     [note] = [note for note in view.notes if note.code == "tensor_core_use_unknown"]
-    columns = ["tensor_core_time_pct"]
+    columns = ["tensor_core_time_pct", "compute_tensor_core_time_pct"]
     assert note.evidence == {"gpu": 0, "unknown_us": 5.0, "columns": columns}
     assert "between 60.0 % and 80.0 %" in note.text
+
+
+def test_communication_is_apart_from_computing() -> None:
+    """Of 100 µs communication takes 62, half of it beside computing; a share of all kernel time is
+    small where most of it waits."""
+    view = overview(
+        trace(
+            [
+                step(1, 0, 100),
+                kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 62),
+                kernel("volta_fp16_s884cudnn_fp16", 31, 40, stream=8),
+                kernel("vectorized_elementwise_kernel", 80, 10, stream=8),
+            ]
+        ),
+        Selection(),
+    )
+    [row] = view.tables["gpus"].frame.to_dicts()
+    assert row["utilization_pct"] == pytest.approx(81)
+    assert row["compute_utilization_pct"] == pytest.approx(50)
+    assert row["tensor_core_time_pct"] == pytest.approx(40 / 112 * 100)
+    assert row["compute_tensor_core_time_pct"] == pytest.approx(80)
+    assert fact(view, "gpu_compute_utilization_pct", "GPU 0").value == pytest.approx(50)
+
+
+def test_a_little_unknown_time_leaves_a_value() -> None:
+    """Up to ten points the lower bound is told as the share."""
+    events = [
+        step(1, 0, 100),
+        kernel("volta_fp16_s884cudnn_fp16", 0, 45),
+        kernel("nobody_knows_what", 50, 5),
+    ]
+    told = overview(trace(events), Selection())
+    assert fact(told, "tensor_core_time_pct", "GPU 0").value == pytest.approx(90)
+    longer = overview(trace([*events, kernel("nobody_knows_what", 60, 1)]), Selection())
+    assert fact(longer, "tensor_core_time_pct", "GPU 0").value is None
 
 
 def test_selected_steps_and_time_ranges_cut_the_steps() -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.kernel_calls import LAUNCH_KEYS, selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
-from torch_tb_profiler.analysis.utilization import NO_KNOWN_KERNEL, TensorCoreTime
+from torch_tb_profiler.analysis.tensor_core_time import NO_KERNEL_TIME, Share, TensorCoreTime
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
@@ -29,7 +29,6 @@ NO_OPERATOR = (
 NO_OPERATOR_RULE = "It has no operator, or no rule knows whether that could use Tensor Cores."
 NOT_RECORDED = "The profiler did not record this for these kernels."
 NOT_GROUPED = not_grouped("operator and launch", GROUP_BYS[1])
-NO_KERNEL_TIME = "The selection holds no kernel time."
 
 _OF_LAUNCH = (
     "operator",
@@ -261,32 +260,75 @@ def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
 def _tensor_core_facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     """How the kernel time divides by what the names of the kernels tell."""
     by_verdict = dict(calls.group_by("tensor_core").agg(pl.col("dur_ns").sum()).rows())
-    time = TensorCoreTime(*(by_verdict.get(v, 0) for v in (codes.YES, codes.NO, codes.UNKNOWN)))
-    facts = (
-        (
-            "tensor_core_time_pct",
+    communication_ns = int(calls.filter(pl.col("is_communication"))["dur_ns"].sum())
+    used, unused, unknown = (
+        by_verdict.get(verdict, 0) for verdict in (codes.YES, codes.NO, codes.UNKNOWN)
+    )
+    time = TensorCoreTime(used, unused, unknown, communication_ns)
+    return (
+        *_share_facts(
+            "tensor_core_time",
             "Kernel time using Tensor Cores",
-            time.used_pct,
-            "Share of kernel time in kernels that use Tensor Cores. Kernels no rule knows count "
-            "as not using them, so it is a lower bound.",
+            time.used,
+            "Share of all kernel time, communication included, in kernels that use Tensor Cores.",
         ),
-        (
-            "no_tensor_core_time_pct",
+        *_share_facts(
+            "no_tensor_core_time",
             "Kernel time not using Tensor Cores",
-            time.unused_pct,
-            "Share of kernel time in kernels that are known not to use Tensor Cores.",
+            time.unused,
+            "Share of all kernel time, communication included, in kernels that do not use Tensor "
+            "Cores.",
         ),
-        (
+        Fact(
             "unknown_tensor_core_time_pct",
             "Kernel time of unknown Tensor Core use",
             time.unknown_pct if time.whole_ns else None,
+            "pct",
+            None,
             "Share of kernel time in kernels no rule knows.",
+            None if time.whole_ns else NO_KERNEL_TIME,
+        ),
+        *_share_facts(
+            "compute_tensor_core_time",
+            "Compute time using Tensor Cores",
+            time.used_of_compute,
+            "Share of the time of kernels other than communication in kernels that use Tensor "
+            "Cores.",
         ),
     )
-    reason = NO_KNOWN_KERNEL if time.whole_ns else NO_KERNEL_TIME
-    return tuple(
-        Fact(key, title, value, "pct", None, text, reason if value is None else None)
-        for key, title, value, text in facts
+
+
+def _share_facts(stem: str, title: str, share: Share, text: str) -> tuple[Fact, ...]:
+    """A share as one number where nearly all of the time is known, and its bounds."""
+    bounds = "Kernels no rule knows count as"
+    return (
+        Fact(
+            f"{stem}_pct",
+            title,
+            share.pct,
+            "pct",
+            None,
+            f"{text} Only where nearly all of the time is in kernels that rules know.",
+            share.why_none,
+        ),
+        Fact(
+            f"{stem}_min_pct",
+            f"{title}, at least",
+            share.least_pct,
+            "pct",
+            None,
+            f"{text} {bounds} none of them.",
+            share.reason,
+        ),
+        Fact(
+            f"{stem}_max_pct",
+            f"{title}, at most",
+            share.most_pct,
+            "pct",
+            None,
+            f"{text} {bounds} one of them.",
+            share.reason,
+        ),
     )
 
 

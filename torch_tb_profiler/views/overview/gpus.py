@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.analysis.step_windows import StepWindows
-from torch_tb_profiler.analysis.utilization import (
-    NO_KNOWN_KERNEL,
-    gpu_profiles,
-    gpu_use,
-    tensor_core_time,
-)
+from torch_tb_profiler.analysis.tensor_core_time import Share, tensor_core_time
+from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.device_properties import (
@@ -50,14 +48,52 @@ OCCUPANCY = Column(
     "over the kernels weighted by their time in the steps.",
     estimated=True,
 )
+COMPUTE_UTILIZATION = Column(
+    "compute_utilization_pct",
+    "GPU Utilization without Communication",
+    "number",
+    "pct",
+    "Share of the steps' time in which at least one kernel other than communication ran. "
+    "Communication that waits for other ranks keeps a GPU busy and computes nothing.",
+)
 TENSOR_CORE_TIME = Column(
     "tensor_core_time_pct",
     "Kernel Time using Tensor Cores",
     "number",
     "pct",
-    "Share of the selection's kernel time in kernels that use Tensor Cores. Kernels no rule knows "
-    "count as not using them, so it is a lower bound.",
+    "Share of the selection's kernel time, communication included, in kernels that use Tensor "
+    "Cores. Only where nearly all of it is in kernels that rules know; else see the bounds.",
 )
+COMPUTE_TENSOR_CORE_TIME = Column(
+    "compute_tensor_core_time_pct",
+    "Compute Time using Tensor Cores",
+    "number",
+    "pct",
+    "Share of the time of kernels other than communication in kernels that use Tensor Cores. Only "
+    "where nearly all of it is in kernels that rules know; else see the bounds.",
+)
+
+
+def _bounds(share: Column) -> tuple[Column, Column]:
+    return (
+        Column(
+            share.key.replace("_pct", "_min_pct"),
+            f"{share.title}, at least",
+            "number",
+            "pct",
+            "The share if no kernel that rules do not know used Tensor Cores.",
+        ),
+        Column(
+            share.key.replace("_pct", "_max_pct"),
+            f"{share.title}, at most",
+            "number",
+            "pct",
+            "The share if every kernel that rules do not know used Tensor Cores.",
+        ),
+    )
+
+
+SHARES = (TENSOR_CORE_TIME, COMPUTE_TENSOR_CORE_TIME)
 
 GPUS = TableSpec(
     "gpus",
@@ -72,6 +108,9 @@ GPUS = TableSpec(
         SM_EFFICIENCY,
         OCCUPANCY,
         TENSOR_CORE_TIME,
+        COMPUTE_UTILIZATION,
+        COMPUTE_TENSOR_CORE_TIME,
+        *(bound for share in SHARES for bound in _bounds(share)),
     ),
     sort="gpu",
 )
@@ -79,12 +118,13 @@ GPUS = TableSpec(
 
 def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table:
     """The GPUs that ran work, over the time of ``windows``."""
-    mask = device_work_mask(trace, selection)
+    shares = _shares(trace, selection)
     declared = {row["device"]: row for row in trace.devices.iter_rows(named=True)}
     rows: list[tuple[object, ...]] = []
     for gpu, profile in sorted(gpu_profiles(trace).items()):
         device = declared.get(gpu, {})
         use = gpu_use(profile, windows.start_ns, windows.end_ns)
+        whole, compute = shares[gpu]
         rows.append(
             (
                 gpu,
@@ -94,37 +134,67 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
                 use.utilization_pct,
                 use.est_sm_efficiency_pct,
                 use.est_achieved_occupancy_pct,
-                tensor_core_time(trace, gpu, mask).used_pct,
+                whole.pct,
+                use.compute_utilization_pct,
+                compute.pct,
+                *(bound for share in shares[gpu] for bound in (share.least_pct, share.most_pct)),
             )
         )
     frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
     has_time = bool((windows.end_ns > windows.start_ns).any())
     reasons = property_reasons(declared.get(gpu, {}) for gpu in gpu_profiles(trace)) | {
         UTILIZATION.key: NO_STEP_TIME,
+        COMPUTE_UTILIZATION.key: NO_STEP_TIME,
         SM_EFFICIENCY.key: "The profiler recorded no blocks per SM." if has_time else NO_STEP_TIME,
         OCCUPANCY.key: "No kernel with a recorded occupancy ran in this time."
         if has_time
         else NO_STEP_TIME,
-        TENSOR_CORE_TIME.key: NO_KNOWN_KERNEL,
+        **_share_reasons(shares.values()),
     }
     return Table(GPUS, frame, needed(frame, reasons))
 
 
-def gpu_facts(table: Table) -> tuple[Fact, ...]:
+def _shares(trace: Trace, selection: Selection) -> dict[int, tuple[Share, Share]]:
+    """Per GPU the values of :data:`SHARES`."""
+    mask = device_work_mask(trace, selection)
+    times = {gpu: tensor_core_time(trace, gpu, mask) for gpu in gpu_profiles(trace)}
+    return {gpu: (time.used, time.used_of_compute) for gpu, time in times.items()}
+
+
+def _share_reasons(shares: Iterable[tuple[Share, Share]]) -> dict[str, str]:
+    """Why shares and bounds are null, of the first GPU where they are."""
+    reasons: dict[str, str] = {}
+    for of_gpu in shares:
+        for column, share in zip(SHARES, of_gpu, strict=True):
+            if share.why_none is not None:
+                reasons.setdefault(column.key, share.why_none)
+            if share.reason is not None:
+                for bound in _bounds(column):
+                    reasons.setdefault(bound.key, share.reason)
+    return reasons
+
+
+def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, ...]:
     """The measures of each GPU as facts, in the words of the table's columns."""
+    shares = _shares(trace, selection)
     return tuple(
         Fact(
-            key=f"gpu_{column.key}" if column is UTILIZATION else column.key,
+            key=f"gpu_{column.key}" if column in _UTILIZATIONS else column.key,
             title=f"Est. {column.title}" if column.estimated else column.title,
             value=row[column.key],
             unit=column.unit,
             scope=f"GPU {row['gpu']}",
             help=column.help,
-            reason=None if row[column.key] is not None else table.null_reasons[column.key],
+            reason=None
+            if row[column.key] is not None
+            else (table.null_reasons | _share_reasons([shares[row["gpu"]]]))[column.key],
         )
         for row in table.frame.iter_rows(named=True)
-        for column in (UTILIZATION, SM_EFFICIENCY, OCCUPANCY, TENSOR_CORE_TIME)
+        for column in (*_UTILIZATIONS, SM_EFFICIENCY, OCCUPANCY, *SHARES)
     )
+
+
+_UTILIZATIONS = (UTILIZATION, COMPUTE_UTILIZATION)
 
 
 def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
@@ -134,7 +204,7 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     for gpu in sorted(gpu_profiles(trace)):
         time = tensor_core_time(trace, gpu, mask)
         if time.unknown_ns:
-            least = time.used_pct or 0.0
+            least = time.used_ns / time.whole_ns * 100
             most = least + time.unknown_pct
             notes.append(
                 Note(
@@ -147,7 +217,7 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     evidence={
                         "gpu": gpu,
                         "unknown_us": time.unknown_ns / NS_PER_US,
-                        "columns": ["tensor_core_time_pct"],
+                        "columns": [share.key for share in SHARES],
                     },
                 )
             )

@@ -107,7 +107,7 @@ def overview(trace: Trace, selection: Selection) -> View:
         series={"step_time": _step_series(windows, costs, unknown)},
         facts=(
             *_step_facts(windows),
-            *gpu_facts(gpus),
+            *gpu_facts(trace, selection, gpus),
             *_count_facts(trace),
             *environment_facts(trace),
         ),
