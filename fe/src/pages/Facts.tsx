@@ -2,17 +2,25 @@
 import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue } from "../lib/format";
 import { NoteMark, notedKeys } from "../app/noteMarks";
+import type { ShownFact } from "./bigFacts";
+
+interface BigProps {
+  readonly facts?: readonly Fact[];
+  /** Instead of `facts`, where some are shown as bounds. */
+  readonly shown?: readonly ShownFact[];
+  readonly notes: readonly Note[];
+}
 
 /** The few that come first, large. */
-export function BigFacts({ facts, notes }: { readonly facts: readonly Fact[]; readonly notes: readonly Note[] }) {
-  if (facts.length === 0) return null;
+export function BigFacts({ facts = [], shown = facts.map(asItIs), notes }: BigProps) {
+  if (shown.length === 0) return null;
   const noted = notedKeys(notes);
   return (
     <div className="big-facts">
-      {facts.map((fact) => (
-        <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact)}>
+      {shown.map(({ fact, between }) => (
+        <div key={`${fact.key} ${fact.scope ?? ""}`} title={between === null ? factTitle(fact) : `${between.title}\n${fact.help}`}>
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
-            {factValue(fact)}
+            {between === null ? factValue(fact) : between.text}
           </b>
           <small>
             {scopedTitle(fact)}
@@ -22,6 +30,10 @@ export function BigFacts({ facts, notes }: { readonly facts: readonly Fact[]; re
       ))}
     </div>
   );
+}
+
+function asItIs(fact: Fact): ShownFact {
+  return { fact, between: null };
 }
 
 function Mark({ note, about }: { readonly note: Note | undefined; readonly about: string }) {

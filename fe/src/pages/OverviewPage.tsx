@@ -1,10 +1,11 @@
 /** Where the time of a step went, and what to change: the answer first. */
-import type { Fact, Table, View } from "../api/types";
+import type { Fact, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { colorVariable } from "../chart/palette";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { bigFacts, isBig } from "./bigFacts";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
@@ -14,11 +15,6 @@ import { stepChart, stepsInRange } from "./steps";
 import { TopRows } from "./TopRows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
-/** Facts shown large; the others are the environment. */
-const BIG = /^(average_step_us|step_count|gpu_utilization_pct|est_sm_efficiency_pct|est_achieved_occupancy_pct|tensor_core_time_pct)$/;
-/** Of more GPUs than this the table tells. */
-const MAX_BIG_FACTS = 10;
-
 export function OverviewPage(props: PageProps) {
   return (
     <ViewFrame {...props}>
@@ -27,7 +23,7 @@ export function OverviewPage(props: PageProps) {
         const { average_step: average, steps, gpus } = view.tables;
         return (
           <>
-            <BigFacts facts={bigFacts(view)} notes={view.notes} />
+            <BigFacts shown={bigFacts(view)} notes={view.notes} />
             {steps?.row_count === 0 && <EmptySelection what="step" consequence="The numbers below are therefore missing, not zero." />}
             <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
             {steps !== undefined && steps.row_count > 0 && (
@@ -53,7 +49,7 @@ export function OverviewPage(props: PageProps) {
             )}
             <div className="columns">
               <QualityNotes notes={view.notes} always />
-              <FactList title="Environment" facts={view.facts.filter((fact) => !BIG.test(fact.key))} />
+              <FactList title="Environment" facts={view.facts.filter((fact) => !isBig(fact))} />
             </div>
             {steps !== undefined && (
               <DataTable name="overview.steps" table={steps} source={source("steps")} address="steps" fileName={fileName("steps")} notes={view.notes} maxHeight="400px" />
@@ -63,11 +59,6 @@ export function OverviewPage(props: PageProps) {
       }}
     </ViewFrame>
   );
-}
-
-function bigFacts(view: View): Fact[] {
-  const big = view.facts.filter((fact) => BIG.test(fact.key));
-  return big.length <= MAX_BIG_FACTS ? big : big.filter((fact) => fact.scope === null);
 }
 
 interface AverageStepProps {

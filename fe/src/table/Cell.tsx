@@ -2,11 +2,14 @@
 import type { ReactNode } from "react";
 
 import type { Scalar } from "../api/types";
+import { boundsText, boundsTitle, type Bounds } from "../lib/bounds";
 import { cellText, cellTitle, fitText, isDelta, type ColumnView } from "./columnView";
 
 interface Props {
   readonly view: ColumnView;
   readonly value: Scalar;
+  /** Between which values it lies, where the value itself is not known. */
+  readonly bounds?: Bounds | null;
   readonly width: number;
   readonly active: boolean;
   readonly id: string;
@@ -14,23 +17,39 @@ interface Props {
   readonly leadWidth?: number;
 }
 
-export function Cell({ view, value, width, active, id, lead, leadWidth = 0 }: Props) {
-  const text = cellText(view, value);
-  const kind = `${view.numeric ? " number" : ""}${value === null || value === 0 ? " null" : ""}${active ? " active" : ""}`;
+export function Cell({ view, value, bounds = null, width, active, id, lead, leadWidth = 0 }: Props) {
+  const between = value === null ? bounds : null;
+  const text = between === null ? cellText(view, value) : boundsText(between);
+  const isFaint = (value === null && between === null) || value === 0;
+  const kind = `${view.numeric ? " number" : ""}${isFaint ? " null" : ""}${active ? " active" : ""}`;
   return (
-    <div id={id} role="cell" className={`grid-cell${kind}`} style={{ width }} title={cellTitle(view, value)}>
+    <div id={id} role="cell" className={`grid-cell${kind}`} style={{ width }} title={between === null ? cellTitle(view, value) : boundsTitle(between)}>
       {lead}
       {typeof value === "string" ? fitText(text, width - leadWidth) : text}
       {typeof value === "number" && view.column.unit === "pct" && <Bar view={view} value={value} />}
+      {between !== null && <BoundsBar bounds={between} />}
     </div>
   );
+}
+
+/** Full as far as it is known, pale up to what it may be. */
+function BoundsBar({ bounds: { least, most } }: { readonly bounds: Bounds }) {
+  return (
+    <>
+      <i className="pct-bar maybe" style={{ width: `calc(${barShare(most)}% * 0.84)` }} />
+      <i className="pct-bar" style={{ width: `calc(${barShare(least)}% * 0.84)` }} />
+    </>
+  );
+}
+
+function barShare(pct: number): number {
+  return Math.min(100, Math.max(0, pct));
 }
 
 /** A share of a hundred from the left; a change (`delta_pct`) from the middle, to the side it goes. */
 function Bar({ view, value }: { readonly view: ColumnView; readonly value: number }) {
   if (!isDelta(view.column)) {
-    const share = Math.min(100, Math.max(0, value));
-    return <i className="pct-bar" style={{ width: `calc(${share}% * 0.84)` }} />;
+    return <i className="pct-bar" style={{ width: `calc(${barShare(value)}% * 0.84)` }} />;
   }
   const half = (Math.min(100, Math.abs(value)) / 100) * 46;
   const style = value > 0 ? { left: "50%", width: `${half}%` } : { right: "50%", width: `${half}%` };

@@ -3,6 +3,7 @@ import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
 import { notedKeys } from "../app/noteMarks";
+import { boundsOf, isBound } from "../lib/bounds";
 import { unknownColumns } from "../lib/rowQuery";
 import { GridBody, type GridItem } from "./GridBody";
 import { columnViews } from "./columnView";
@@ -111,7 +112,7 @@ function emptyText(table: Table, searching: boolean): string {
 
 /**
  * Hidden until asked for: what the page says; the ids of a tree, since the indentation says the same;
- * columns without a single value. The button of the columns says how many are hidden, its list why.
+ * columns without a single value; bounds, which stand in the column they bound. The button of the columns says how many are hidden, its list why.
  */
 function hiddenByDefault(declared: NonNullable<DataTableProps["hiddenColumns"]>, table: Table): readonly string[] {
   const keys = table.columns.map((column) => column.key);
@@ -120,7 +121,8 @@ function hiddenByDefault(declared: NonNullable<DataTableProps["hiddenColumns"]>,
     for (const key of [table.tree.id, table.tree.parent]) if (key !== "name") hidden.add(key);
   }
   table.columns.forEach((column, index) => {
-    if (table.rows.length > 0 && table.rows.every((row) => row[index] === null)) hidden.add(column.key);
+    const isEmpty = (row: Row) => row[index] === null && boundsOf(table, row, column.key) === null;
+    if ((table.rows.length > 0 && table.rows.every(isEmpty)) || isBound(table, column.key)) hidden.add(column.key);
   });
   return [...hidden];
 }

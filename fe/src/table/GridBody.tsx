@@ -127,6 +127,7 @@ export function GridBody(props: Props) {
                       id={cellId(place)}
                       view={view}
                       value={item.row[view.index] ?? null}
+                      bounds={view.bounds(item.row)}
                       width={layout.widths.get(columnKey) ?? view.width}
                       active={active?.item === place.item && active.column === column}
                       lead={isLabel ? <Twisty item={item} onToggle={onToggle} /> : undefined}

@@ -7,7 +7,7 @@ import type { ColumnView } from "./columnView";
 
 function view(key: string, type: Column["type"], width: number, idealWidth = width): ColumnView {
   const column: Column = { key, title: key, type, unit: null, help: "", estimated: false };
-  return { column, index: 0, scale: { divisor: 1, label: "" }, digits: 0, numeric: type !== "string", nullReason: null, width, idealWidth };
+  return { column, index: 0, scale: { divisor: 1, label: "" }, digits: 0, numeric: type !== "string", nullReason: null, bounds: () => null, width, idealWidth };
 }
 
 const VIEWS = [view("name", "string", 400, 900), view("stack", "string", 300, 350), view("calls", "integer", 20)];

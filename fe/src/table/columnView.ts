@@ -1,5 +1,6 @@
 /** How each column of a table is shown: its one unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
+import { boundsOf, type Bounds } from "../lib/bounds";
 import { digitsFor, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, NO_VALUE } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
@@ -13,12 +14,15 @@ export interface ColumnView {
   readonly numeric: boolean;
   /** Why nulls of this column are null, if that is known. */
   readonly nullReason: string | null;
+  /** Between which values that of a row lies, as far as the row tells. */
+  readonly bounds: (row: Row) => Bounds | null;
   /** Width in px before anyone drags it. */
   readonly width: number;
   /** Width in px at which nothing has to be shortened. */
   readonly idealWidth: number;
 }
 
+const NO_BOUNDS = () => null;
 const CELL_PADDING_PX = 16;
 const LEAST_CHARACTERS = 4;
 const SORT_MARK_CHARACTERS = 2;
@@ -48,6 +52,7 @@ export function columnViews(table: Table): ColumnView[] {
       numeric,
       digits,
       nullReason: table.null_reasons[column.key] ?? null,
+      bounds: column.unit === "pct" ? (row) => boundsOf(table, row, column.key) : NO_BOUNDS,
       ...widths(column, table.rows, index, numeric ? formatNumber(largest / scale.divisor, digits).length : 0),
     };
   });

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+
+import type { Column, Scalar, Table } from "../api/types";
+import { boundKeys, boundsOf, boundsText, boundsTitle, isBound } from "./bounds";
+
+const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", estimated: false });
+const table = (keys: readonly string[], row: readonly Scalar[]): Table => ({
+  title: "",
+  help: "",
+  columns: keys.map(column),
+  rows: [[...row]],
+  row_count: 1,
+  null_reasons: {},
+  sort: "",
+  tree: null,
+});
+const KEYS = ["gpu", "tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct"];
+
+it("finds the bounds of a share beside it", () => {
+  const known = table(KEYS, [0, null, 11.48, 87.71]);
+  const bounds = boundsOf(known, known.rows[0] ?? [], "tensor_core_time_pct");
+  expect(bounds).toEqual({ least: 11.48, most: 87.71 });
+  expect(boundsText({ least: 11.48, most: 87.71 })).toBe("11.5–87.7");
+  expect(boundsTitle({ least: 0, most: 92.4 })).toBe("At least 0.0 %, at most 92.4 %: of the rest it is not known.");
+  expect(boundKeys("x_pct")).toEqual({ least: "x_min_pct", most: "x_max_pct" });
+});
+
+it("tells none where there are none", () => {
+  const unknown = table(KEYS, [0, null, null, null]);
+  expect(boundsOf(unknown, unknown.rows[0] ?? [], "tensor_core_time_pct")).toBeNull();
+  expect(boundsOf(unknown, unknown.rows[0] ?? [], "tensor_core_time_min_pct")).toBeNull();
+  expect(boundsOf(unknown, unknown.rows[0] ?? [], "gpu")).toBeNull();
+  const alone = table(["utilization_pct"], [50]);
+  expect(boundsOf(alone, alone.rows[0] ?? [], "utilization_pct")).toBeNull();
+});
+
+it("knows columns that only bound another one", () => {
+  expect(KEYS.map((key) => isBound(table(KEYS, []), key))).toEqual([false, false, true, true]);
+  expect(isBound(table(["load_min_pct"], []), "load_min_pct"), "there is nothing it bounds").toBe(false);
+});
