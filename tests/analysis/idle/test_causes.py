@@ -73,10 +73,17 @@ class Reference:
         edges = np.flatnonzero(np.diff(np.concatenate(([True], self.busy, [True]))))
         return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
+    def waits(self, what: str, start: int, end: int) -> bool:
+        """By its name, or as a long call that returns with the end of device work."""
+        if what in ("wait", "op", "load", "python") or end - start < 100:
+            return what == "wait"
+        recent = any(end - 20 <= b <= end for _, b in self.scene.kernels.values())
+        return recent and int(self.busy[start:end].sum()) >= 0.9 * (end - start)
+
     def doing(self, things: list[tuple[str, int, int, int | None]], at: int) -> Cause | None:
         for what, start, end, _ in things:
             if start <= at < end:
-                if what == "wait":
+                if self.waits(what, start, end):
                     return Cause.BLOCKED
                 if what == "load":
                     return Cause.LOADING
@@ -142,7 +149,7 @@ class Reference:
             (b, a)
             for things in self.launching.values()
             for what, a, b, _ in things
-            if what == "wait" and a < start <= b and self.last_gap_before(b) == start
+            if self.waits(what, a, b) and a < start <= b and self.last_gap_before(b) == start
         ]
         returned = start
         if drained:
