@@ -72,6 +72,12 @@ def step_share_pct(context: Context, kernels: pl.DataFrame) -> float:
     return context.share_pct(context.per_step(total(busy(context, kernels))))
 
 
+def kernel_share_pct(context: Context, kernels: pl.DataFrame) -> float:
+    """Share of the kernel time that is theirs, in percent; 0 where there is none."""
+    total_ns = int(context.kernels["dur_ns"].sum())
+    return int(kernels["dur_ns"].sum()) / total_ns * 100 if total_ns else 0.0
+
+
 def longest(context: Context, kernels: pl.DataFrame) -> Spot | None:
     """The kernel that took longest; None where there is none."""
     if kernels.is_empty():
@@ -130,13 +136,10 @@ def kernel_finding(
 ) -> Finding | None:
     """That ``kernels`` take more of the kernel time than the threshold of ``spec.name``, and each
     could be shorter by ``saved_ns``; None where they do not."""
-    total_ns = int(context.kernels["dur_ns"].sum())
-    if kernels.is_empty() or not total_ns:
+    share, known = kernel_share_pct(context, kernels), entry(spec.name)
+    if share <= known.threshold:
         return None
-    share = int(kernels["dur_ns"].sum()) / total_ns * 100
-    known = entry(spec.name)
-    too_little = step_share_pct(context, kernels) < known.parameters["min_step_share_pct"]
-    if share <= known.threshold or too_little:
+    if step_share_pct(context, kernels) < known.parameters["min_step_share_pct"]:
         return None
     could = outlook(context, spec.name, kernels, saved_ns)
     evidence, source = by_operator(context, kernels, spec)

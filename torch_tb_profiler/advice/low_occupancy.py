@@ -13,7 +13,13 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, KERNEL, TOTAL_US, filled, main_reason
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.kernel_time import busy, longest, outlook, step_share_pct
+from torch_tb_profiler.advice.kernel_time import (
+    busy,
+    kernel_share_pct,
+    longest,
+    outlook,
+    step_share_pct,
+)
 from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -74,9 +80,8 @@ def detect(context: Context) -> Finding | None:
     """
     known = entry(CODE)
     parameters = known.parameters
-    total_ns = int(context.kernels["dur_ns"].sum())
     kernels = _low(context)
-    share = int(kernels["dur_ns"].sum()) / total_ns * 100 if total_ns else 0.0
+    share = kernel_share_pct(context, kernels)
     if share <= parameters["min_share_pct"]:
         return None
     if step_share_pct(context, kernels) < parameters["min_step_share_pct"]:

@@ -15,7 +15,13 @@ from torch_tb_profiler.advice.eligible_kernels import (
     used_and_unknown_ns,
 )
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.kernel_time import busy, longest, outlook, step_share_pct
+from torch_tb_profiler.advice.kernel_time import (
+    busy,
+    kernel_share_pct,
+    longest,
+    outlook,
+    step_share_pct,
+)
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.knowledge.advice import entry
 
@@ -29,14 +35,14 @@ def detect(context: Context) -> Finding | None:
 
     Where no kernel uses them at all, ``tensor_cores_unused`` speaks instead.
     """
-    used, _, total = used_and_unknown_ns(context)
+    used, _, _ = used_and_unknown_ns(context)
     if not has_matrix_units(context) or used == 0:
         return None
     known = entry(CODE)
     parameters = known.parameters
     idle = eligible_kernels(context).filter(pl.col("tensor_core") == codes.NO)
     idle = that_compute(context, idle, parameters["min_flop_per_byte"])
-    share = int(idle["dur_ns"].sum()) / total * 100
+    share = kernel_share_pct(context, idle)
     if share <= known.threshold:
         return None
     if step_share_pct(context, idle) < parameters["min_step_share_pct"]:

@@ -8,7 +8,12 @@ import numpy as np
 from torch_tb_profiler.advice.attention_kernels import eager_attention
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.kernel_time import kernel_finding, kernel_table, marked
+from torch_tb_profiler.advice.kernel_time import (
+    kernel_finding,
+    kernel_share_pct,
+    kernel_table,
+    marked,
+)
 from torch_tb_profiler.advice.layout_kernels import layout_conversions
 from torch_tb_profiler.advice.optimizer_kernels import optimizer_kernels
 from torch_tb_profiler.advice.program import is_compiled
@@ -40,6 +45,8 @@ def detect(context: Context) -> Finding | None:
     trace = context.trace
     elsewhere = eager_attention(trace) | layout_conversions(trace)
     kernels = marked(context, _eager(trace) & ~elsewhere)
+    if kernel_share_pct(context, kernels) <= entry(CODE).threshold:
+        return None
     kernels = kernels.join(optimizer_kernels(context), on="slice", how="anti")
     slices = kernels["slice"].to_numpy()
     saved_share = savings_of_runs(trace, entry(CODE).parameters["assumed_saved_share"])
