@@ -59,10 +59,10 @@ class Reference:
         self.busy = np.zeros(END_US, np.bool_)
         for start, end in scene.kernels.values():
             self.busy[start:end] = True
-        self.launching = {
+        self.threads = {
             tid: things
             for tid, things in scene.threads.items()
-            if any(what == "launch" for what, *_ in things)
+            if any(what in ("launch", "op", "load") for what, *_ in things)
         }
         self.cause: list[Cause | None] = [None] * END_US
         self.budget = 0
@@ -96,18 +96,18 @@ class Reference:
     def explain(self, start: int, end: int) -> None:
         ends_gap = [n for n, (a, _) in self.scene.kernels.items() if a == end]
         launch = None
-        for tid, things in self.launching.items():
+        for tid, things in self.threads.items():
             for what, _, returned, number in things:
                 if what == "launch" and number in ends_gap:
                     launch = (tid, returned)
         late_until = end if launch is None else min(max(launch[1], start), end)
         for at in range(late_until, end):
             self.cause[at] = Cause.DEVICE
-        own = self.launching.get(launch[0], []) if launch else []
+        own = self.threads.get(launch[0], []) if launch else []
         for at in range(start, late_until):
             said = self.doing(own, at)
             if said is None:
-                everything = [thing for things in self.launching.values() for thing in things]
+                everything = [thing for things in self.threads.values() for thing in things]
                 said = min(
                     (c for t in everything if (c := self.doing([t], at)) is not None),
                     key=(Cause.BLOCKED, Cause.LOADING, Cause.LONG_CALL, Cause.HOST).index,
@@ -120,7 +120,7 @@ class Reference:
     def fill(self, start: int, end: int, launched: bool) -> None:
         """Moments without a record: Python or nothing, or, if short, the host."""
         frames = [
-            thing for things in self.launching.values() for thing in things if thing[0] == "python"
+            thing for things in self.threads.values() for thing in things if thing[0] == "python"
         ]
         at = start
         while at < end:
@@ -147,7 +147,7 @@ class Reference:
             return
         drained = [
             (b, a)
-            for things in self.launching.values()
+            for things in self.threads.values()
             for what, a, b, _ in things
             if self.waits(what, a, b) and a < start <= b and self.last_gap_before(b) == start
         ]
@@ -158,7 +158,8 @@ class Reference:
             self.budget += waited
             returned = min(b, start + waited)
         for at in range(start, late_until):
-            is_own = self.cause[at] == Cause.HOST or at < returned
+            is_return = self.cause[at] == Cause.BLOCKED and at < returned
+            is_own = self.cause[at] == Cause.HOST or is_return
             if is_own and self.budget > 0:
                 self.cause[at] = Cause.AFTER_WAIT
                 self.budget -= 1

@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.idle.gaps import Gaps, all_idle, busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import (
     PIECE_NS,
     HostThread,
-    launching_threads,
+    host_threads,
     together,
 )
 from torch_tb_profiler.analysis.idle.waits import Wait, waits
@@ -98,7 +98,7 @@ def idle_causes(trace: Trace) -> IdleCauses:
     parts = {Cause.DEVICE: subtract(all_idle(trace), late)}
     parts[Cause.PROFILER] = intersect(late, _overhead(trace))
     rest = subtract(late, parts[Cause.PROFILER])
-    threads = launching_threads(trace)
+    threads = host_threads(trace)
     launched_by = gather(indices(trace.slices["track"]), idle.launch)
     of_thread = [
         _given(intersect(rest, _gaps_of(idle, launched_by == track)), thread)

@@ -1,4 +1,4 @@
-"""What the host threads that launch device work did.
+"""What the host threads did that prepare and launch device work.
 
 Definitions: ``docs/metrics.md#idle-devices``.
 """
@@ -70,29 +70,26 @@ def together(threads: list[HostThread]) -> HostThread:
 
 
 @per_trace
-def launching_threads(trace: Trace) -> dict[int, HostThread]:
-    """The threads that launched device work, by track; where no launch is known, those that ran
-    operators."""
+def host_threads(trace: Trace) -> dict[int, HostThread]:
+    """The threads that launched device work, ran operators or loaded data, by track."""
     tracks = trace.slices["track"].to_numpy()
     launches = trace.device_work["launch"].drop_nulls().unique().to_numpy()
-    numbers = np.unique(tracks[launches])
-    if not len(numbers):
-        is_operator = trace.slices["category"].to_numpy() == Category.OPERATOR
-        numbers = np.unique(tracks[is_operator])
+    works = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
+    works[launches] = True
     waiting = waits(trace)
     return {
         number: _thread(
             trace.slices[slice(*np.searchsorted(tracks, (number, number + 1)).tolist())],
             waiting.filter(pl.col("track") == number),
         )
-        for number in numbers.tolist()
+        for number in np.unique(tracks[works]).tolist()
     }
 
 
 @per_trace
 def host_activity(trace: Trace) -> Intervals:
-    """When any launching thread did something but wait: no step is shorter than that."""
-    parts = [thread.activity for thread in launching_threads(trace).values()]
+    """When any of these threads did something but wait: no step is shorter than that."""
+    parts = [thread.activity for thread in host_threads(trace).values()]
     return union_all(*parts) if parts else empty()
 
 
