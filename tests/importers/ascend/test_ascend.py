@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.importers.kineto.reference import read_file
 from tests.importers.kineto.test_unsorted import categories, read_rows
+from torch_tb_profiler.analysis.intervals import total, union
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT
 
@@ -36,6 +40,10 @@ def test_ascends_rows_go_by_their_process() -> None:
         ("MEMCPY_ASYNC", Category.MEMCPY),
         ("NOTIFY_WAIT", Category.DEVICE_SYNC),
         ("EVENT_RECORD", Category.DEVICE_SYNC),
+        ("Notify Wait", Category.DEVICE_SYNC),
+        ("Write Value", Category.DEVICE_SYNC),
+        ("REDUCE_ASYNC_V2", Category.DEVICE_OTHER),
+        ("SDMA", Category.DEVICE_OTHER),
         ("Default/network/Cast-op239", Category.KERNEL),
     ],
 )
@@ -55,3 +63,38 @@ def test_real_files_of_single_rows(corpus: Path, name: str, expected: set[Catego
     columns = read_file(corpus / "ascend_mindspore" / name)
     assert set(categories(columns)) == expected
     assert columns.quality.counts["ascend_trace"] == 1
+
+
+NPU = "ascend_torch_npu/text/level1/rank{}_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["ascend_mindspore/msprof_0_2_1.json", NPU.format(0), NPU.format(1)],
+)
+def test_computing_and_communication_are_what_ascends_own_analysis_says(
+    corpus: Path, path: str
+) -> None:
+    """The rows of "Overlap Analysis" are its tools' own answer, in µs."""
+    events = json.loads((corpus / path).read_text(encoding="utf-8"))
+    own = {
+        name: sum(float(e["dur"]) for e in events if e.get("ph") == "X" and e["name"] == name)
+        for name in ("Computing", "Communication")
+    }
+    trace = build_trace(read_file(corpus / path))
+    kinds, work = kernel_kinds(trace), trace.device_work
+    start, dur = work["start_ns"].to_numpy(), work["dur_ns"].to_numpy()
+
+    for name, rows in (
+        ("Computing", kinds.is_kernel & ~kinds.is_communication),
+        ("Communication", kinds.is_communication),
+    ):
+        ours = total(union(start[rows], (start + dur)[rows])) / 1000
+        assert ours == pytest.approx(own[name], abs=0.1), name
+
+
+def test_an_all_reduce_of_hccl_is_communication(corpus: Path) -> None:
+    trace = build_trace(read_file(corpus / "ascend_mindspore" / "hccl_0_2_1.json"))
+
+    assert kernel_kinds(trace).is_communication.tolist() == [True]
+    assert trace.device_work["dur_ns"].sum() == 41_534_300

@@ -127,3 +127,16 @@ def test_unread_phases_are_counted() -> None:
 
     assert columns.tables["slices"]["start_ns"].size == 1
     assert columns.quality.counts["unknown_phase"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("event_wait", Category.DEVICE_SYNC),
+        ("dma_request", Category.MEMCPY),
+        ("fused_gemm", Category.KERNEL),
+        ("event_wait_kernel", Category.KERNEL),
+    ],
+)
+def test_tasks_of_mtia_that_are_no_kernels(name: str, category: Category) -> None:
+    assert categories({"cat": "mtia_ccp_events", "name": name}) == [category]

@@ -1,4 +1,4 @@
-"""Paddle's exports: durations leave the names, and nothing else changes."""
+"""Paddle's exports: durations leave the names, its types of events are known."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.importers.kineto.reference import read_bytes
+import pytest
+
+from tests.importers.kineto.reference import read_bytes, read_file
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.views.overview.view import overview
 
 
 def names(columns: EventColumns) -> list[str]:
@@ -42,3 +47,28 @@ def test_a_real_export(corpus: Path) -> None:
         re.split(r"\[[0-9.]+ [num]?s\]$", e["name"])[0] for e in events if e.get("ph") == "X"
     )
     assert Counter(names(read_bytes(data))) == expected
+
+
+@pytest.mark.parametrize("name", ["w0", "w2"])
+def test_steps_and_data_loading_are_those_of_paddles_own_summary(corpus: Path, name: str) -> None:
+    """Its "Overview Summary" lists calls and merged time in µs per type of event."""
+    folder = corpus / "paddle_3.3.1" / "oracle"
+    summary = (folder / f"{name}.summary_us.txt").read_text(encoding="utf-8")
+    own = {
+        kind: float(re.findall(rf"^ *{kind} +4 +([0-9.]+) ", summary, re.MULTILINE)[0])
+        for kind in ("ProfileStep", "Dataloader")
+    }
+    trace = build_trace(read_file(folder / f"{name}.paddle_trace.json"))
+
+    steps = overview(trace, Selection()).tables["steps"].frame
+
+    assert steps["step"].to_list() == ["2", "3", "4", "5"]
+    assert steps["total_us"].sum() == pytest.approx(own["ProfileStep"], abs=0.02)
+    assert steps["dataloader_us"].sum() == pytest.approx(own["Dataloader"], abs=0.02)
+
+
+def test_words_of_paddle_mean_nothing_in_other_files() -> None:
+    loading = event("x") | {"cat": "Dataloader"}
+    torch = read_bytes(json.dumps({"schemaVersion": 1, "traceEvents": [loading]}).encode())
+
+    assert torch.quality.counts["unknown_category"] == 1

@@ -27,8 +27,15 @@ ROWS: tuple[tuple[re.Pattern[str], re.Pattern[str], Category | None], ...] = (
 """Process, thread → category, None for the one that the name tells. Planes are the parts of the
 collective above them; overlap and step rows tell again what other rows hold."""
 
-WAIT = re.compile("(NOTIFY|EVENT)_(WAIT|RECORD|RESET)")
-"""Tasks of a device that only wait."""
+TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
+    (
+        re.compile("(notify|event)[ _](wait|record|reset)|(write|wait) value", re.IGNORECASE),
+        Category.DEVICE_SYNC,
+    ),
+    (re.compile("(REDUCE_ASYNC|SDMA$|PROFILING_|PLACE_HOLDER)"), Category.DEVICE_OTHER),
+)
+"""Tasks of a device that compute nothing: waits and signals, and the transfers of a collective,
+which the row of the collective tells as a whole."""
 
 
 def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
@@ -41,10 +48,15 @@ def category(track: Track, name: str) -> Category | None:
     """By :data:`ROWS`."""
     for process, thread, of_row in ROWS:
         if process.match(track.process_name or "") and thread.match(track.thread_name or ""):
-            if of_row is None and WAIT.match(name):
-                return Category.DEVICE_SYNC
-            return of_row or category_without_word(name, on_device=True)
+            return of_row or _task_category(name)
     return None
+
+
+def _task_category(name: str) -> Category:
+    for task, of_task in TASKS:
+        if task.match(name):
+            return of_task
+    return category_without_word(name, on_device=True)
 
 
 DIALECT = Dialect("ascend_trace", is_ascend, category=category)

@@ -7,6 +7,7 @@ releases since torch 1.8, and what vendors add (docs/inputs.md#categories).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -52,6 +53,12 @@ NAMED_RANGES: tuple[tuple[re.Pattern[str], Category], ...] = (
 )
 """Host ranges that the profiler itself names (``ProfilerStep#3``, ``Optimizer.step#SGD.step``)."""
 
+NAMED_TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
+    (re.compile(r"event_(wait|record|signal)\b"), Category.DEVICE_SYNC),
+    (re.compile(r"dma_request\b"), Category.MEMCPY),
+)
+"""Tasks of MTIA's command processor, which all have the category ``mtia_ccp_events``."""
+
 RANGE_CATEGORIES = (Category.OPERATOR, Category.ANNOTATION)
 """Where :data:`NAMED_RANGES` occur: torch <= 1.11 wrote user ranges as operators."""
 
@@ -94,12 +101,35 @@ def category_without_word(name: str, *, on_device: bool) -> Category:
     return Category.RUNTIME if RUNTIME_NAME.match(name) else Category.OPERATOR
 
 
-def refine_ranges(category: Int8, name_code: Int32, strings: list[str]) -> None:
-    """Turn the ranges the profiler names itself into their category, in place."""
-    rows = np.flatnonzero(np.isin(category, [int(c) for c in RANGE_CATEGORIES]))
+def task_category(name: str) -> int:
+    """DEVICE_SYNC or MEMCPY for a device's tasks that are no kernels, else unknown."""
+    for pattern, category in NAMED_TASKS:
+        if pattern.match(name):
+            return int(category)
+    return UNKNOWN_CATEGORY
+
+
+def refine(category: Int8, name_code: Int32, strings: list[str]) -> None:
+    """Turn the ranges the profiler names itself, and tasks that are no kernels, into their
+    category, in place."""
+    for of_name, refined in (
+        (range_category, RANGE_CATEGORIES),
+        (task_category, (Category.KERNEL,)),
+    ):
+        _refine(category, name_code, strings, of_name, refined)
+
+
+def _refine(
+    category: Int8,
+    name_code: Int32,
+    strings: list[str],
+    of_name: Callable[[str], int],
+    refined: Sequence[Category],
+) -> None:
+    rows = np.flatnonzero(np.isin(category, [int(c) for c in refined]))
     codes = name_code[rows]
     by_code = np.full(len(strings), UNKNOWN_CATEGORY, np.int8)
     for code in np.flatnonzero(np.bincount(codes, minlength=len(strings))):
-        by_code[code] = range_category(strings[code])
-    refined = by_code[codes]
-    category[rows] = np.where(refined == UNKNOWN_CATEGORY, category[rows], refined)
+        by_code[code] = of_name(strings[code])
+    found = by_code[codes]
+    category[rows] = np.where(found == UNKNOWN_CATEGORY, category[rows], found)

@@ -7,7 +7,7 @@ A dialect is a package beside this one that declares itself in one object, and i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch_tb_profiler.trace.categories import Category
@@ -26,6 +26,7 @@ class Dialect:
         issue: The note of the quality report that says whose file it is.
         is_spoken: Whether a file is written in it, by its header (checked) and its tracks.
         renamed: The name of a slice as others would write it; None where it is the same.
+        words: Categories as its files write them, in lower case, that no other file has.
         category: Of a slice whose own is missing or unknown, by the row it stands on and its name;
             None where nothing but the common rules tells it.
     """
@@ -33,4 +34,5 @@ class Dialect:
     issue: str
     is_spoken: Callable[[Mapping[str, Any], Sequence[Track]], bool]
     renamed: Callable[[str], str] | None = None
+    words: Mapping[str, Category] = field(default_factory=dict)
     category: Callable[[Track, str], Category | None] = _no_category

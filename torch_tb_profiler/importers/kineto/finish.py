@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
-from torch_tb_profiler.importers.kineto.categories import refine_ranges
+from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.dialects import dialect_of, rename
 from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
@@ -49,7 +49,7 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     if dialect is not None and dialect.renamed is not None:
         rename(slices, strings, dialect.renamed)
     settle_unsorted(tables, strings, tracks, dialect, quality)
-    refine_ranges(slices["category"], slices["name_code"], strings)
+    refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
     _settle_devices(tables, quality)
     base_ns = _rebase(tables, header)

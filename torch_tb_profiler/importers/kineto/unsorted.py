@@ -26,6 +26,8 @@ def settle_unsorted(
     """Give every slice of unknown category one, in place; each kind of row once."""
     slices, device = tables["slices"], tables["device"]
     category = slices["category"]
+    if dialect is not None:
+        _settle_words(slices, strings, dialect)
     rows = np.flatnonzero(category == UNKNOWN_CATEGORY)
     if not rows.size:
         return
@@ -44,6 +46,16 @@ def settle_unsorted(
     category[rows] = np.array(settled, np.int8)[kind.reshape(-1)]
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     category[modules] = Category.MODULE
+
+
+def _settle_words(slices: ColumnArrays, strings: list[str], dialect: Dialect) -> None:
+    """Give slices the category that their dialect's word for it means."""
+    rows = np.flatnonzero(slices["category"] == UNKNOWN_CATEGORY)
+    words = slices["raw_category_code"][rows]
+    for code in np.unique(words[words >= 0]).tolist():
+        known = dialect.words.get(strings[code].lower())
+        if known is not None:
+            slices["category"][rows[words == code]] = known
 
 
 def _category(track: Track, name: str, *, has_word: bool, on_device: bool) -> Category:

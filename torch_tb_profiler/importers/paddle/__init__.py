@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Track
 
 DURATION = re.compile(r"\[[\d.]+ (ns|us|ms|s)\]$")
@@ -26,4 +27,18 @@ def without_duration(name: str) -> str:
     return DURATION.sub("", name)
 
 
-DIALECT = Dialect("paddle_trace", is_paddle, renamed=without_duration)
+WORDS: dict[str, Category] = {
+    "profilestep": Category.STEP,
+    "dataloader": Category.DATALOADER,
+    "forward": Category.ANNOTATION,
+    "backward": Category.ANNOTATION,
+    "optimization": Category.OPTIMIZER,
+    "pythonuserdefined": Category.ANNOTATION,
+    "communication": Category.ANNOTATION,
+    "cudaruntime": Category.RUNTIME,
+    "mluruntime": Category.RUNTIME,
+}
+"""Its types of events (``TracerEventType`` of Paddle's ``trace_event.h``) that are none of
+Kineto's. Those of parts of operators (``OperatorInner``) are no operators."""
+
+DIALECT = Dialect("paddle_trace", is_paddle, renamed=without_duration, words=WORDS)
