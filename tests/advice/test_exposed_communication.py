@@ -14,10 +14,10 @@ def scene(talk: tuple[float, float], compute: tuple[float, float]) -> list[Event
 
 
 def test_the_gain_is_what_computation_could_hide() -> None:
-    advice = finding(detect(context(one_step(scene((0, 300), (200, 150))))))
+    advice = finding(detect(context(one_step(scene((0, 300), (200, 220))))))
     assert advice.measured == pytest.approx(20.0)
     assert advice.values["exposed_share"] == pytest.approx(200 / 300 * 100)
-    assert advice.gain_us == pytest.approx(50)
+    assert advice.gain_us == pytest.approx(120)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ def test_the_gain_is_what_computation_could_hide() -> None:
         ((0, 40), (500, 100)),  # too little
         ((0, 400), (0, 320)),  # one fifth exposed
         ((0, 300), (100, 100)),  # nothing left to hide it behind
+        ((0, 300), (200, 150)),  # not enough: communication_share speaks
     ],
 )
 def test_otherwise_nothing_is_said(talk: tuple[float, float], compute: tuple[float, float]) -> None:

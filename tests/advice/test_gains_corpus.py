@@ -26,7 +26,13 @@ GRAPH_LAUNCH = re.compile(r"(cuda|hip|cu)GraphLaunch")
 GRAPHS = re.compile(r"CUDA graphs|HIP graphs|reduce-overhead")
 ELSEWHERE = re.compile(r"other (advice|finding)", re.I)
 OF_COPIES = {"memcpy_share", "pageable_copies"}
-OF_COMMUNICATION = {"communication_share", "exposed_communication"}
+OF_COMMUNICATION = {
+    "communication_share",
+    "exposed_communication",
+    "waiting_ranks",
+    "small_collectives",
+    "buffer_broadcasts",
+}
 OF_KERNELS = {
     "tensor_core_candidates",
     "tensor_cores_unused",
@@ -92,9 +98,8 @@ def too_much(of: Trace, notes: list[Note]) -> list[str]:
     """Gains beyond what there is."""
     true, found = truth(of), []
     for note in notes:
-        gain, share = (
-            note.evidence[f"estimated_gain_{key}"] for key in ("us_per_step", "pct_of_step")
-        )
+        gain: Any = note.evidence["estimated_gain_us_per_step"]
+        share: Any = note.evidence["estimated_gain_pct_of_step"]
         if gain is None:
             continue
         if not of.device_work.is_empty() and gain > true.at_most(note.code) + 1:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from torch_tb_profiler.advice import (
     blocked_host,
+    buffer_broadcasts,
     communication_share,
     damage,
     data_parallel,
@@ -21,6 +22,7 @@ from torch_tb_profiler.advice import (
     gpu_imbalance,
     host_bound,
     host_synchronization,
+    inference_all_reduce,
     launch_bound,
     layout_transposes,
     long_calls,
@@ -34,12 +36,14 @@ from torch_tb_profiler.advice import (
     pageable_copies,
     profiler_overhead,
     python_code,
+    small_collectives,
     straggler,
     tensor_core_candidates,
     tensor_cores_unused,
     uneven_steps,
     unfused_kernels,
     unrecorded_host,
+    waiting_ranks,
 )
 from torch_tb_profiler.advice.checked import NO_STEP_TIME, checked_table
 from torch_tb_profiler.advice.context import Context
@@ -86,6 +90,10 @@ _DETECTORS: tuple[Detector, ...] = (
     unrecorded_host,
     profiler_overhead,
     exposed_communication,
+    waiting_ranks,
+    small_collectives,
+    buffer_broadcasts,
+    inference_all_reduce,
     gpu_imbalance,
     low_occupancy,
     low_sm_efficiency,

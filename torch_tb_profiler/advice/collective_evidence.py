@@ -25,7 +25,10 @@ COLUMNS = (
         "us",
         "Time in which it ran; calls that run at the same time count once.",
     ),
-    Column("total_bytes", "Total bytes", "integer", "bytes", "Bytes of all inputs."),
+    Column("total_bytes", "Total bytes", "integer", "bytes", "Bytes of the inputs that are known."),
+    Column(
+        "sized_calls", "Sized calls", "integer", "count", "Calls whose bytes the recording gives."
+    ),
 )
 
 REASONS = {"group": NO_GROUP, "total_us": UNTIMED, "total_bytes": NO_SIZE}
@@ -62,6 +65,7 @@ def collective_evidence(context: Context, spec: TableSpec) -> Table:
             pl.col("name", "group").first(),
             pl.len().alias("calls"),
             sum_if_known("input_bytes").alias("total_bytes"),
+            pl.col("input_bytes").count().alias("sized_calls"),
         )
         .sort("row")
     )

@@ -1,12 +1,13 @@
-"""Much of the step is communication (rule 4 in docs/advice.md)."""
+"""Much of the step is communication that nothing could hide (rule 4 in docs/advice.md)."""
 
 from __future__ import annotations
 
 from torch_tb_profiler.advice.collective_evidence import collective_evidence, declared
+from torch_tb_profiler.advice.communication_causes import told_by_its_cause
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.exposed_communication import can_be_hidden
+from torch_tb_profiler.advice.exposure import exposure, gain_us, variant, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.intervals import subtract, total_within
-from torch_tb_profiler.analysis.roles import Role, computation, exclusive_intervals, role_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -15,27 +16,29 @@ EVIDENCE = declared(CODE)
 
 
 def detect(context: Context) -> Finding | None:
-    """Communication, where no kernel or copy runs, takes more than the threshold of the step.
+    """Communication beside which nothing computes takes more than the threshold of the step, and
+    no finding that means the same time speaks: there is little to hide it behind, and it has no
+    cause of its own.
 
-    The gain is the part of that time in which nothing computes. Where no kernel computes at all,
-    the host does, and may beside all of the communication.
+    The gain is that time; of sends and receives of a pipeline it cannot be told.
     """
-    spent_ns = context.role_ns(Role.COMMUNICATION)
-    share = context.share_pct(spent_ns)
-    if share <= entry(CODE).threshold:
+    found = exposure(context)
+    share = context.share_pct(found.exposed_ns)
+    if share <= entry(CODE).threshold or can_be_hidden(context, found):
         return None
-    exposed = subtract(
-        exclusive_intervals(context.trace)[Role.COMMUNICATION], computation(context.trace)
-    )
-    start, end = context.windows.start_ns, context.windows.end_ns
-    exposed_ns = context.per_step(float(total_within(exposed, start, end).sum()))
-    on_host = not len(role_intervals(context.trace)[Role.KERNEL].start_ns)
+    if told_by_its_cause(context, found):
+        return None
+    text, exposed_us = variant(context, found), found.exposed_ns / NS_PER_US
     return Finding(
         CODE,
         share,
-        exposed_ns / NS_PER_US if exposed_ns > 0 else None,
+        None if text == "pipeline" else gain_us(context, found.time),
+        values={"pairs_share": found.pairs_ns / found.exposed_ns * 100},
         evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,
-        variant=("host" if exposed_ns > 0 else "hidden") if on_host else "default",
+        variant=text,
+        time=found.time,
+        spot=worst_stretch(context, found.time),
+        at_stake_us=exposed_us,
     )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from torch_tb_profiler.advice.collective_evidence import collective_evidence, declared
+from torch_tb_profiler.advice.communication_causes import told_by_its_cause
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.intervals import intersect, total_within
-from torch_tb_profiler.analysis.roles import computation
+from torch_tb_profiler.advice.exposure import (
+    MOSTLY,
+    Exposure,
+    exposure,
+    gain_us,
+    variant,
+    worst_stretch,
+)
+from torch_tb_profiler.advice.finding import Finding, duration_text
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
@@ -18,28 +24,43 @@ EVIDENCE = declared(CODE)
 
 def detect(context: Context) -> Finding | None:
     """Exposed communication exceeds the threshold, and computation without communication is
-    there to hide it: the gain is the smaller of both."""
-    talking, busy = records(context.trace).intervals(), computation(context.trace)
-    start, end = context.windows.start_ns, context.windows.end_ns
-    total_ns = float(total_within(talking, start, end).sum())
-    if total_ns == 0:
+    there to hide most of it: the gain is the smaller of both.
+
+    Sends and receives of a pipeline belong to its schedule: what another one gains cannot be told.
+    """
+    found = exposure(context)
+    if not can_be_hidden(context, found) or told_by_its_cause(context, found):
         return None
-    both_ns = float(total_within(intersect(talking, busy), start, end).sum())
-    exposed_ns = total_ns - both_ns
-    alone_ns = float(total_within(busy, start, end).sum()) - both_ns
-    known = entry(CODE)
-    share = context.share_pct(context.per_step(exposed_ns))
-    exposed_share = exposed_ns / total_ns * 100
-    if share <= known.threshold or exposed_share <= known.parameters["min_exposed_share_pct"]:
-        return None
-    if alone_ns <= 0:
-        return None
+    text = variant(context, found)
+    hidden_us = min(found.exposed_ns, found.alone_ns) / NS_PER_US
+    saved_us = None if text == "pipeline" else gain_us(context, found.time)
+    exposed_share = found.exposed_ns / found.total_ns * 100
     return Finding(
         CODE,
-        share,
-        context.per_step(min(exposed_ns, alone_ns)) / NS_PER_US,
-        values={"exposed_share": exposed_share},
+        context.share_pct(found.exposed_ns),
+        None if saved_us is None else min(saved_us, hidden_us),
+        values={
+            "exposed_share": exposed_share,
+            "beside": duration_text(hidden_us),
+            "pairs_share": found.pairs_ns / found.exposed_ns * 100,
+        },
         evidence=collective_evidence(context, EVIDENCE),
         source={"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"},
         architecture=context.architecture_name,
+        variant=text,
+        time=found.time,
+        spot=worst_stretch(context, found.time),
+        at_stake_us=hidden_us,
+    )
+
+
+def can_be_hidden(context: Context, found: Exposure) -> bool:
+    """Whether enough is exposed, and enough computes that most of it could run beside."""
+    known = entry(CODE)
+    if found.exposed_ns <= 0 or found.alone_ns < MOSTLY * found.exposed_ns:
+        return False
+    least = known.parameters["min_exposed_share_pct"]
+    return (
+        context.share_pct(found.exposed_ns) > known.threshold
+        and found.exposed_ns / found.total_ns * 100 > least
     )
