@@ -27,9 +27,15 @@ export function boundsOf(table: Table, row: Row, key: string): Bounds | null {
   return typeof least === "number" && typeof most === "number" ? { least, most } : null;
 }
 
+/** The key of the share that `key` bounds; null where it is no bound. */
+export function boundedKey(key: string): string | null {
+  return BOUND.test(key) ? key.replace(BOUND, "_pct") : null;
+}
+
 /** Whether a column only bounds another one of its table. */
 export function isBound(table: Table, key: string): boolean {
-  return BOUND.test(key) && table.columns.some((column) => column.key === key.replace(BOUND, "_pct"));
+  const bounded = boundedKey(key);
+  return bounded !== null && table.columns.some((column) => column.key === bounded);
 }
 
 /** Without the unit. */

@@ -2,25 +2,25 @@
 import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue } from "../lib/format";
 import { NoteMark, notedKeys } from "../app/noteMarks";
-import type { ShownFact } from "./bigFacts";
+import { shownFacts, type ShownFact } from "./shownFacts";
 
 interface BigProps {
   readonly facts?: readonly Fact[];
-  /** Instead of `facts`, where some are shown as bounds. */
+  /** Instead of `facts`, where a page knows better how they are shown. */
   readonly shown?: readonly ShownFact[];
   readonly notes: readonly Note[];
 }
 
 /** The few that come first, large. */
-export function BigFacts({ facts = [], shown = facts.map(asItIs), notes }: BigProps) {
+export function BigFacts({ facts = [], shown = shownFacts(facts), notes }: BigProps) {
   if (shown.length === 0) return null;
   const noted = notedKeys(notes);
   return (
     <div className="big-facts">
       {shown.map(({ fact, between }) => (
-        <div key={`${fact.key} ${fact.scope ?? ""}`} title={between === null ? factTitle(fact) : `${between.title}\n${fact.help}`}>
+        <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact, between)}>
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
-            {between === null ? factValue(fact) : between.text}
+            {factValue(fact, between)}
           </b>
           <small>
             {scopedTitle(fact)}
@@ -30,10 +30,6 @@ export function BigFacts({ facts = [], shown = facts.map(asItIs), notes }: BigPr
       ))}
     </div>
   );
-}
-
-function asItIs(fact: Fact): ShownFact {
-  return { fact, between: null };
 }
 
 function Mark({ note, about }: { readonly note: Note | undefined; readonly about: string }) {
@@ -49,10 +45,10 @@ export function FactList({ facts, title }: { readonly facts: readonly Fact[]; re
       </header>
       <div className="body">
         <dl className="facts">
-          {facts.map((fact) => (
-            <div key={`${fact.key} ${fact.scope ?? ""}`} style={{ display: "contents" }} title={factTitle(fact)}>
+          {shownFacts(facts).map(({ fact, between }) => (
+            <div key={`${fact.key} ${fact.scope ?? ""}`} style={{ display: "contents" }} title={factTitle(fact, between)}>
               <dt>{scopedTitle(fact)}</dt>
-              <dd>{factValue(fact)}</dd>
+              <dd>{factValue(fact, between)}</dd>
             </div>
           ))}
         </dl>
@@ -66,12 +62,14 @@ function scopedTitle({ title, scope }: Fact): string {
 }
 
 /** A change carries its sign. */
-function factValue({ key, value, unit }: Fact): string {
+function factValue({ key, value, unit }: Fact, between: ShownFact["between"]): string {
+  if (between !== null) return between.text;
   const sign = key.startsWith("delta_") && typeof value === "number" && value > 0 ? "+" : "";
   return sign + formatValue(value, unit);
 }
 
-function factTitle(fact: Fact): string {
+function factTitle(fact: Fact, between: ShownFact["between"]): string {
+  if (between !== null) return `${between.title}\n${fact.help}`;
   const exact = fact.value === null ? (fact.reason ?? "Not known.") : exactValue(fact.value, fact.unit);
   return `${exact}\n${fact.help}`;
 }

@@ -1,19 +1,14 @@
 /** The few facts of the overview that stand large, each with the text it is shown as. */
 import type { Fact, Table, View } from "../api/types";
-import { boundsOf, boundsText, boundsTitle } from "../lib/bounds";
+import { boundsOf, type Bounds } from "../lib/bounds";
 import { formatNumber } from "../lib/format";
 import { cellOf } from "./rows";
+import { shownFact, type ShownFact } from "./shownFacts";
 
 const BIG =
   /^(average_step_us|step_count|gpu_utilization_pct|gpu_compute_utilization_pct|est_sm_efficiency_pct|est_achieved_occupancy_pct|(compute_)?tensor_core_time_pct)$/;
 /** Of more GPUs than this the table tells. */
 const MAX_BIG_FACTS = 12;
-
-export interface ShownFact {
-  readonly fact: Fact;
-  /** What is shown for a value that is known as bounds only; null for the value itself. */
-  readonly between: { readonly text: string; readonly title: string } | null;
-}
 
 /** Whether a fact has its place among the large ones, shown or not. */
 export function isBig(fact: Fact): boolean {
@@ -23,7 +18,7 @@ export function isBig(fact: Fact): boolean {
 export function bigFacts({ facts, tables }: Pick<View, "facts" | "tables">): ShownFact[] {
   const big = facts.filter((fact) => isBig(fact) && !isSaidBy(fact, facts));
   const shown = big.length <= MAX_BIG_FACTS ? big : big.filter((fact) => fact.scope === null);
-  return shown.map((fact) => ({ fact, between: between(fact, tables["gpus"]) }));
+  return shown.map((fact) => shownFact(fact, boundsOfGpu(fact, tables["gpus"])));
 }
 
 /** Facts that another one of the same GPU makes needless. */
@@ -41,9 +36,8 @@ function sameShown(a: Fact["value"] | undefined, b: Fact["value"]): boolean {
 }
 
 /** The bounds that the row of its GPU tells. */
-function between(fact: Fact, gpus: Table | undefined): ShownFact["between"] {
-  if (fact.value !== null || fact.scope === null || gpus === undefined) return null;
-  const row = gpus.rows.find((each) => `GPU ${String(cellOf(gpus, each, "gpu"))}` === fact.scope);
-  const bounds = row === undefined ? null : boundsOf(gpus, row, fact.key);
-  return bounds === null ? null : { text: `${boundsText(bounds)} %`, title: boundsTitle(bounds) };
+function boundsOfGpu({ scope, key }: Fact, gpus: Table | undefined): Bounds | null {
+  if (scope === null || gpus === undefined) return null;
+  const row = gpus.rows.find((each) => `GPU ${String(cellOf(gpus, each, "gpu"))}` === scope);
+  return row === undefined ? null : boundsOf(gpus, row, key);
 }
