@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, one_step
-from tests.helpers.traces import annotation
+from tests.helpers.traces import annotation, kernel, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.straggler import detect_in_run
 
@@ -32,6 +32,56 @@ def test_a_recording_that_was_cut_short_accuses_nobody(issue: str) -> None:
     contexts["w1"].trace.quality.add("event_dropped")
     assert finding(detect_in_run(contexts)).values["worker"] == "w1"
     contexts["w1"].trace.quality.add(issue)
+    assert detect_in_run(contexts) is None
+
+
+def test_the_delay_is_a_share_of_the_steps_of_the_others() -> None:
+    """w1 is late by 50 µs and has a step of 4000 µs; the others have 500 µs."""
+    lengths = {"w0": (300, 500), "w1": (100, 4000), "w2": (150, 500)}
+    contexts = {
+        name: context(one_step([annotation("gloo:all_reduce", 500 - dur, dur)], length=length))
+        for name, (dur, length) in lengths.items()
+    }
+    advice = finding(detect_in_run(contexts))
+    assert advice.values["worker"] == "w1"
+    assert advice.measured == pytest.approx(10.0)
+    assert advice.spot is not None
+    assert (advice.spot.worker, advice.spot.start_ns, advice.spot.end_ns) == ("w0", 200e3, 400e3)
+
+
+def test_what_others_compute_meanwhile_is_no_gain() -> None:
+    contexts = run(300, 100, 150)
+    for name, at in (("w0", 200), ("w2", 350)):
+        events = [annotation("gloo:all_reduce", at, 500 - at), kernel("gemm", at, 40)]
+        contexts[name] = context(one_step(events))
+    advice = finding(detect_in_run(contexts))
+    assert advice.measured == pytest.approx(5.0)
+    assert advice.gain_us == pytest.approx(10)
+
+
+def test_waits_in_receives_accuse_nobody() -> None:
+    """A stage of a pipeline waits for the one before it in every receive."""
+    stages = {
+        "w0": [annotation("gloo:send 0->1", 400, 20)],
+        "w1": [annotation("gloo:recv 1<-0", 20, 400)],
+    }
+    contexts = {name: context(one_step(events)) for name, events in stages.items()}
+    assert detect_in_run(contexts) is None
+
+
+def test_collectives_outside_the_steps_are_no_delay_of_a_step() -> None:
+    contexts = {
+        name: context(trace([step(1, 1000, 100), annotation("gloo:all_reduce", 500 - dur, dur)]))
+        for name, dur in {"w0": 300, "w1": 100}.items()
+    }
+    assert detect_in_run(contexts) is None
+
+
+def test_ranges_that_only_enqueue_tell_of_nobody() -> None:
+    contexts = {
+        name: context(one_step([annotation("nccl:all_reduce", 500 - dur, dur)]))
+        for name, dur in {"w0": 300, "w1": 100}.items()
+    }
     assert detect_in_run(contexts) is None
 
 

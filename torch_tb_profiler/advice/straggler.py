@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+import polars as pl
+
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.exposure import exposed_time
+from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.intervals import intersect, union
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import STRAGGLERS
-from torch_tb_profiler.views.distributed.view import stragglers
+from torch_tb_profiler.views.distributed.stragglers import arrivals, stragglers_table
+from torch_tb_profiler.views.distributed.view import selected_matching
 from torch_tb_profiler.views.quality_notes import is_cut_short
 
 CODE = "straggler"
@@ -17,31 +26,94 @@ EVIDENCE = STRAGGLERS
 
 
 def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
-    """The worst straggler delays the others by more than the threshold of the mean step.
+    """The worst straggler delays the others by more than the threshold of their mean step, in the
+    collectives of the steps. The gain is what of that wait no computation of theirs hides.
 
     A recording that was cut short says too little of its worker: what it lacks of a call makes that
     look short, as if the worker had arrived last.
     """
     traces = {worker: context.trace for worker, context in contexts.items()}
     first = next(iter(contexts.values()))
-    table = stragglers(traces, first.selection)
-    frame = table.frame
-    whole = [worker for worker, trace in traces.items() if not is_cut_short(trace)]
-    worst = frame.filter(frame["worker"].is_in(whole) & (frame["delay_us"] > 0)).head(1)
-    if worst.is_empty():
+    matching = selected_matching(traces, first.selection)
+    rows = _in_steps(arrivals(matching), matching, contexts)
+    worst = _worst(rows, matching, traces)
+    if worst is None:
         return None
-    row = worst.row(0, named=True)
-    context = contexts[row["worker"]]
-    delay_ns = context.per_step(row["delay_us"] * NS_PER_US)
-    share = context.share_pct(delay_ns)
+    worker, context = matching.workers[worst], contexts[matching.workers[worst]]
+    others = [contexts[name] for name in matching.workers if name != worker]
+    late = rows.filter((pl.col("worker") == worst) & pl.col("is_last"))
+    delay_ns = float(late["delay_ns"].sum()) / float(np.mean([each.step_count for each in others]))
+    share = delay_ns / float(np.mean([each.step_ns for each in others])) * 100
     if share <= entry(CODE).threshold:
         return None
+    waits = rows.filter(
+        pl.col("match").is_in(late["match"].implode()) & (pl.col("worker") != worst)
+    )
+    gain_ns = min(delay_ns, _exposed_ns(waits, matching, contexts) / len(others))
     return Finding(
         CODE,
         share,
-        delay_ns / NS_PER_US,
-        values={"worker": row["worker"], "arrived_last_pct": row["arrived_last_pct"]},
-        evidence=table,
+        gain_ns / NS_PER_US or None,
+        values={
+            "worker": worker,
+            "arrived_last_pct": late.height / rows.filter(pl.col("worker") == worst).height * 100,
+        },
+        evidence=stragglers_table(matching),
         source={"view": "distributed", "table": "stragglers"},
         architecture=context.architecture_name,
+        spot=_longest_wait(waits, matching, contexts),
+        at_stake_us=delay_ns / NS_PER_US,
     )
+
+
+def _in_steps(
+    rows: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
+) -> pl.DataFrame:
+    """The arrivals that began in the steps of their worker."""
+    parts = rows.partition_by("worker", as_dict=True)
+    inside = [
+        part.filter(
+            pl.Series(contexts[matching.workers[number]].inside(part["start_ns"].to_numpy()))
+        )
+        for (number,), part in parts.items()
+    ]
+    return pl.concat([rows.clear(), *inside])
+
+
+def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) -> int | None:
+    """The number of the worker that caused the longest delay; None without any."""
+    whole = [
+        number for number, worker in enumerate(matching.workers) if not is_cut_short(traces[worker])
+    ]
+    delays = (
+        rows.filter(pl.col("is_last") & pl.col("worker").is_in(whole))
+        .group_by("worker")
+        .agg(pl.col("delay_ns").sum())
+        .filter(pl.col("delay_ns") > 0)
+        .sort("delay_ns", "worker", descending=[True, False])
+    )
+    return None if delays.is_empty() else int(delays["worker"][0])
+
+
+def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]) -> float:
+    """How long per step, summed over the waiting workers, the delays kept them from computing."""
+    exposed_ns = 0.0
+    for (number,), part in waits.partition_by("worker", as_dict=True).items():
+        context = contexts[matching.workers[number]]
+        start = part["start_ns"].to_numpy()
+        delayed = union(start, start + part["delay_ns"].to_numpy())
+        exposed_ns += context.in_steps_ns(intersect(delayed, exposed_time(context.trace)))
+    return exposed_ns
+
+
+def _longest_wait(
+    waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
+) -> Spot | None:
+    """Where another worker waited longest for it."""
+    if waits.is_empty():
+        return None
+    row = waits.sort("wait_ns", "worker", descending=[True, False]).row(0, named=True)
+    worker = matching.workers[row["worker"]]
+    context = contexts[worker]
+    call = int(records(context.trace).frame["slice"][row["record"]])
+    return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], call, worker)

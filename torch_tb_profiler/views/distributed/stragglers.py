@@ -40,7 +40,7 @@ def stragglers_table(matching: Matching) -> Table:
     together, and who ran it for the shortest time arrived last. Sends and receives say nothing of
     that: who waits in them and for how long is the schedule's (of a pipeline) as well.
     """
-    rows = _arrivals(matching)
+    rows = arrivals(matching)
     last = pl.col("is_last")
     counted = rows.group_by("worker").agg(
         pl.len().cast(pl.Int64).alias("collectives"),
@@ -67,8 +67,13 @@ def stragglers_table(matching: Matching) -> Table:
     return Table(STRAGGLERS, frame, needed(frame, dict.fromkeys(measures, NOT_COMPARED)))
 
 
-def _arrivals(matching: Matching) -> pl.DataFrame:
-    """One row per worker and matched collective with other timed workers."""
+def arrivals(matching: Matching) -> pl.DataFrame:
+    """One row per worker and matched collective with other timed workers.
+
+    Columns: ``worker`` and ``match`` (numbers), ``record``, ``start_ns`` and ``duration_ns`` on the
+    worker's clock, ``wait_ns``, ``is_last``, ``delay_ns`` (how much sooner it could have begun had
+    its last worker arrived with the second to last), ``others_ns`` (what all of it waited).
+    """
     duration = pl.col("duration_ns")
     peer_to_peer = pl.col("collective").is_in(communication.peer_to_peer_names())
     between_two = matching.calls.filter(peer_to_peer).select("worker", "record")
@@ -76,7 +81,10 @@ def _arrivals(matching: Matching) -> pl.DataFrame:
         matching.ranges.filter(pl.col("transfer_ns").is_not_null())
         .join(between_two, on=["worker", "record"], how="anti")
         .group_by("worker", "record", "match")
-        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"))
+        .agg(
+            pl.col("start_ns").min(),
+            (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("duration_ns"),
+        )
         .filter(pl.col("worker").n_unique().over("match") > 1)
     )
     shortest = duration.min().over("match")

@@ -34,7 +34,7 @@ from torch_tb_profiler.views.distributed.notes import distributed_notes
 from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -66,15 +66,14 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     )
 
 
-def stragglers(traces: Mapping[str, Trace], selection: Selection) -> Table:
-    """The ``stragglers`` table of the view alone.
+def selected_matching(traces: Mapping[str, Trace], selection: Selection) -> Matching:
+    """How the calls of a selection belong together.
 
     Raises:
         SelectionError: as :func:`distributed`.
     """
     traces = in_rank_order(traces)
-    having = set(_windows(traces, selection))
-    return stragglers_table(_selected(match(traces), traces, selection, having))
+    return _selected(match(traces), traces, selection, set(_windows(traces, selection)))
 
 
 def _windows(traces: Mapping[str, Trace], selection: Selection) -> dict[str, StepWindows]:
