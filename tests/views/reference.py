@@ -194,19 +194,55 @@ def device_total(node: Node) -> int:
 
 
 def operator_sums(
-    operators: Iterable[Node], key: Callable[[Node], Any]
+    operators: list[Node],
+    key: Callable[[Node], Any],
+    is_selected: Callable[[int], bool] = lambda _: True,
+    is_work_selected: Callable[[dict[str, Any]], bool] = lambda _: True,
 ) -> dict[Any, tuple[int, float, float, float, float]]:
-    """Group → (calls, device self, device total, host self, host total), times in µs."""
+    """Group → (calls, device self, device total, host self, host total), times in µs.
+
+    Totals: the host time of calls in no other selected call of their group, and every piece of
+    selected device work once per group that a call around its launch is of.
+    """
     sums: dict[Any, list[int]] = defaultdict(lambda: [0] * 5)
+    known = {id(node) for node in operators}
+
+    def lines(node: Node) -> Iterable[Node]:
+        at: Node | None = node
+        while at is not None:
+            if id(at) in known:
+                yield at
+            at = at.parent
+
     for node in operators:
-        row = (1, device_self(node), device_total(node), host_self(node), node.dur)
-        total = sums[key(node)]
-        for i, value in enumerate(row):
-            total[i] += value
+        around = list(lines(node))
+        if is_selected(node.start):
+            row = sums[key(node)]
+            row[0] += 1
+            row[3] += host_self(node)
+            nested = any(key(o) == key(node) and is_selected(o.start) for o in around[1:])
+            row[4] += 0 if nested else node.dur
+    for piece, owner in _work_inside(operators):
+        if is_work_selected(piece) and ns(piece["dur"]):
+            dur = ns(piece["dur"])
+            if id(owner) in known:
+                sums[key(owner)][1] += dur
+            for group in {key(o) for o in lines(owner)}:
+                sums[group][2] += dur
     return {
         group: (row[0], row[1] / 1e3, row[2] / 1e3, row[3] / 1e3, row[4] / 1e3)
         for group, row in sums.items()
     }
+
+
+def _work_inside(operators: list[Node]) -> Iterable[tuple[dict[str, Any], Node]]:
+    """Each piece of device work launched by or in an operator, with the node that launched it."""
+    seen: set[int] = set()
+    for operator in operators:
+        for node in operator.subtree():
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield from ((piece, node) for piece in node.work)
 
 
 def kernel_key(piece: dict[str, Any]) -> tuple[Any, ...]:
@@ -251,6 +287,12 @@ def _weighted(pieces: list[dict[str, Any]], argument: str) -> float | None:
         (piece["args"][argument], 1 if even else piece["dur"])
         for piece in pieces
         if piece["args"].get(argument) is not None
+        and not (argument.startswith("est.") and _cannot_be_empty(piece["args"]))
     ]
     weight = sum(w for _, w in known)
     return sum(v * w for v, w in known) / weight if weight else None
+
+
+def _cannot_be_empty(args: dict[str, Any]) -> bool:
+    """Occupancy 0 of a kernel that keeps at least one of a hundred places of a multiprocessor."""
+    return not args["est. achieved occupancy %"] and args.get("warps per SM", 0) / 64 >= 0.01

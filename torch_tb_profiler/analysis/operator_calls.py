@@ -18,8 +18,9 @@ from torch_tb_profiler.analysis.kernel_kinds import (
     kernel_kinds,
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.analysis.selection import Selection, in_selection
-from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -30,43 +31,52 @@ _STEMS = ("self", "total")
 def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
-    Columns: slice, step, start_ns, name_code, input_shape_code, host_self_ns, host_total_ns,
-    device_self_ns, device_total_ns, tensor_core_self_ns, tensor_core_total_ns, eligible; and for
+    Columns: slice, step, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
+    host_total_ns, device_self_ns, device_total_ns, tensor_core_self_ns, tensor_core_total_ns,
+    eligible, around (slice of the nearest call of the same name around it, -1 for none); and for
     both device times whether kernels some rule knows (known_self, known_total) or no rule knows
     (unknown_self, unknown_total) are part of them.
     """
     slices = trace.slices
-    ids = np.flatnonzero(operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy())
-    kinds = kernel_kinds(trace)
-    is_unknown = kinds.tensor_core == codes.UNKNOWN
-    columns: dict[str, pl.Series] = {}
-
-    def measure(key: str, rows: Bools, dtype: type[np.generic]) -> None:
-        for stem, ns in zip(_STEMS, device_time_of_slices(trace, rows), strict=True):
-            columns[key.format(stem)] = pl.Series(ns[ids].astype(dtype, copy=False))
-
-    measure("tensor_core_{}_ns", kinds.tensor_core == codes.YES, np.int64)
-    measure("unknown_{}", is_unknown, np.bool_)
-    measure("known_{}", kinds.is_kernel & ~is_unknown, np.bool_)
+    is_call = operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy()
+    ids = np.flatnonzero(is_call)
     frame = slices.select(
         "step",
         "start_ns",
         "name_code",
         host_self_ns="self_ns",
         host_total_ns="dur_ns",
-        device_self_ns="device_self_ns",
-        device_total_ns="device_total_ns",
     )[ids]
     shapes = np.full(slices.height, -1, np.int32)
     arguments = trace.operators
     shapes[arguments["slice"].to_numpy()] = arguments["input_shape_code"].fill_null(-1).to_numpy()
+    every_work = np.ones(trace.device_work.height, np.bool_)
     calls: pl.DataFrame = frame.with_columns(
         slice=pl.Series(ids),
         input_shape_code=pl.Series(shapes[ids]),
-        **columns,
+        calls=pl.lit(1, pl.Int64),
+        **_device_times(trace, every_work, ids),
         eligible=pl.Series(eligible_slices(trace)[ids]),
+        around=pl.Series(same_name_around(trace, is_call)),
     )
     return calls
+
+
+def _device_times(trace: Trace, work: Bools, ids: Int64) -> dict[str, pl.Series]:
+    """The device columns of :func:`operator_calls`, of the device work in ``work`` alone."""
+    kinds = kernel_kinds(trace)
+    is_unknown = kinds.tensor_core == codes.UNKNOWN
+    measures: tuple[tuple[str, Bools, type[np.generic]], ...] = (
+        ("device_{}_ns", work, np.int64),
+        ("tensor_core_{}_ns", work & (kinds.tensor_core == codes.YES), np.int64),
+        ("unknown_{}", work & is_unknown, np.bool_),
+        ("known_{}", work & kinds.is_kernel & ~is_unknown, np.bool_),
+    )
+    return {
+        key.format(stem): pl.Series(ns[ids].astype(dtype, copy=False))
+        for key, rows, dtype in measures
+        for stem, ns in zip(_STEMS, device_time_of_slices(trace, rows), strict=True)
+    }
 
 
 @per_trace
@@ -82,6 +92,10 @@ def selected_operator_calls(
     """The rows of :func:`operator_calls` in a selection, with ``call_stack_code`` (-1 for none)
     where it is asked for.
 
+    Calls are in a selection by their start, device work as in the tables of kernels: a call outside
+    the selection that launched some of its device work has a row with that, 0 calls and no host
+    time.
+
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
@@ -90,14 +104,30 @@ def selected_operator_calls(
         calls = calls.with_columns(_call_stack_codes(trace))
     if selection.is_everything:
         return calls
-    return calls.filter(in_selection(trace, selection, calls["step"], calls["start_ns"]))
+    chosen = pl.Series(in_selection(trace, selection, calls["step"], calls["start_ns"]))
+    work = device_work_mask(trace, selection)
+    times = _device_times(trace, work, calls["slice"].to_numpy())
+    shown = chosen | (times["device_total_ns"] > 0)
+    host = pl.col("calls", "host_self_ns", "host_total_ns") * chosen.cast(pl.Int64)
+    return calls.with_columns(host, **times).filter(shown)
 
 
 def operator_groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Calls summed by ``keys``, in order of first call: the keys, ``calls``, the sum of every
-    ``…_ns``, whether any kernel was known or unknown, and the largest verdict ``eligible``."""
+    ``…_ns``, whether any kernel was known or unknown, and the largest verdict ``eligible``.
+
+    Totals are those of the outermost calls of a group: what a call inside another one of its group
+    took is part of that.
+    """
+    in_host, in_device = inside_own_group(calls, keys)
+    if in_device.any():
+        of_device = pl.col("device_total_ns", "tensor_core_total_ns")
+        calls = calls.with_columns(
+            pl.col("host_total_ns") * pl.Series(~in_host).cast(pl.Int64),
+            of_device * pl.Series(~in_device).cast(pl.Int64),
+        )
     return calls.group_by(keys, maintain_order=True).agg(
-        pl.len().alias("calls"),
+        pl.col("calls").sum(),
         pl.col("^.*_ns$").exclude("start_ns").sum(),
         pl.col("^(un)?known_.*$").any(),
         pl.col("eligible").max(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 
@@ -27,8 +28,9 @@ from tests.helpers.traces import (
 )
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.views.operators.view import GROUP_BYS, operators
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, device_work_mask
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.operators.view import GROUP_BYS, UNKNOWN_LAUNCH, operators
 from torch_tb_profiler.views.schema import View
 
 COSTS = ("calls", "host_total_us", "host_self_us", "device_total_us", "device_self_us")
@@ -320,6 +322,7 @@ def test_facts_are_sums_over_the_rows() -> None:
         "operator_calls": 4,
         "host_self_us": 78,
         "device_self_us": 40,
+        "operator_device_time_pct": 100,
     }
 
 
@@ -327,22 +330,17 @@ def test_facts_are_sums_over_the_rows() -> None:
 def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
     recorded = trace(recording.events)
     read = reference.read(recording.events)
-    starts_of_steps = {
-        row["name"]: (row["host_start_ns"], row["host_end_ns"])
-        for row in recorded.steps.iter_rows(named=True)
-    }
     selection = recording.selection
+    inside = Inside(recorded, selection)
+    launched_at = {
+        e["args"]["correlation"]: reference.ns(e["ts"])
+        for e in recording.events
+        if e["cat"] == "cuda_runtime"
+    }
 
-    def selected(node: reference.Node) -> bool:
-        inside = True
-        if selection.steps is not None:
-            first, last = starts_of_steps[selection.steps]
-            inside = first <= node.start < last
-        if selection.start_ns is not None:
-            inside &= node.start >= selection.start_ns
-        if selection.end_ns is not None:
-            inside &= node.start < selection.end_ns
-        return inside
+    def is_selected(piece: Event) -> bool:
+        launch = launched_at.get(piece["args"]["correlation"])
+        return inside.work(reference.ns(piece["ts"]), launch)
 
     for group_by in ("name", "name+input_shape"):
         view = operators(
@@ -354,7 +352,7 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
             shape = node.args.get("Input Dims") if "shape" in group_by else None
             return node.name, None if shape is None else json.dumps(shape)
 
-        expected = reference.operator_sums(filter(selected, read.operators), key)
+        expected = reference.operator_sums(read.operators, key, inside.host, is_selected)
         found = {
             (row["name"], row["input_shape"]): (
                 row["calls"],
@@ -364,18 +362,58 @@ def test_random_traces_agree_with_the_reference(recording: Recording) -> None:
                 row["host_total_us"],
             )
             for row in rows(view)
+            if row["kind"] == "operator"
         }
         assert found.keys() == expected.keys()
         for group, values in expected.items():
             assert found[group] == pytest.approx(values, abs=1e-9)
 
 
+class Inside:
+    """What is in a selection: the host by its start; device work by the step of its launch, and of
+    a time range by its own start."""
+
+    def __init__(self, recorded: Trace, selection: Selection) -> None:
+        self.first = selection.start_ns if selection.start_ns is not None else -1
+        self.last = selection.end_ns if selection.end_ns is not None else 10**18
+        self.step: tuple[int, int] | None = None
+        for row in recorded.steps.iter_rows(named=True):
+            if row["name"] == selection.steps:
+                self.step = row["host_start_ns"], row["host_end_ns"]
+
+    def host(self, start: int) -> bool:
+        return self.work(start, start)
+
+    def work(self, start: int, launch: int | None) -> bool:
+        in_step = self.step is None or (
+            launch is not None and self.step[0] <= launch < self.step[1]
+        )
+        return in_step and self.first <= start < self.last
+
+
+@given(recordings())
+def test_every_kernel_copy_and_set_is_in_one_row(recording: Recording) -> None:
+    """Device Self over all rows is what ran on the devices, with and without a selection."""
+    recorded = trace(recording.events)
+    view = operators(recorded, recording.selection)
+    table = view.tables["operators"].frame
+    mask = device_work_mask(recorded, recording.selection)
+    ran_ns = int(recorded.device_work["dur_ns"].filter(pl.Series(mask)).sum())
+    assert sum(table["device_self_us"].fill_null(0)) == pytest.approx(ran_ns / 1000)
+
+
 def test_device_time_is_unknown_when_no_launch_is_recorded() -> None:
     """Kernels without any call that launched them: 0 would be a claim."""
     events = [step(1, 0, 100), op("aten::mm", 10, 30), kernel("gemm", 20, 40)]
     view = operators(trace(events), Selection())
-    (row,) = rows(view)
+    outside, row = rows(view)
     assert (row["device_self_us"], row["device_total_us"]) == (None, None)
+    assert (outside["name"], outside["kind"]) == (UNKNOWN_LAUNCH, "unlinked")
+    assert (outside["calls"], outside["device_self_us"], outside["host_self_us"]) == (
+        None,
+        40,
+        None,
+    )
     assert "no launch" in view.tables["operators"].null_reasons["device_self_us"]
     fact = next(fact for fact in view.facts if fact.key == "device_self_us")
     assert fact.value is None
@@ -383,4 +421,75 @@ def test_device_time_is_unknown_when_no_launch_is_recorded() -> None:
         trace([*events, call("cudaLaunchKernel", 60, 5, corr=1), kernel("x", 70, 5, corr=1)]),
         Selection(),
     )
-    assert rows(launched)[0]["device_self_us"] == 0.0, "one launch is recorded, outside of it"
+    found = {row["name"]: row["device_self_us"] for row in rows(launched)}
+    assert found == {UNKNOWN_LAUNCH: 40, "cudaLaunchKernel": 5, "aten::mm": 0}
+
+
+def test_device_work_outside_every_operator_has_rows_by_call() -> None:
+    """A graph that a range launches, a copy that nothing is around, and what nothing launched."""
+    events = [
+        op("aten::mm", 0, 20),
+        launch(2, 3, 1),
+        kernel("k", 20, 10, corr=1),
+        annotation("decode", 30, 40),
+        call("hipGraphLaunch", 35, 25, corr=2),
+        kernel("in_graph", 60, 50, corr=2),
+        kernel("volta_fp16_s884gemm_fp16_64x64", 120, 150, corr=2),
+        call("hipMemcpyAsync", 80, 4, corr=3),
+        memcpy(300, 30, corr=3),
+        memcpy(400, 60, corr=99),
+    ]
+    keys = (*COSTS, "tensor_core_total_pct", "kind")
+    view = operators(trace(events), Selection())
+    found = {row["name"]: [row[key] for key in keys] for row in rows(view)}
+    assert found == {
+        "aten::mm": [1, 20, 17, 10, 10, None, "operator"],
+        "hipGraphLaunch": [1, 25, 25, 200, 200, 75, "call"],
+        "hipMemcpyAsync": [1, 4, 4, 30, 30, 0, "call"],
+        UNKNOWN_LAUNCH: [None, None, None, 60, 60, 0, "unlinked"],
+    }
+    facts = {fact.key: fact.value for fact in view.facts}
+    assert facts["operator_device_time_pct"] == pytest.approx(100 * 10 / 300)
+    late = {row["name"]: row for row in rows(operators(trace(events), Selection(start_ns=100_000)))}
+    assert set(late) == {"hipGraphLaunch", "hipMemcpyAsync", UNKNOWN_LAUNCH}
+    assert [late["hipGraphLaunch"][key] for key in COSTS] == [0, 0, 0, 150, 150]
+
+
+def test_a_time_range_takes_device_work_by_its_own_start() -> None:
+    """As the kernels view does: an operator before the range has what ran in it, and no call."""
+    events = [
+        op("aten::mm", 0, 20),
+        launch(2, 3, 1),
+        kernel("k", 20, 10, corr=1),
+        kernel("k", 70, 7, corr=1),
+        op("aten::add", 60, 20),
+        launch(62, 3, 2),
+        kernel("k", 95, 5, corr=2),
+        kernel("k", 100, 50, corr=2),
+    ]
+    assert costs(events, start_ns=60_000, end_ns=100_000) == {
+        "aten::mm": [0, 0, 0, 7, 7],
+        "aten::add": [1, 20, 17, 5, 5],
+    }
+
+
+def test_a_call_inside_one_of_its_name_counts_once_in_totals() -> None:
+    """``aten::mm`` inside something else inside ``aten::mm``: calls and self times of both."""
+    events = [
+        op("aten::mm", 0, 100, shape=[[2]]),
+        op("dispatch", 10, 80),
+        op("aten::mm", 20, 60, shape=[[3]]),
+        launch(30, 5, 1),
+        kernel("volta_fp16_s884gemm_fp16_64x64", 200, 40, corr=1),
+        op("aten::other", 92, 5),
+    ]
+    found = costs(events)
+    assert found["aten::mm"] == [2, 100, 15 + 55, 40, 40]
+    assert found["dispatch"] == [1, 80, 20, 40, 0]
+    row = next(r for r in rows(operators(trace(events), Selection())) if r["name"] == "aten::mm")
+    assert row["tensor_core_total_pct"] == 100
+    by_shape = rows(operators(trace(events), Selection(group_by="name+input_shape")))
+    totals = {r["input_shape"]: r["host_total_us"] for r in by_shape if r["name"] == "aten::mm"}
+    assert totals == {"[[2]]": 100, "[[3]]": 60}, "these rows are of different calls"
+    inner = costs(events, start_ns=15_000)
+    assert inner["aten::mm"][:2] == [1, 60], "of calls that are selected"

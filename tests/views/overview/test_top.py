@@ -121,6 +121,8 @@ def test_the_rows_are_those_of_the_views(samples: Path, steps: str | None) -> No
             (top_kernels, kernels, "kernels"),
         ):
             mine, whole = top(of, selection).frame, view(of, selection).tables[table].frame
+            if "kind" in whole.columns:
+                whole = whole.filter(whole["kind"] == "operator")
             keys = [key for key in mine.columns if key in whole.columns]
             times = [key for key in keys if key.endswith("self_us") or key == "total_us"]
             assert mine.select(times).rows() == whole.head(ROWS).select(times).rows(), path

@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.operator_calls import (
     selected_operator_calls,
 )
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
+from torch_tb_profiler.analysis.work_outside import launches_outside
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
@@ -30,15 +31,29 @@ NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True 
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+NO_LAUNCH = "The recording does not tell what launched this device work."
+NO_TIME = "No device work is in the selection."
+
+UNKNOWN_LAUNCH = "(launch not known)"
+"""The name of the row of device work without a launch in the file."""
 
 _TIMES = ("device_self_ns", "device_total_ns", "host_self_ns", "host_total_ns")
+_OF_DEVICE = ("device_self_us", "device_total_us", "tensor_core_self_pct", "tensor_core_total_pct")
 
 OPERATORS = TableSpec(
     "operators",
     "Operators",
-    "One row per operator, or per operator and what it is grouped by.",
+    "One row per operator, or per operator and what it is grouped by. Device work that no operator "
+    "launched has rows of its own, by the host call that did.",
     (
-        Column("name", "Name", "string", None, "Name of the operator."),
+        Column(
+            "name",
+            "Name",
+            "string",
+            None,
+            "Name of the operator, or of the call that launched device work outside every "
+            "operator.",
+        ),
         Column(
             "input_shape",
             "Input Shape",
@@ -76,7 +91,8 @@ OPERATORS = TableSpec(
             "Device Total",
             "number",
             "us",
-            "Device Self of the operator and of all operators inside it.",
+            "Device Self of the operator and of all operators inside it, once where it calls "
+            "itself.",
         ),
         Column(
             "host_self_us",
@@ -90,8 +106,8 @@ OPERATORS = TableSpec(
             "Host Total",
             "number",
             "us",
-            "Summed duration on the host. Operators inside others count too, so rows do not add "
-            "up to wall time.",
+            "Summed duration on the host; a call inside another one of the same row is part of "
+            "that. Operators inside others count too, so rows do not add up to wall time.",
         ),
         Column(
             "tensor_core_eligible",
@@ -117,6 +133,14 @@ OPERATORS = TableSpec(
             "Share of Device Total spent in kernels that use Tensor Cores. Kernels no rule "
             "knows count as not using them, so it is a lower bound; 0 without device time.",
         ),
+        Column(
+            "kind",
+            "Kind",
+            "string",
+            None,
+            "operator; call: a host call (a graph launch, say) that launched device work outside "
+            "every operator; unlinked: device work whose launch the recording does not tell.",
+        ),
     ),
     sort="-device_self_us,-host_self_us,name",
 )
@@ -136,33 +160,71 @@ def operators(trace: Trace, selection: Selection) -> View:
         keys.append("input_shape_code")
     if by_stack:
         keys.append("call_stack_code")
-    table = _table(trace, operator_groups(calls, keys))
+    launches = launches_outside(trace, selection, by_stack=by_stack)
+    table = _table(trace, operator_groups(calls, keys), launches)
     return View(
         tables={OPERATORS.name: in_default_order(table)},
-        facts=_facts(trace, calls),
+        facts=_facts(trace, calls, int(launches["device_ns"].sum())),
         notes=quality_notes(trace, LINK_ISSUES),
     )
 
 
-def _table(trace: Trace, groups: pl.DataFrame) -> Table:
-    nothing = pl.Series([None] * groups.height, dtype=pl.String)
+def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     by_shape, by_stack = (key in groups.columns for key in ("input_shape_code", "call_stack_code"))
     reasons = {
         "input_shape": not_grouped("input shape", "name+input_shape" + "+call_stack" * by_stack),
         "call_stack": not_grouped("call stack", "name" + "+input_shape" * by_shape + "+call_stack"),
     }
-    shapes = stacks = nothing
     if by_shape:
-        known = groups["input_shape_code"].replace(-1, None)
-        shapes = codes.texts(trace, known)
         reasons["input_shape"] = NO_SHAPES
     if by_stack:
-        stacks = pl.Series(
-            call_stacks(trace).texts(groups["call_stack_code"].to_list()), dtype=pl.String
-        )
         reasons["call_stack"] = NO_STACKS
+    unknown = no_device_time(trace)
+    operator_rows = _rows(trace, groups, by_shape=by_shape, by_stack=by_stack)
+    if unknown is not None:
+        nothing = pl.lit(None, pl.Float64)
+        operator_rows = operator_rows.with_columns(nothing.alias(key) for key in _OF_DEVICE)
+        reasons |= dict.fromkeys(_OF_DEVICE, unknown)
+    else:
+        reasons |= dict.fromkeys(("tensor_core_self_pct", "tensor_core_total_pct"), NO_KERNEL_RULE)
+    reasons["tensor_core_eligible"] = NO_RULE
+    reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
+    of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
+    frame = pl.concat((operator_rows, of_launches))
+    return Table(OPERATORS, frame, needed(frame, reasons))
+
+
+def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
+    """The rows of :func:`launches_outside` with the columns of groups of operators."""
+    told = pl.col("name_code") >= 0
+    nothing_inside = {
+        f"{left}_{stem}{unit}": pl.col(f"{left}{unit}")
+        for left, unit in (
+            ("device", "_ns"),
+            ("host", "_ns"),
+            ("tensor_core", "_ns"),
+            ("known", ""),
+            ("unknown", ""),
+        )
+        for stem in ("self", "total")
+    }
+    return launches.with_columns(
+        pl.col("name_code").replace(-1, None),
+        pl.when(told).then(pl.lit("call")).otherwise(pl.lit("unlinked")).alias("kind"),
+        eligible=pl.lit(codes.UNKNOWN, pl.Int8),
+        **nothing_inside,
+    )
+
+
+def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool) -> pl.DataFrame:
+    shapes = stacks = pl.Series([None] * groups.height, dtype=pl.String)
+    if by_shape:
+        shapes = codes.texts(trace, groups["input_shape_code"].replace(-1, None))
+    if by_stack:
+        texts = call_stacks(trace).texts(groups["call_stack_code"].to_list())
+        stacks = pl.Series(texts, dtype=pl.String)
     frame = groups.select(
-        codes.texts(trace, groups["name_code"]).alias("name"),
+        codes.texts(trace, groups["name_code"]).fill_null(UNKNOWN_LAUNCH).alias("name"),
         shapes.alias("input_shape"),
         stacks.alias("call_stack"),
         pl.col("calls").cast(pl.Int64),
@@ -170,20 +232,10 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
         codes.verdict_column(groups["eligible"]),
         _share("self"),
         _share("total"),
+        pl.col("kind") if "kind" in groups.columns else pl.lit("operator").alias("kind"),
     )
     frame.columns = [column.key for column in OPERATORS.columns]
-    reasons["tensor_core_eligible"] = NO_RULE
-    device_keys = ("device_self_us", "device_total_us")
-    share_keys = ("tensor_core_self_pct", "tensor_core_total_pct")
-    unknown = no_device_time(trace)
-    if unknown is not None:
-        frame = frame.with_columns(
-            pl.lit(None, pl.Float64).alias(key) for key in (*device_keys, *share_keys)
-        )
-        reasons |= dict.fromkeys((*device_keys, *share_keys), unknown)
-    else:
-        reasons |= dict.fromkeys(share_keys, NO_KERNEL_RULE)
-    return Table(OPERATORS, frame, needed(frame, reasons))
+    return frame
 
 
 def _share(stem: str) -> pl.Expr:
@@ -195,15 +247,17 @@ def _share(stem: str) -> pl.Expr:
     return pl.when(~nothing_known).then(share).alias(f"tensor_core_{stem}_pct")
 
 
-def _facts(trace: Trace, calls: pl.DataFrame) -> tuple[Fact, ...]:
+def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ...]:
     unknown = no_device_time(trace)
     host_self_ns = int(calls["host_self_ns"].sum())
     device_self_ns = int(calls["device_self_ns"].sum())
+    device_ns = device_self_ns + outside_ns
+    no_share = unknown if unknown is not None else None if device_ns else NO_TIME
     return (
         Fact(
             "operator_count",
             "Operators",
-            calls["name_code"].n_unique(),
+            calls.filter(pl.col("calls") > 0)["name_code"].n_unique(),
             "count",
             None,
             "Different operator names in the selection.",
@@ -211,7 +265,7 @@ def _facts(trace: Trace, calls: pl.DataFrame) -> tuple[Fact, ...]:
         Fact(
             "operator_calls",
             "Operator calls",
-            calls.height,
+            int(calls["calls"].sum()),
             "count",
             None,
             "Calls of operators in the selection, nested ones too.",
@@ -232,6 +286,16 @@ def _facts(trace: Trace, calls: pl.DataFrame) -> tuple[Fact, ...]:
             None,
             "Sum of Device Self over all operators.",
             unknown,
+        ),
+        Fact(
+            "operator_device_time_pct",
+            "Device time of operators",
+            device_self_ns / device_ns * 100 if no_share is None else None,
+            "pct",
+            None,
+            "Share of the duration of all kernels, copies and sets in the selection that operators "
+            "launched; the rest has the rows of kind call and unlinked.",
+            no_share,
         ),
     )
 

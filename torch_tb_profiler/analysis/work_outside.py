@@ -1,0 +1,85 @@
+"""Device work that no operator launched, by the host call that did.
+
+Definitions: ``docs/metrics.md#operators``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.call_stacks import call_stacks
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask, slice_mask
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+
+@per_trace
+def work_outside(trace: Trace) -> pl.DataFrame:
+    """One row per kernel, copy and set that no operator launched; made once.
+
+    Columns: row (of ``trace.device_work``), launch (slice of the host call that launched it, -1
+    where the file does not tell), name_code of that (-1 for none), dur_ns, tensor_core_ns (dur_ns
+    where the kernel uses Tensor Cores, else 0), known and unknown (whether it is a kernel some
+    rule knows, or none).
+    """
+    work, kinds = trace.device_work, kernel_kinds(trace)
+    is_inside = np.append(operator_mask(trace), False)[indices(work["owner"])]
+    rows = np.flatnonzero(~is_inside)
+    launch = indices(work["launch"])[rows]
+    duration = work["dur_ns"].to_numpy()[rows]
+    verdict, is_kernel = kinds.tensor_core[rows], kinds.is_kernel[rows]
+    return pl.DataFrame(
+        {
+            "row": rows,
+            "launch": launch,
+            "name_code": gather(indices(trace.slices["name_code"]), launch),
+            "dur_ns": duration,
+            "tensor_core_ns": np.where(verdict == codes.YES, duration, 0),
+            "known": is_kernel & (verdict != codes.UNKNOWN),
+            "unknown": is_kernel & (verdict == codes.UNKNOWN),
+        }
+    )
+
+
+def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> pl.DataFrame:
+    """Selected device work that no operator launched, by name of the host call that did.
+
+    Columns: name_code (-1: the file does not tell what launched it), call_stack_code where asked
+    for, calls and host_ns (of launching calls that are selected; null where not told), device_ns,
+    tensor_core_ns, and whether any kernel is known or unknown.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    everything = work_outside(trace)
+    keys = ["name_code"]
+    if by_stack:
+        stack = np.append(call_stacks(trace).code, np.int32(-1))[everything["launch"].to_numpy()]
+        everything = everything.with_columns(call_stack_code=pl.Series(stack))
+        keys.append("call_stack_code")
+    rows = everything["row"].to_numpy()
+    work = everything.filter(pl.Series(device_work_mask(trace, selection)[rows]))
+    calls = everything.select("launch", *keys).unique("launch", maintain_order=True)
+    calls = calls.filter(
+        pl.Series(np.append(slice_mask(trace, selection), False)[calls["launch"].to_numpy()])
+    )
+    duration = trace.slices["dur_ns"].gather(calls["launch"])
+    host = (
+        calls.with_columns(host_ns=duration)
+        .group_by(keys)
+        .agg(pl.len().cast(pl.Int64).alias("calls"), pl.col("host_ns").sum())
+    )
+    device = work.group_by(keys, maintain_order=True).agg(
+        pl.col("dur_ns").sum().alias("device_ns"),
+        pl.col("tensor_core_ns").sum(),
+        pl.col("known", "unknown").any(),
+    )
+    is_told = pl.col("name_code") >= 0
+    return device.join(host, on=keys, how="left", maintain_order="left").with_columns(
+        pl.when(is_told).then(pl.col("calls", "host_ns").fill_null(0))
+    )
