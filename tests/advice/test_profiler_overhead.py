@@ -1,0 +1,30 @@
+"""The profiler's own overhead."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.advice.scenes import context, finding, launched, one_step
+from tests.helpers.traces import Event, call, kernel, slice_event
+from torch_tb_profiler.advice.profiler_overhead import detect
+
+
+def overhead(at: float, dur: float) -> Event:
+    return slice_event("overhead", "Activity Buffer Request", at, dur, pid="-1", tid="0")
+
+
+def test_it_can_gain_nothing_but_is_told() -> None:
+    events = [
+        call("cudaLaunchKernel", 10, 600, corr=1),
+        kernel("k", 620, 300, corr=1),
+        overhead(50, 500),
+    ]
+    advice = finding(detect(context(one_step(events))))
+    assert advice.measured == pytest.approx(50)
+    assert (advice.gain_us, advice.at_stake_us) == (None, pytest.approx(500))
+    assert advice.spot is not None
+
+
+def test_beside_a_busy_device_and_without_devices_it_is_not() -> None:
+    assert detect(context(one_step([*launched("k", 10, 900, 1), overhead(50, 500)]))) is None
+    assert detect(context(one_step([overhead(50, 500)]))) is None
