@@ -10,9 +10,10 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
-from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.exposure import MOSTLY, exposure
+from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import total, union
+from torch_tb_profiler.analysis.intervals import Intervals, subtract, union, union_all
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -34,19 +35,40 @@ GPUS = {"view": "overview", "table": "gpus", "sort": "-utilization_pct"}
 
 
 def detect(context: Context) -> Finding | None:
-    """The busiest GPU of the process computes longer than the mean by more than the threshold."""
-    busy = {f"GPU {gpu}": ns for gpu, ns in compute_ns(context).items()}
-    return imbalance(busy, GPUS, context.architecture_name)
+    """The busiest GPU of the process computes longer than the mean by more than the threshold.
+
+    The gain is its lead over the mean, no more than the time in which it computes alone.
+    """
+    computing = compute_time(context)
+    names = {f"GPU {gpu}": gpu for gpu in computing}
+    busy = {name: context.in_steps_ns(computing[gpu]) for name, gpu in names.items()}
+    finding = imbalance(busy, GPUS, context.architecture_name)
+    if finding is None:
+        return None
+    busiest = names[str(finding.values["busiest"])]
+    others = union_all(*(time for gpu, time in computing.items() if gpu != busiest))
+    alone = context.within_steps(subtract(computing[busiest], others))
+    alone_us = context.in_steps_ns(alone) / NS_PER_US
+    return replace(
+        finding,
+        gain_us=min(finding.gain_us or 0.0, alone_us) or None,
+        time=alone,
+        spot=_longest(context, alone, busiest),
+    )
 
 
 def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     """The busiest GPU of all workers computes longer than the mean by more than the threshold;
-    recordings that were cut short are not compared."""
+    recordings that were cut short are not compared.
+
+    The gain is its lead over the mean, no more than the other workers spend in communication that
+    they do not hide: where nobody waits for it, nobody gains. In a pipeline it cannot be told.
+    """
+    whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
     busy = {
-        f"{worker} GPU {gpu}": ns
-        for worker, context in contexts.items()
-        if not is_cut_short(context.trace)
-        for gpu, ns in compute_ns(context).items()
+        f"{worker} GPU {gpu}": context.in_steps_ns(time)
+        for worker, context in whole.items()
+        for gpu, time in compute_time(context).items()
     }
     source = {
         "view": "distributed",
@@ -58,20 +80,56 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     if finding is None:
         return None
     architectures = {context.architecture_name for context in contexts.values()}
-    return replace(finding, architecture=architectures.pop() if len(architectures) == 1 else None)
+    busiest = str(finding.values["busiest"]).rpartition(" GPU ")[0]
+    exposed = [exposure(each) for name, each in whole.items() if name != busiest]
+    waits_us = sum(each.exposed_ns for each in exposed) / max(len(exposed), 1) / NS_PER_US
+    pipeline = any(each.pairs_ns > MOSTLY * each.exposed_ns for each in exposed)
+    gain_us = None if pipeline else min(finding.gain_us or 0.0, waits_us) or None
+    return replace(
+        finding,
+        gain_us=gain_us,
+        at_stake_us=finding.gain_us,
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+        variant="pipeline" if pipeline else "default",
+        spot=_longest_kernel(whole[busiest], busiest),
+    )
 
 
-def compute_ns(context: Context) -> dict[int, float]:
-    """Per GPU the time per step in which kernels other than communication ran."""
+def compute_time(context: Context) -> dict[int, Intervals]:
+    """Per GPU when kernels other than communication that began in the steps ran, in the steps."""
     work, kinds = context.trace.device_work, kernel_kinds(context.trace)
     device, start = indices(work["device"]), work["start_ns"].to_numpy()
     chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & context.inside(start)
     device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
-    busy = {}
+    times = {}
     for gpu in np.unique(device).tolist():
         rows = device == gpu
-        busy[gpu] = context.per_step(total(union(start[rows], start[rows] + dur[rows])))
-    return busy
+        times[gpu] = context.within_steps(union(start[rows], start[rows] + dur[rows]))
+    return times
+
+
+def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:
+    """The longest stretch in which one GPU computes alone, with the first kernel there."""
+    if not len(time.start_ns):
+        return None
+    row = int((time.end_ns - time.start_ns).argmax())
+    start_ns, end_ns = int(time.start_ns[row]), int(time.end_ns[row])
+    there = context.kernels.filter(
+        (pl.col("device") == gpu)
+        & (pl.col("start_ns") < end_ns)
+        & (pl.col("start_ns") + pl.col("dur_ns") > start_ns)
+    )
+    return context.spot(start_ns, end_ns, None if there.is_empty() else int(there["slice"][0]))
+
+
+def _longest_kernel(context: Context, worker: str) -> Spot | None:
+    """The longest stretch in which a worker computes."""
+    times = list(compute_time(context).values())
+    time = union_all(*times)
+    if not len(time.start_ns):
+        return None
+    row = int((time.end_ns - time.start_ns).argmax())
+    return context.spot(int(time.start_ns[row]), int(time.end_ns[row]), None, worker)
 
 
 def imbalance(

@@ -19,7 +19,8 @@ from polars.testing import assert_frame_equal
 
 from tests.helpers.opening import open_file
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.gpu_imbalance import compute_ns
+from torch_tb_profiler.advice.gpu_imbalance import compute_time
+from torch_tb_profiler.analysis.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
@@ -151,7 +152,10 @@ def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str
     small = load_summary(tmp_path)
     for steps in (None, *trace.steps["name"].to_list()[:4]):
         selection = Selection(steps=steps)
-        assert compute_ns(Context(small, selection)) == compute_ns(Context(trace, selection))
+        of_small, of_whole = (compute_time(Context(each, selection)) for each in (small, trace))
+        assert of_small.keys() == of_whole.keys()
+        for gpu, time in of_whole.items():
+            assert total(of_small[gpu]) == total(time)
     assert small.device_work.height <= trace.device_work.height
 
 
