@@ -560,9 +560,9 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us"],
+      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
       "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
-      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us"],
+      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
     },
   },
   "distributed": {
@@ -759,6 +759,7 @@ export interface ModulesModulesRow {
   recompute_host_self_us: number | null;
   recompute_device_total_us: number | null;
   recompute_device_self_us: number | null;
+  kind: string | null;
 }
 
 export interface ModulesModuleFlameRow {
@@ -794,6 +795,7 @@ export interface ModulesLightningRangesRow {
   recompute_host_self_us: number | null;
   recompute_device_total_us: number | null;
   recompute_device_self_us: number | null;
+  kind: string | null;
 }
 
 export interface DistributedOverlapRow {

@@ -15,12 +15,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.modules.sums import NO_FRAMES_AGAIN, NOTHING_AGAIN
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.modules.view import modules
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.modules.view import OUTSIDE, UNLINKED, modules
 
 DATA = Path(__file__).parents[2] / "data" / "checkpointing"
 EVALUATES = "autograd::engine::evaluate_function: "
@@ -74,7 +76,8 @@ def innermost(event: t.Event, candidates: list[t.Event]) -> t.Event | None:
 
 def expected_device_self(events: list[t.Event]) -> Sums:
     """Per module and part (forward, recompute, backward) the time of the kernels, looking for each
-    launch at the module call and the backward node around it, and which lies in the other."""
+    launch at the module call and the backward node around it, and which lies in the other. The row
+    of what is of no module has it all in the column of forward."""
     calls = [e for e in events if "Python module id" in e["args"]]
     nodes = [e for e in events if e["name"].startswith(EVALUATES)]
     operators = [e for e in events if e["cat"] == "cpu_op"]
@@ -93,9 +96,9 @@ def expected_device_self(events: list[t.Event]) -> Sums:
             part, name = "backward", module_of_node[id(node)]
         elif call is not None and any(inside(call, each) for each in nodes):
             part = "recompute"
-        if name is not None:
-            label = name.removeprefix("nn.Module: ")
-            sums[label][part] += duration[launch["args"]["correlation"]]
+        label = OUTSIDE if name is None else name.removeprefix("nn.Module: ")
+        part = "forward" if name is None else part
+        sums[label][part] += duration[launch["args"]["correlation"]]
     return sums
 
 
@@ -141,7 +144,8 @@ KEYS = {
 def test_device_time_equals_counting_launch_by_launch(name: str, own_thread: bool) -> None:
     events = recorded(name, own_thread=own_thread)
     expected = expected_device_self(events)
-    frame = modules(t.trace(events), Selection()).tables["modules"].frame
+    view = modules(t.trace(events), Selection())
+    frame = view.tables["modules"].frame
     got: Sums = defaultdict(dict)
     for row in frame.rows(named=True):
         assert row["name"] not in got, "what ran again has the row of its forward call"
@@ -149,6 +153,12 @@ def test_device_time_equals_counting_launch_by_launch(name: str, own_thread: boo
     assert {each: parts for each, parts in got.items() if parts} == {
         each: pytest.approx(dict(parts)) for each, parts in expected.items()
     }
+    whole = sum(sum(parts.values()) for parts in expected.values())
+    assert whole == pytest.approx(sum(e["dur"] for e in events if e["cat"] == "kernel"))
+    (fact,) = view.facts
+    outside = expected[OUTSIDE]["forward"]
+    assert fact.value == pytest.approx(100 * (1 - outside / whole))
+    frame = frame.filter(frame["kind"] == "module")
     again = {row["name"]: row["recomputations"] for row in frame.rows(named=True)}
     layers = {each: 2 for each in again if each.startswith(("Layer", "ReLU"))}
     assert {each: again[each] for each in layers} == layers
@@ -170,16 +180,21 @@ def test_no_moment_of_the_backward_pass_counts_twice(name: str, own_thread: bool
     assert parts + note.evidence["host_us"] == pytest.approx(whole)
 
 
+def of_modules(trace: Trace, selection: Selection) -> pl.DataFrame:
+    frame = modules(trace, selection).tables["modules"].frame.sort("path")
+    return frame.filter(frame["kind"] == "module")
+
+
 def test_what_ran_again_is_selected_with_the_call_it_repeats() -> None:
     events = recorded("nonreentrant", own_thread=True)
     nets = sorted(e["ts"] for e in events if e["name"] == "nn.Module: Net_0")
     trace = t.trace(events)
     middle = round(1000 * nets[1])
     halves = [
-        modules(trace, selection).tables["modules"].frame.sort("path")
+        of_modules(trace, selection)
         for selection in (Selection(end_ns=middle), Selection(start_ns=middle))
     ]
-    whole = modules(trace, Selection()).tables["modules"].frame.sort("path")
+    whole = of_modules(trace, Selection())
     for half in halves:
         assert half["path"].to_list() == whole["path"].to_list()
         assert half["recomputations"].to_list() == (whole["recomputations"] // 2).to_list()
@@ -226,3 +241,35 @@ def test_a_pass_that_repeats_nothing_says_so() -> None:
     table = modules(t.trace(events), Selection()).tables["modules"]
     assert table.frame["recomputations"].to_list() == [None]
     assert table.null_reasons["recomputations"] == NOTHING_AGAIN
+
+
+def test_device_work_of_no_module_has_rows() -> None:
+    """The optimizer's, a copy nothing is around, and what the file does not link; null else."""
+    events = [
+        t.frame("nn.Module: Net", 0, 50, python_id=1, module=0),
+        t.op("aten::mm", 10, 20),
+        t.call("cudaLaunchKernel", 12, 3, corr=1),
+        t.kernel("gemm", 20, 30, corr=1),
+        t.op("aten::_foreach_add_", 60, 20),
+        t.call("cudaLaunchKernel", 62, 3, corr=2),
+        t.kernel("foreach", 70, 10, corr=2),
+        t.call("cudaMemcpyAsync", 90, 3, corr=3),
+        t.memcpy(95, 5, corr=3),
+        t.kernel("lost", 200, 15, corr=99),
+    ]
+    view = modules(t.trace(events), Selection())
+    table = view.tables["modules"]
+    keys = ("path", "kind", "device_total_us", "device_self_us", "occurrences", "host_total_us")
+    assert table.frame.select(keys).rows() == [
+        ("Net", "module", 30, 30, 1, 50),
+        (OUTSIDE, "outside", 15, 15, None, None),
+        (UNLINKED, "unlinked", 15, 15, None, None),
+    ]
+    assert "no module" in table.null_reasons["occurrences"]
+    assert [(fact.key, fact.value) for fact in view.facts] == [("module_device_time_pct", 50)]
+    late = modules(t.trace(events), Selection(start_ns=90_000))
+    assert late.tables["modules"].frame.select(keys).rows() == [
+        (OUTSIDE, "outside", 5, 5, None, None),
+        (UNLINKED, "unlinked", 15, 15, None, None),
+    ]
+    assert late.tables["module_flame"].frame.is_empty()

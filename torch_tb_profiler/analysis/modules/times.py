@@ -111,16 +111,25 @@ def _sums(group: Int64, values: Int64, groups: int) -> Int64:
 
 def _device_work(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:
     """Device time by occurrence: launched in the call itself, launched in its backward nodes."""
-    launch = indices(trace.device_work["launch"])
     duration = trace.device_work["dur_ns"].to_numpy()
-    in_backward = gather(tree.backward_root, launch) >= 0
-    backward_of = gather(tree.backward_of, launch)
-    forward_of = np.where(in_backward, -1, gather(tree.around, launch))
+    occurrence, in_backward = occurrences_of_work(trace, tree)
     totals = [
-        _sums(occurrence[occurrence >= 0], duration[occurrence >= 0], tree.count)
-        for occurrence in (forward_of, backward_of)
+        _sums(occurrence[rows], duration[rows], tree.count)
+        for rows in (
+            np.flatnonzero((occurrence >= 0) & ~in_backward),
+            np.flatnonzero((occurrence >= 0) & in_backward),
+        )
     ]
     return totals[0], totals[1]
+
+
+def occurrences_of_work(trace: Trace, tree: ModuleTree) -> tuple[Int64, Bools]:
+    """Per row of ``trace.device_work`` the occurrence it is the work of, -1 for none, and whether
+    it was launched in a backward node."""
+    launch = indices(trace.device_work["launch"])
+    in_backward = gather(tree.backward_root, launch) >= 0
+    backward_of = gather(tree.backward_of, launch)
+    return np.where(in_backward, backward_of, gather(tree.around, launch)), in_backward
 
 
 def _host_in_backward(trace: Trace, tree: ModuleTree) -> tuple[Int64, Int64]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.hierarchy import has_hierarchy
+from torch_tb_profiler.analysis.modules.outside import ModuleCoverage, module_coverage
 from torch_tb_profiler.analysis.modules.sums import (
     MODULE_SCHEMA,
     ModuleSums,
@@ -22,10 +24,16 @@ from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.modules.flame import FLAME, flame_table
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
-from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_CALL = "No call of it is in the selection."
+NO_TIME = "No device work is in the selection."
+NO_MODULE = "This row is device work that is of no module."
+
+OUTSIDE = "(outside every module)"
+UNLINKED = "(launch not known)"
+OF_EVERY_ROW = {"path", "name", "parent", "module_id", "device_total_us", "device_self_us", "kind"}
 MEANS = {"mean_us": "host", "mean_device_us": "device"}
 """Column → whose total it divides by the occurrences."""
 
@@ -104,12 +112,21 @@ _COLUMNS = (
         "Device work launched in those calls, submodules included.",
     ),
     _time("recompute_device_self_us", "Recompute Device Self", "The same outside submodules."),
+    Column(
+        "kind",
+        "Kind",
+        "string",
+        None,
+        "module; outside: device work launched outside every module (by an optimizer, say); "
+        "unlinked: device work whose launch the recording does not tell.",
+    ),
 )
 
 MODULES = TableSpec(
     name="modules",
     title="Modules",
-    help="One row per module and place in the tree; calls of the same module there are summed.",
+    help="One row per module and place in the tree; calls of the same module there are summed. "
+    "Device work that is of no module has rows of its own.",
     columns=_COLUMNS,
     tree=("path", "parent"),
 )
@@ -131,15 +148,41 @@ def modules(trace: Trace, selection: Selection) -> View:
         SelectionError: the selection names steps the trace does not have.
     """
     sums = module_sums(trace, selection)
-    tables = {"modules": _table(MODULES, sums), "module_flame": _flame(sums)}
+    coverage = module_coverage(trace, selection)
+    has_tree = module_tree(trace).count > 0
+    outside = _outside(coverage) if has_tree else []
+    tables = {"modules": _table(MODULES, sums, outside), "module_flame": _flame(sums)}
     if is_lightning(trace):
-        tables["lightning_ranges"] = _table(RANGES, profile_sums(trace, selection))
+        tables["lightning_ranges"] = _table(RANGES, profile_sums(trace, selection), [])
     notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, module_tree(trace)))
-    return View(tables=tables, notes=notes)
+    facts = (_coverage_fact(coverage, no_device_time(trace)),) if has_tree else ()
+    return View(tables=tables, facts=facts, notes=notes)
 
 
-def _table(spec: TableSpec, sums: ModuleSums) -> Table:
-    """The rows of ``sums`` in µs, with nulls for what the recording does not tell."""
+def _outside(coverage: ModuleCoverage) -> list[tuple[str, str, int]]:
+    """Name, kind and device time of the rows of device work that is of no module."""
+    rows = ((OUTSIDE, "outside", coverage.outside_ns), (UNLINKED, "unlinked", coverage.unlinked_ns))
+    return [row for row in rows if row[2]]
+
+
+def _coverage_fact(coverage: ModuleCoverage, unknown: str | None) -> Fact:
+    share = coverage.inside_pct if unknown is None else None
+    return Fact(
+        "module_device_time_pct",
+        "Device time of modules",
+        share,
+        "pct",
+        None,
+        "Share of the duration of all kernels, copies and sets in the selection that modules "
+        "launched, forward, recomputed or backward; the rest has the rows of kind outside and "
+        "unlinked.",
+        None if share is not None else unknown or NO_TIME,
+    )
+
+
+def _table(spec: TableSpec, sums: ModuleSums, outside: list[tuple[str, str, int]]) -> Table:
+    """The rows of ``sums`` in µs, with nulls for what the recording does not tell, and below them
+    those of device work that is of no module."""
     known = sums.frame.with_columns(
         pl.lit(None, dtype).alias(key)
         for key, dtype in MODULE_SCHEMA.items()
@@ -158,7 +201,15 @@ def _table(spec: TableSpec, sums: ModuleSums) -> Table:
     for key, side in MEANS.items():
         of_total = sums.unknown.get(f"{side}_total_ns", NO_CALL)
         reasons[key] = sums.unknown.get("occurrences", of_total)
-    frame = filled.select(list(spec.polars_schema()))
+    frame = filled.with_columns(kind=pl.lit("module")).select(list(spec.polars_schema()))
+    if outside:
+        rows = [
+            {"path": name, "name": name, "kind": kind}
+            | dict.fromkeys(("device_total_us", "device_self_us"), ns / NS_PER_US)
+            for name, kind, ns in outside
+        ]
+        frame = pl.concat((frame, pl.DataFrame(rows, schema=spec.polars_schema())))
+        reasons = dict.fromkeys(set(frame.columns) - OF_EVERY_ROW, NO_MODULE) | reasons
     return Table(spec, frame, needed(frame, reasons))
 
 
