@@ -30,7 +30,7 @@ def test_time_of_kernels_that_run_together_counts_once_and_inside_the_steps() ->
 
 def test_what_is_told_of_a_gain() -> None:
     waiting = context(one_step(awaited(OVERLAPPING, 60)))
-    saved = np.array([50_000, 0])
+    saved = np.array([0, 50_000])
     assert outlook(waiting, "unfused_kernels", waiting.kernels, saved) == (50, None, "")
     assert outlook(waiting, "unfused_kernels", waiting.kernels, saved * 0) == (None, None, "")
     nobody = context(one_step(OVERLAPPING))

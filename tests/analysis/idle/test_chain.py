@@ -1,0 +1,102 @@
+"""What shorter device work could save, worked out by hand and against simulated programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.traces import Event, call, kernel, step, trace
+from tests.simulation.machine import run
+from tests.simulation.program import Launch, Operation, Synchronize, Work, steps
+from tests.simulation.removals import faster_kernels
+from torch_tb_profiler.analysis.idle.chain import saved_on_chain
+from torch_tb_profiler.trace.model import Trace
+
+
+def launched(at: float, start: float, dur: float, corr: int, **where: Any) -> list[Event]:
+    """A kernel whose launch takes 5 µs."""
+    launch = call("cudaLaunchKernel", at, 5, corr=corr)
+    return [launch, kernel("k", start, dur, corr=corr, **where)]
+
+
+def saved_us(of: Trace, *shorter: float) -> float | None:
+    """What it brings to make the device work, in order of time, so much shorter."""
+    saved = np.array([1000 * us for us in shorter], np.int64)
+    found = saved_on_chain(of, of.device_work["slice"].to_numpy(), saved)
+    return None if found is None else found / 1000
+
+
+def wait(at: float, until: float) -> Event:
+    return call("cudaDeviceSynchronize", at, until - at)
+
+
+def test_what_the_host_waits_for_comes_earlier() -> None:
+    of = trace([step(1, 0, 300), *launched(0, 5, 100, 1), wait(10, 106)])
+    assert saved_us(of, 40) == 40
+    assert saved_us(of, 99) == 95  # the host began to wait at 10
+
+
+def test_nothing_is_saved_where_the_host_is_late() -> None:
+    of = trace([step(1, 0, 900), *launched(0, 5, 100, 1), *launched(300, 305, 100, 2)])
+    assert saved_us(of, 50, 50) == 0
+
+
+def test_a_later_launch_limits_what_an_earlier_kernel_brings() -> None:
+    """The second kernel was launched 20 µs before the first one ended."""
+    events = [*launched(0, 5, 100, 1), *launched(80, 105, 100, 2), wait(90, 206)]
+    of = trace([step(1, 0, 300), *events])
+    assert saved_us(of, 60, 0) == 20
+    assert saved_us(of, 60, 30) == 50
+    assert saved_us(of, 0, 30) == 30
+
+
+def test_after_a_wait_everything_comes_earlier_and_counts_anew() -> None:
+    events = [*launched(0, 5, 100, 1), wait(10, 106), *launched(110, 115, 100, 2), wait(120, 216)]
+    assert saved_us(trace([step(1, 0, 300), *events]), 40, 30) == 70
+
+
+def test_the_last_work_counts_as_long_as_it_outlasts_the_host() -> None:
+    of = trace([step(1, 0, 90), *launched(0, 5, 100, 1)])
+    assert saved_us(of, 60) == 15
+
+
+def test_work_beside_other_work_saves_only_where_it_is_alone() -> None:
+    """The first 60 µs are covered by another stream's kernel, which gets no shorter."""
+    beside = launched(6, 11, 60, 2, stream=9)
+    of = trace([step(1, 0, 300), *launched(0, 5, 100, 1), *beside, wait(12, 106)])
+    assert saved_us(of, 80, 0) == 40
+
+
+def test_without_launches_nothing_can_be_told() -> None:
+    assert saved_us(trace([step(1, 0, 300), kernel("k", 10, 100)]), 50) is None
+    assert saved_us(trace([step(1, 0, 300)])) is None
+
+
+PIECES: dict[str, tuple[Operation, ...]] = {
+    "long": (Launch("long", 200.0),),
+    "other": (Launch("other", 90.0),),
+    "host": (Work(150.0),),
+    "more host": (Work(400.0),),
+    "wait": (Synchronize(),),
+}
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5])
+@given(names=st.lists(st.sampled_from(sorted(PIECES)), min_size=1, max_size=12))
+def test_as_much_is_saved_as_the_same_program_is_shorter(factor: float, names: list[str]) -> None:
+    """Within the latency of launches."""
+    program = steps(1, *(it for name in names for it in PIECES[name]))
+    of, shorter = run(program), run(faster_kernels(lambda name: name == "long", factor)(program))
+    recorded = trace(of.events)
+    work = recorded.device_work
+    saved = [
+        dur * (1 - factor) if recorded.text(code) == "long" else 0
+        for dur, code in work.select("dur_ns", "name_code").iter_rows()
+    ]
+    found = saved_on_chain(recorded, work["slice"].to_numpy(), np.array(saved, np.int64))
+    if found is not None:
+        assert found / 1000 == pytest.approx(of.length_us - shorter.length_us, abs=5 * len(names))
