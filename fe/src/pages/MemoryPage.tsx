@@ -60,14 +60,16 @@ function isEmpty(view: View): boolean {
 /** Devices that have a peak, in the order of the server. */
 function devicesOf(view: View): string[] {
   const peaks = view.tables["memory_peaks"];
-  return peaks === undefined ? [] : peaks.rows.map((row) => textOf(peaks, row, "device"));
+  if (peaks === undefined) return [];
+  const having = peaks.rows.filter((row) => cellOf(peaks, row, "peak_allocated_bytes") !== null);
+  return having.map((row) => textOf(peaks, row, "device"));
 }
 
-/** The chosen device: as the address says, else the first GPU, else the first. */
+/** The chosen device: as the address says, else the first, which is a GPU where there is one. */
 function useDevice(view: View): string | undefined {
   const params = useParams();
   const devices = devicesOf(view);
-  return devices.find((device) => device === params["device"]) ?? devices.find((device) => device !== "CPU") ?? devices[0];
+  return devices.find((device) => device === params["device"]) ?? devices[0];
 }
 
 function Curve({ context }: { readonly context: ViewContext }) {
