@@ -17,6 +17,9 @@ from torch_tb_profiler.analysis.selection import Selection, device_work_mask, sl
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+UNKNOWN_LAUNCH = "(launch not known)"
+"""The name of the row of device work without a launch in the file."""
+
 
 @per_trace
 def work_outside(trace: Trace) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 /** Operators: the largest, the table, and inside a row its call stacks and the kernels it launched. */
 import type { Row, Table, View } from "../api/types";
+import { ViewLink } from "../app/ViewLink";
 import { formatFilter } from "../lib/grammar";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
@@ -52,7 +53,8 @@ export function OperatorsPage(props: PageProps) {
               fileName={fileName("operators")}
               notes={view.notes}
               rowId={(row) => ["name", "input_shape", "call_stack"].map((key) => textOf(table, row, key)).join(" ").trim()}
-              detail={(row) => <OperatorDetail context={context} table={table} row={row} />}
+              hiddenColumns={table.rows.every((row) => isOperator(table, row)) ? HIDDEN : undefined}
+              detail={(row) => <RowOfAnyKind context={context} table={table} row={row} />}
             />
             <QualityNotes notes={view.notes} always={false} />
           </>
@@ -73,6 +75,33 @@ interface DetailProps {
   readonly context: ViewContext;
   readonly table: Table;
   readonly row: Row;
+}
+
+/** Device work that no operator launched has rows of other kinds. */
+function isOperator(table: Table, row: Row): boolean {
+  return !hasColumn(table, "kind") || textOf(table, row, "kind") === "operator";
+}
+
+/** It says nothing where all rows are operators. */
+const HIDDEN = ["kind"];
+
+function RowOfAnyKind(props: DetailProps) {
+  const { table, row } = props;
+  if (isOperator(table, row)) return <OperatorDetail {...props} />;
+  const stack = textOf(table, row, "call_stack");
+  return (
+    <>
+      <FullName name={textOf(table, row, "name")} />
+      {stack !== "" && <StackDetail stack={stack} />}
+      <p>
+        No operator launched this device work; it is among the{" "}
+        <ViewLink view="kernels" params={{ group_by: "name+operator+launch", "kernels.filter": formatFilter([{ key: "operator", operator: "=", value: "-" }]) }}>
+          kernels without an operator
+        </ViewLink>
+        .
+      </p>
+    </>
+  );
 }
 
 function OperatorDetail({ context, table, row }: DetailProps) {

@@ -29,8 +29,9 @@ from tests.helpers.traces import (
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, device_work_mask
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.operators.view import GROUP_BYS, UNKNOWN_LAUNCH, operators
+from torch_tb_profiler.views.operators.view import GROUP_BYS, operators
 from torch_tb_profiler.views.schema import View
 
 COSTS = ("calls", "host_total_us", "host_self_us", "device_total_us", "device_self_us")

@@ -15,6 +15,7 @@ import pytest
 from tests.advice.scenes import load
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.view import kernels
 from torch_tb_profiler.views.operators.view import operators
@@ -54,8 +55,9 @@ def test_the_numbers_of_a_small_trace() -> None:
     assert values(table, "name", "calls", "device_self_us", "host_self_us") == [
         ("aten::add", 2, 270.0, 14.0),
         ("aten::mm", 2, 80.0, 14.0),
+        (UNKNOWN_LAUNCH, None, 50.0, None),
     ]
-    assert values(table, "device_self_pct") == [(67.5,), (20.0,)]
+    assert values(table, "device_self_pct") == [(67.5,), (20.0,), (12.5,)]
     table = top_kernels(of, ALL)
     assert values(table, "name", "calls", "total_us", "total_pct", "mean_us") == [
         ("add", 2, 270.0, 67.5, 135.0),
@@ -85,8 +87,26 @@ def test_without_device_work_the_host_tells() -> None:
 
 def test_device_time_that_nothing_links_to_the_host_is_unknown_not_0() -> None:
     of = trace([step(1, 0, 100), op("aten::a", 1, 5), kernel("k", 10, 5)])
-    assert values(top_operators(of, ALL), "device_self_us", "device_self_pct") == [(None, None)]
+    assert values(top_operators(of, ALL), "name", "device_self_us", "host_self_us") == [
+        (UNKNOWN_LAUNCH, 5.0, None),
+        ("aten::a", None, 5.0),
+    ]
     assert values(top_kernels(of, ALL), "name", "total_pct") == [("k", 100.0)]
+
+
+def test_a_launch_outside_every_operator_is_among_them() -> None:
+    of = trace(
+        [
+            step(1, 0, 1000),
+            *ran("add", "aten::add", 100, 30, 1),
+            call("cudaGraphLaunch", 300, 7, corr=2),
+            kernel("gemm", 310, 60, corr=2),
+        ]
+    )
+    assert values(top_operators(of, ALL), "name", "calls", "device_self_pct", "host_self_us") == [
+        ("cudaGraphLaunch", 1, pytest.approx(200 / 3), 7.0),
+        ("aten::add", 1, pytest.approx(100 / 3), 7.0),
+    ]
 
 
 def test_kernels_of_no_time_have_no_share() -> None:
@@ -121,8 +141,6 @@ def test_the_rows_are_those_of_the_views(samples: Path, steps: str | None) -> No
             (top_kernels, kernels, "kernels"),
         ):
             mine, whole = top(of, selection).frame, view(of, selection).tables[table].frame
-            if "kind" in whole.columns:
-                whole = whole.filter(whole["kind"] == "operator")
             keys = [key for key in mine.columns if key in whole.columns]
             times = [key for key in keys if key.endswith("self_us") or key == "total_us"]
             assert mine.select(times).rows() == whole.head(ROWS).select(times).rows(), path

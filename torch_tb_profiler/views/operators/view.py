@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.operator_calls import (
     selected_operator_calls,
 )
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
-from torch_tb_profiler.analysis.work_outside import launches_outside
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
@@ -33,9 +33,6 @@ NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
 NO_LAUNCH = "The recording does not tell what launched this device work."
 NO_TIME = "No device work is in the selection."
-
-UNKNOWN_LAUNCH = "(launch not known)"
-"""The name of the row of device work without a launch in the file."""
 
 _TIMES = ("device_self_ns", "device_total_ns", "host_self_ns", "host_total_ns")
 _OF_DEVICE = ("device_self_us", "device_total_us", "tensor_core_self_pct", "tensor_core_total_pct")

@@ -13,7 +13,8 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
 from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
@@ -21,13 +22,14 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 ROWS = 10
 NO_DEVICE_TIME = "No device work ran in this selection."
+NO_LAUNCH = "The recording does not tell what launched this device work."
 NO_KERNEL_TIME = "The kernels of this selection last 0."
 
 TOP_OPERATORS = TableSpec(
     "top_operators",
     "Top operators",
     f"The {ROWS} operators with most device time of their own; without device work, with most time "
-    "of their own on the host.",
+    "of their own on the host. Host calls that launched device work outside every operator count.",
     (
         Column("name", "Name", "string", None, "Name of the operator."),
         Column("calls", "Calls", "integer", "count", "How often it was called."),
@@ -81,18 +83,28 @@ TOP_KERNELS = TableSpec(
 def top_operators(trace: Trace, selection: Selection) -> Table:
     """The operators with most device time, else host time, of their own."""
     groups = operator_groups(selected_operator_calls(trace, selection), ["name_code"])
-    rows = _largest(groups, ["device_self_ns", "host_self_ns"])
     unknown = no_device_time(trace)
-    selected = pl.Series(device_work_mask(trace, selection))
-    whole_ns = int(trace.device_work["dur_ns"].filter(selected).sum())
+    if unknown is not None:
+        groups = groups.with_columns(device_self_ns=pl.lit(None, pl.Int64))
+    keys = ("name_code", "calls", "device_self_ns", "host_self_ns")
+    outside = launches_outside(trace, selection, by_stack=False)
+    outside = outside.with_columns(
+        pl.col("name_code").cast(groups.schema["name_code"]),
+        device_self_ns="device_ns",
+        host_self_ns="host_ns",
+    )
+    everything = pl.concat((groups.select(keys), outside.select(keys)))
+    whole_ns = int(everything["device_self_ns"].sum())
+    rows = _largest(everything, ["device_self_ns", "host_self_ns"])
     rows = rows.with_columns(
-        name=codes.texts(trace, rows["name_code"]),
-        device_self_us=microseconds(rows["device_self_ns"]) if unknown is None else pl.lit(None),
-        device_self_pct=_share("device_self_ns", 0 if unknown else whole_ns),
+        name=codes.texts(trace, rows["name_code"].replace(-1, None)).fill_null(UNKNOWN_LAUNCH),
+        device_self_us=microseconds(rows["device_self_ns"]),
+        device_self_pct=_share("device_self_ns", whole_ns),
         host_self_us=microseconds(rows["host_self_ns"]),
     )
-    device = ("device_self_us", "device_self_pct")
-    return _filled(TOP_OPERATORS, rows, dict.fromkeys(device, unknown or NO_DEVICE_TIME))
+    device = dict.fromkeys(("device_self_us", "device_self_pct"), unknown or NO_DEVICE_TIME)
+    launch = dict.fromkeys(("calls", "host_self_us"), NO_LAUNCH)
+    return _filled(TOP_OPERATORS, rows, device | launch)
 
 
 def top_kernels(trace: Trace, selection: Selection) -> Table:
@@ -113,7 +125,8 @@ def top_kernels(trace: Trace, selection: Selection) -> Table:
 
 def _largest(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The first rows in descending order of ``keys``."""
-    return groups.sort(keys, descending=True, maintain_order=True).head(ROWS)
+    ordered = groups.sort(keys, descending=True, nulls_last=True, maintain_order=True)
+    return ordered.head(ROWS)
 
 
 def _share(key: str, whole_ns: int) -> pl.Expr:
