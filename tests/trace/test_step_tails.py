@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from operator import itemgetter
+from pathlib import Path
+
 from tests.helpers.traces import Event, annotation, op, step, trace
 
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 TRAINING = ("zero_grad", "linear", "relu", "linear", "loss", "backward", "backward", "adam")
 
 
@@ -46,8 +52,29 @@ def test_a_last_step_that_does_something_else_is_a_step() -> None:
     assert kept([*whole(2), *training(2, 200, names=evaluation)])[-1]
 
 
-def test_a_last_step_longer_than_another_is_a_step() -> None:
-    assert kept([*whole(2), *training(2, 200, us_per_op=30, names=TRAINING[:3])])[-1]
+def test_a_step_that_was_slow_before_it_stopped_is_left_out() -> None:
+    assert not kept([*whole(2), *training(2, 200, us_per_op=90, names=TRAINING[:3])])[-1]
+
+
+def test_steps_of_accumulated_gradients_are_steps_with_or_without_the_update() -> None:
+    steps = [training(n, 100 * n, names=TRAINING[: 8 if n == 1 else 5]) for n in range(4)]
+    assert kept([event for events in steps for event in events]) == [True] * 4
+
+
+def test_a_file_cut_anywhere_in_its_last_step_leaves_it_out() -> None:
+    """The events that had ended when the profiler was stopped at that moment, and its step."""
+    path = SAMPLES / "cpu_resnet_full" / "worker0.1795226132075806134.pt.trace.json.gz"
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    slices = [event for event in document["traceEvents"] if event.get("ph") == "X"]
+    slices = [event for event in slices if event.get("cat") in ("cpu_op", "user_annotation")]
+    last = max((s for s in slices if s["name"].startswith("ProfilerStep")), key=itemgetter("ts"))
+    ends = [event["ts"] + event["dur"] for event in slices if last["ts"] <= event["ts"]]
+    ends = sorted(end for end in ends if end < last["ts"] + last["dur"])
+    for share in (0.0, 0.01, 0.2, 0.5, 0.7):
+        stop = ends[int(share * len(ends))]
+        seen = [event for event in slices if event["ts"] + event["dur"] <= stop]
+        assert kept([*seen, {**last, "dur": stop - last["ts"]}]) == [True] * 4 + [False], share
+    assert kept(slices) == [True] * 5
 
 
 def test_a_call_that_was_open_when_the_recording_stopped_is_missing() -> None:

@@ -43,9 +43,8 @@ def kept_by_device_work(device_events: Int64) -> Bools:
 def kept_by_host_work(slices: OrderedSlices, step_slices: Int64, operators: Int64) -> Bools:
     """False for the last step of a sequence without device work if the recording ended in it.
 
-    Such a step has fewer operators than any other, takes less time, and either begins like the one
-    before it or is next to nothing. A last step that does the same work faster, or other work, is
-    kept.
+    Such a step has fewer operators than any other, and either begins like the one before it or is
+    next to nothing. A last step that does the same work faster, or other work, is kept.
 
     Args:
         slices: All slices.
@@ -55,13 +54,12 @@ def kept_by_host_work(slices: OrderedSlices, step_slices: Int64, operators: Int6
     kept = np.ones(len(step_slices), np.bool_)
     if len(step_slices) <= 1 or not operators[:-1].any():
         return kept
-    dur_ns = slices.dur_ns[step_slices]
-    fewest, shortest_ns = operators[:-1].min(), dur_ns[:-1].min()
-    last, last_ns = operators[-1], dur_ns[-1]
-    if last >= TAIL_SHARE * fewest or last_ns >= shortest_ns:
-        return kept
-    is_stub = last < STUB_SHARE * fewest and last_ns < STUB_SHARE * shortest_ns
-    kept[-1] = not (is_stub or _begins_like(slices, *step_slices[-2:].tolist()))
+    fewest, last = operators[:-1].min(), operators[-1]
+    if last < TAIL_SHARE * fewest:
+        dur_ns = slices.dur_ns[step_slices]
+        is_short = dur_ns[-1] < STUB_SHARE * dur_ns[:-1].min()
+        is_stub = is_short and last < STUB_SHARE * fewest
+        kept[-1] = not (is_stub or _begins_like(slices, *step_slices[-2:].tolist()))
     return kept
 
 
