@@ -56,7 +56,7 @@ test("the operators and kernels with most time are there, and lead to all of the
   await expect(page).toHaveURL(/view=kernels&kernels\.filter=name/);
   await expect(page.getByText(/^showing 1 of \d+$/)).toBeVisible();
   await page.goBack();
-  await page.locator("[data-table=top_operators]").getByRole("link", { name: "All operators" }).click();
+  await page.locator("[data-table=top_operators]").getByRole("link", { name: "Show all" }).click();
   await expect(page.getByRole("heading", { name: "Operators", exact: true }).first()).toBeVisible();
 });
 

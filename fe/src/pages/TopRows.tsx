@@ -26,7 +26,7 @@ export function TopRows({ context, name, view }: Props) {
       address={name}
       fileName={context.fileName(name)}
       notes={context.view.notes}
-      extra={<ViewLink view={view}>All {view}</ViewLink>}
+      extra={<ViewLink view={view}>Show all</ViewLink>}
       rowId={(row) => textOf(table, row, "name")}
       detail={(row) => <TopRow table={table} row={row} view={view} />}
     />
