@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { digitsToTellApart, exactValue, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
+import { digitsToTellApart, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
 
 const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
 
@@ -39,6 +39,15 @@ describe("formatValue", () => {
 });
 
 describe("times of day", () => {
+  it.each([
+    [0, "0 ns"],
+    [812, "812 ns"],
+    [4_258_157, "4.258157 ms"],
+    [1_234_567_891_004, "1_234.567891004 s"],
+  ])("%d ns is %s", (ns, text) => {
+    expect(formatMoment(ns)).toBe(thin(text));
+  });
+
   it.each([
     ["start_us", true],
     ["peak_us", true],

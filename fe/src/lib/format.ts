@@ -37,6 +37,13 @@ export function formatValue(value: Scalar, unit: Unit | null): string {
   return withUnit(value, scaleFor(unit, Math.abs(value)), unit);
 }
 
+/** A moment in whole ns: in its unit, with every digit, as neighbours late in a recording differ in the last. */
+export function formatMoment(ns: number): string {
+  const scale = scaleFor("ns", Math.abs(ns));
+  const digits = Math.round(Math.log10(scale.divisor));
+  return `${formatNumber(ns / scale.divisor, digits)} ${scale.label}`;
+}
+
 /** `value` (base unit) in `scale`, with the label. */
 export function withUnit(value: number, scale: Scale, unit: Unit | null): string {
   const shown = value / scale.divisor;

@@ -1,7 +1,7 @@
 /** What lies under the pointer, in words. */
 import { useEffect, useRef } from "react";
 
-import { formatNumber, formatValue } from "../lib/format";
+import { formatMoment, formatNumber, formatValue } from "../lib/format";
 import { formatCounter, pointAt } from "./counterDrawing";
 import type { Hover } from "./scene";
 import { partOf } from "./stack";
@@ -99,7 +99,7 @@ function BoxText({ stage, hover, box }: BoxProps) {
         {share !== null && hover.row.track.kind !== "steps" && ` · ${share}`}
       </div>
       <div className="soft">
-        {category} · starts at {formatValue((boxes.startNs[box] ?? 0) / 1000, "us")}
+        {category} · starts at {formatMoment(boxes.startNs[box] ?? 0)}
       </div>
       {overlapFrom !== null && hover.lane >= overlapFrom && <div className="soft">overlaps another slice of this track</div>}
       {boxes.id[box] === NO_ID && <div className="soft">sum of the streams of this GPU</div>}
