@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.kernel_kinds import (
     kernel_kinds,
 )
 from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.python_inside import python_inside
 from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -32,10 +33,10 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
     Columns: slice, step, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
-    host_total_ns, device_self_ns, device_total_ns, tensor_core_self_ns, tensor_core_total_ns,
-    eligible, around (slice of the nearest call of the same name around it, -1 for none); and for
-    both device times whether kernels some rule knows (known_self, known_total) or no rule knows
-    (unknown_self, unknown_total) are part of them.
+    host_python_ns (part of it), host_total_ns, device_self_ns, device_total_ns,
+    tensor_core_self_ns, tensor_core_total_ns, eligible, around (slice of the nearest call of the
+    same name around it, -1 for none); and for both device times whether kernels some rule knows
+    (known_self, known_total) or no rule knows (unknown_self, unknown_total) are part of them.
     """
     slices = trace.slices
     is_call = operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy()
@@ -55,6 +56,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
         slice=pl.Series(ids),
         input_shape_code=pl.Series(shapes[ids]),
         calls=pl.lit(1, pl.Int64),
+        host_python_ns=pl.Series(python_inside(trace)[ids]),
         **_device_times(trace, every_work, ids),
         eligible=pl.Series(eligible_slices(trace)[ids]),
         around=pl.Series(same_name_around(trace, is_call)),
@@ -108,7 +110,9 @@ def selected_operator_calls(
     work = device_work_mask(trace, selection)
     times = _device_times(trace, work, calls["slice"].to_numpy())
     shown = chosen | (times["device_total_ns"] > 0)
-    host = pl.col("calls", "host_self_ns", "host_total_ns") * chosen.cast(pl.Int64)
+    host = pl.col("calls", "host_self_ns", "host_python_ns", "host_total_ns") * chosen.cast(
+        pl.Int64
+    )
     return calls.with_columns(host, **times).filter(shown)
 
 

@@ -532,7 +532,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us"],
     },
   },
   "kernels": {
@@ -669,6 +669,7 @@ export interface OperatorsOperatorsRow {
   tensor_core_self_pct: number | null;
   tensor_core_total_pct: number | null;
   kind: string | null;
+  host_python_us: number | null;
 }
 
 export interface KernelsKernelsRow {

@@ -31,6 +31,8 @@ NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True 
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+NO_OPERATOR = "This row is device work outside every operator."
+NO_FRAMES = "The recording holds no Python frames (with_stack=True records them)."
 NO_LAUNCH = "The recording does not tell what launched this device work."
 NO_TIME = "No device work is in the selection."
 
@@ -138,6 +140,14 @@ OPERATORS = TableSpec(
             "operator; call: a host call (a graph launch, say) that launched device work outside "
             "every operator; unlinked: device work whose launch the recording does not tell.",
         ),
+        Column(
+            "host_python_us",
+            "Host Python",
+            "number",
+            "us",
+            "Part of Host Self in Python code that the operator called itself, such as hooks and "
+            "functions with a backward in Python. PyTorch's own self time is without it.",
+        ),
     ),
     sort="-device_self_us,-host_self_us,name",
 )
@@ -186,6 +196,7 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
         reasons |= dict.fromkeys(("tensor_core_self_pct", "tensor_core_total_pct"), NO_KERNEL_RULE)
     reasons["tensor_core_eligible"] = NO_RULE
     reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
+    reasons["host_python_us"] = NO_OPERATOR if trace.python.height else NO_FRAMES
     of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
     frame = pl.concat((operator_rows, of_launches))
     return Table(OPERATORS, frame, needed(frame, reasons))
@@ -220,6 +231,9 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
     if by_stack:
         texts = call_stacks(trace).texts(groups["call_stack_code"].to_list())
         stacks = pl.Series(texts, dtype=pl.String)
+    python = pl.Series([None] * groups.height, dtype=pl.Float64)
+    if "host_python_ns" in groups.columns and trace.python.height:
+        python = microseconds(groups["host_python_ns"])
     frame = groups.select(
         codes.texts(trace, groups["name_code"]).fill_null(UNKNOWN_LAUNCH).alias("name"),
         shapes.alias("input_shape"),
@@ -230,6 +244,7 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
         _share("self"),
         _share("total"),
         pl.col("kind") if "kind" in groups.columns else pl.lit("operator").alias("kind"),
+        python.alias("host_python_us"),
     )
     frame.columns = [column.key for column in OPERATORS.columns]
     return frame
