@@ -54,6 +54,15 @@ def test_no_total_is_torn_and_none_is_lost(
             assert row[1] < 0
 
 
+def test_the_end_of_a_mapping_that_others_hold_names_no_address() -> None:
+    size = np.array([100, 64, -64, 0, -40, -60])
+    total = np.array([100, 0, 0, 0, 60, 0])
+    address = np.array([1, 2, 0, 0, 3, 1])
+    place, usable = np.zeros(6, np.int64), np.ones(6, np.bool_)
+    found = uncounted(place, size, total, pair(place, address, size, usable))
+    assert found.tolist() == [False, True, True, True, False, False]
+
+
 def test_another_allocator_tells_nothing() -> None:
     """A lone release that leaves 0 on one device, while the other holds much."""
     place = np.array([1, 0, 1])

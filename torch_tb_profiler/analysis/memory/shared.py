@@ -18,8 +18,8 @@ def uncounted(place: Int64, size_bytes: Int64, allocated_bytes: Int64, pairs: Pa
     """Mask of the records whose total of 0 is none.
 
     An allocation leaves more than 0. A release may leave 0: it is none where it frees such an
-    allocation, or one before the recording while the records of the allocator around it say that
-    something was left.
+    allocation, or none that is known (of a mapping that others hold too it names no address) while
+    the records of the allocator around it say that something was left.
 
     Args:
         place: Allocator of each record, any numbers; records are in order of time.
@@ -30,7 +30,7 @@ def uncounted(place: Int64, size_bytes: Int64, allocated_bytes: Int64, pairs: Pa
     is_zero = allocated_bytes == 0
     is_uncounted = is_zero & (size_bytes > 0)
     frees_uncounted = gather(is_uncounted.astype(np.int64), pairs.allocation) == 1
-    is_lone = is_zero & (size_bytes < 0) & (pairs.allocation < 0)
+    is_lone = is_zero & (size_bytes <= 0) & (pairs.allocation < 0)
     counted = ~is_zero & (allocated_bytes != ABSENT)
     before, after = _neighbours(place, counted)
     left = gather(allocated_bytes, before) + size_bytes
