@@ -29,10 +29,10 @@ def same_name_around(trace: Trace, is_call: Bools) -> Int64:
     """
     ids = np.flatnonzero(is_call)
     found = np.full(len(ids), -1, np.int64)
-    rows = _overlapped(trace, ids)
+    rows = np.arange(len(ids))
     parent = indices(trace.slices["parent"])
     name = trace.slices["name_code"].to_numpy()
-    above = parent[ids[rows]]
+    above = parent[ids]
     for _ in range(MAX_CLIMBS):
         inside = above >= 0
         rows, above = rows[inside], above[inside]
@@ -42,17 +42,6 @@ def same_name_around(trace: Trace, is_call: Bools) -> Int64:
         found[rows[is_same]] = above[is_same]
         rows, above = rows[~is_same], parent[above[~is_same]]
     return found
-
-
-def _overlapped(trace: Trace, ids: Int64) -> Int64:
-    """The rows of ``ids`` that start before an earlier slice of their name and track has ended: of
-    any others none can lie in one of its name."""
-    slices = trace.slices.select("track", "name_code", "start_ns", "dur_ns")[ids]
-    latest = pl.col("end_ns").cum_max().shift(1).over("track", "name_code")
-    overlaps = slices.with_columns(end_ns=pl.col("start_ns") + pl.col("dur_ns")).select(
-        (pl.col("start_ns") <= latest).fill_null(False)
-    )
-    return np.flatnonzero(overlaps.to_series().to_numpy())
 
 
 def inside_own_group(calls: pl.DataFrame, keys: Sequence[str]) -> tuple[Bools, Bools]:
