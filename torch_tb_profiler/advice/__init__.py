@@ -106,7 +106,11 @@ _DETECTORS: tuple[Detector, ...] = (
 DETECTORS = tuple(detector.detect for detector in _DETECTORS)
 """What looks at one trace."""
 
-RUN_DETECTORS: tuple[RunDetector, ...] = (gpu_imbalance.detect_in_run, straggler.detect_in_run)
+RUN_DETECTORS: tuple[RunDetector, ...] = (
+    gpu_imbalance.detect_in_run,
+    straggler.detect_in_run,
+    waiting_ranks.detect_in_run,
+)
 """What compares the workers of a run."""
 
 EVIDENCE_TABLES: dict[str, TableSpec] = {

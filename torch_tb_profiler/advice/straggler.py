@@ -61,7 +61,7 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
         evidence=stragglers_table(matching),
         source={"view": "distributed", "table": "stragglers"},
         architecture=context.architecture_name,
-        spot=_longest_wait(waits, matching, contexts),
+        spot=longest_wait(waits, matching, contexts),
         at_stake_us=delay_ns / NS_PER_US,
     )
 
@@ -106,13 +106,15 @@ def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, 
     return exposed_ns
 
 
-def _longest_wait(
+def longest_wait(
     waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> Spot | None:
-    """Where another worker waited longest for it."""
+    """Where a worker waited longest, with the call; None without any arrivals."""
     if waits.is_empty():
         return None
-    row = waits.sort("wait_ns", "worker", descending=[True, False]).row(0, named=True)
+    row = waits.sort("wait_ns", "worker", "start_ns", descending=[True, False, False]).row(
+        0, named=True
+    )
     worker = matching.workers[row["worker"]]
     context = contexts[worker]
     call = int(records(context.trace).frame["slice"][row["record"]])

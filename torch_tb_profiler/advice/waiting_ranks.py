@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
+from torch_tb_profiler.advice import straggler
 from torch_tb_profiler.advice.call_waits import WAITING, timed_calls, waiting_time
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.exposure import MOSTLY, exposure, gain_us, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.waiting_run import mean_waits, waiting_calls
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.distributed.collectives import NO_GROUP
+from torch_tb_profiler.views.distributed.collectives import NO_GROUP, NO_SIZE
+from torch_tb_profiler.views.distributed.stragglers import arrivals
+from torch_tb_profiler.views.distributed.view import selected_matching
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = WAITING
+REASONS = {"group": NO_GROUP, "size_bytes": NO_SIZE}
 MAX_ROWS = 10
 EVIDENCE = TableSpec(
     CODE,
@@ -30,7 +37,8 @@ EVIDENCE = TableSpec(
             "Shortest",
             "number",
             "us",
-            "What a call of this kind and group took that moved as much or more.",
+            "What a call of this kind and group took that moved as much or more; of several "
+            "recordings the shortest of all workers.",
         ),
         Column("median_us", "Median", "number", "us", "Median duration."),
         Column("longest_us", "Longest", "number", "us", "Longest duration."),
@@ -59,12 +67,46 @@ def detect(context: Context) -> Finding | None:
         share,
         gain_us(context, time),
         values={"wait_share": wait_ns / found.exposed_ns * 100},
-        evidence=filled(EVIDENCE, _rows(context), {"group": NO_GROUP}),
+        evidence=filled(EVIDENCE, _rows(context), REASONS),
         source={"view": "distributed", "table": "collectives", "sort": "-mean_call_us"},
         architecture=context.architecture_name,
         time=time,
         spot=worst_stretch(context, time),
         at_stake_us=wait_ns / NS_PER_US,
+    )
+
+
+def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
+    """The mean wait that workers do not hide is above the threshold of the mean step and most of
+    the communication that they do not hide, and no straggler causes half of it.
+
+    The gain is that mean: of workers that arrive together nobody waits, and all have as much to do.
+    """
+    traces = {worker: context.trace for worker, context in contexts.items()}
+    matching = selected_matching(traces, next(iter(contexts.values())).selection)
+    rows = arrivals(matching)
+    means = mean_waits(rows, matching, contexts)
+    share = means.wait_ns / means.step_ns * 100
+    if share <= entry(CODE).threshold or means.wait_ns <= MOSTLY * means.exposed_ns:
+        return None
+    late = straggler.detect_in_run(contexts)
+    if late is not None and (late.gain_us or 0.0) * NS_PER_US > MOSTLY * means.wait_ns:
+        return None
+    architectures = {context.architecture_name for context in contexts.values()}
+    return Finding(
+        CODE,
+        share,
+        means.wait_ns / NS_PER_US,
+        values={"wait_share": means.wait_ns / means.exposed_ns * 100},
+        evidence=filled(
+            EVIDENCE,
+            waiting_calls(rows, matching).head(MAX_ROWS),
+            REASONS,
+        ),
+        source={"view": "distributed", "table": "stragglers", "sort": "wait_us"},
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+        variant="run",
+        spot=straggler.longest_wait(rows, matching, contexts),
     )
 
 

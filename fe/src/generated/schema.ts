@@ -532,7 +532,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct"],
     },
   },
   "kernels": {
@@ -670,6 +670,10 @@ export interface OperatorsOperatorsRow {
   tensor_core_total_pct: number | null;
   kind: string | null;
   host_python_us: number | null;
+  tensor_core_self_min_pct: number | null;
+  tensor_core_self_max_pct: number | null;
+  tensor_core_total_min_pct: number | null;
+  tensor_core_total_max_pct: number | null;
 }
 
 export interface KernelsKernelsRow {
