@@ -71,6 +71,8 @@ def intersect(a: Intervals, b: Intervals) -> Intervals:
     """What both cover."""
     if not len(a.start_ns) or not len(b.start_ns):
         return empty()
+    if len(a.start_ns) > len(b.start_ns):
+        a, b = b, a  # the fewer are looked up among the more
     # Each interval of a meets a run of b's: from the first that ends after it starts,
     # to the last that starts before it ends.
     first = np.searchsorted(b.end_ns, a.start_ns, side="right")

@@ -115,7 +115,7 @@ class Reference:
                 )
             self.cause[at] = said
         self.fill(start, late_until, launch is not None)
-        self.charge(start, late_until)
+        self.charge(start, late_until, launch and launch[0])
 
     def fill(self, start: int, end: int, launched: bool) -> None:
         """Moments without a record: Python or nothing, or, if short, the host."""
@@ -140,21 +140,20 @@ class Reference:
                 self.cause[moment] = said
             at = stop
 
-    def charge(self, start: int, late_until: int) -> None:
+    def charge(self, start: int, late_until: int, launcher: int | None) -> None:
         """What a wait that had drained the device brought about."""
         if late_until <= start:
             self.budget = 0
             return
-        drained = [
-            (b, a)
-            for things in self.threads.values()
+        waits = [
+            (tid == launcher, b, a, self.kept_back(launcher, tid, a, start))
+            for tid, things in self.threads.items()
             for what, a, b, _ in things
             if self.waits(what, a, b) and a < start <= b and self.last_gap_before(b) == start
         ]
         returned = start
-        if drained:
-            b, a = max(drained)
-            waited = int(self.busy[a:start].sum())
+        if drained := [wait for wait in waits if wait[-1]]:
+            _, b, _, waited = max(drained)
             self.budget += waited
             returned = min(b, start + waited)
         for at in range(start, late_until):
@@ -163,6 +162,27 @@ class Reference:
             if is_own and self.budget > 0:
                 self.cause[at] = Cause.AFTER_WAIT
                 self.budget -= 1
+
+    def kept_back(self, launcher: int | None, waiting: int, start: int, end: int) -> int:
+        """How long devices worked while a thread waited and the one that launches did not work."""
+        idle = launcher is None or launcher == waiting
+        return sum(
+            bool(self.busy[at]) and (idle or not self.at_work(launcher, at))
+            for at in range(start, end)
+        )
+
+    def at_work(self, tid: int | None, at: int) -> bool:
+        """Whether a thread runs something, or is between two records less than 1 ms apart."""
+        things = [
+            (a, b, self.waits(what, a, b))
+            for what, a, b, _ in self.threads[tid or 0]
+            if what != "python"
+        ]
+        if any(a <= at < b for a, b, _ in things):
+            return not any(a <= at < b and waits for a, b, waits in things)
+        before = max((b for _, b, _ in things if b <= at), default=None)
+        after = min((a for a, _, _ in things if a > at), default=None)
+        return before is not None and after is not None and after - before <= 1000
 
     def last_gap_before(self, at: int) -> int:
         return max((start for start, _ in self.gaps() if start <= at), default=-1)
@@ -232,3 +252,37 @@ def test_the_profilers_overhead_comes_before_all_else() -> None:
     found = idle_causes(trace(events)).intervals[Cause.PROFILER]
     assert found.start_ns.tolist() == [100_000]
     assert found.end_ns.tolist() == [600_000]
+
+
+def test_the_wait_of_a_thread_is_no_cause_while_the_launching_one_works() -> None:
+    waiting = [
+        call("cudaLaunchKernel", 0, 10, corr=1, tid=2),
+        kernel("k", 20, 480, corr=1),
+        call("cudaEventSynchronize", 30, 480, tid=2),
+        call("cudaLaunchKernel", 900, 10, corr=2),
+        kernel("k", 920, 80, corr=2),
+    ]
+
+    def after_waits(*events: Event) -> int:
+        return total(idle_causes(trace([*waiting, *events])).intervals[Cause.AFTER_WAIT])
+
+    assert after_waits(op("aten::add", 0, 890)) == 0
+    assert after_waits(op("aten::add", 530, 360)) > 0
+    of_another_process = op("aten::add", 530, 360, pid="2000")
+    assert after_waits(of_another_process) > 0
+
+
+def test_the_wait_of_another_process_is_no_cause() -> None:
+    def ends_with(pid: str) -> int:
+        events = [
+            call("cudaLaunchKernel", 0, 10, corr=1, pid=pid),
+            kernel("k", 20, 480, corr=1),
+            call("cudaStreamSynchronize", 30, 480, pid=pid),
+            op("aten::add", 520, 380),
+            call("cudaLaunchKernel", 900, 10, corr=2),
+            kernel("k", 920, 80, corr=2),
+        ]
+        return total(idle_causes(trace(events)).intervals[Cause.AFTER_WAIT])
+
+    assert ends_with("1000") > 0
+    assert ends_with("2000") == 0

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
+from torch_tb_profiler.analysis.idle.drained import Drained
 from torch_tb_profiler.analysis.idle.gaps import Gaps
 from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union_all
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -42,34 +42,18 @@ class AfterWaits:
         return np.bincount(self.wait, inside, count).astype(np.int64)
 
 
-def after_waits(
-    idle: Gaps,
-    working: Intervals,
-    waits: pl.DataFrame,
-    host: Intervals,
-    blocked: Intervals,
-) -> AfterWaits:
+def after_waits(idle: Gaps, begun: Drained, host: Intervals, blocked: Intervals) -> AfterWaits:
     """What of the host's time in gaps follows waits for device work.
 
     Args:
         idle: All gaps.
-        working: When a device worked.
-        waits: The table of waits, with ``avoidable``: which may bring idle time about.
+        begun: Those that waits began.
         host: When the host, late, launched (cause *the host*).
         blocked: When it was late in a call that waits.
     """
-    start, end = waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy()
-    # The last gap that begins while the call waits: until then it waited for device work.
-    gap = np.searchsorted(idle.start_ns, end, "right") - 1
-    began = np.append(idle.start_ns, -1)[gap]
-    drained = (gap >= 0) & (began > start) & waits["avoidable"].to_numpy()
-    row = np.flatnonzero(drained)
-    row = row[np.lexsort((end[row], gap[row]))]
-    row = row[np.append(gap[row][1:] != gap[row][:-1], True)[: len(row)]]  # the latest of each gap
-    gap, began = gap[row], began[row]
-    waited_ns = total_within(working, start[row], began)
-    returning = Intervals(began, np.minimum(end[row], began + waited_ns))
-    returning = Intervals(returning.start_ns, np.minimum(returning.end_ns, idle.end_ns[gap]))
+    gap, waited_ns = begun.gap, begun.waited_ns
+    until = np.minimum(begun.returned_ns, begun.began_ns + waited_ns)
+    returning = Intervals(begun.began_ns, np.minimum(until, idle.end_ns[gap]))
     avoidable = union_all(host, intersect(blocked, returning))
     in_gap = np.searchsorted(idle.start_ns, avoidable.start_ns, "right") - 1
     lengths = avoidable.end_ns - avoidable.start_ns
@@ -84,7 +68,7 @@ def after_waits(
     some = kept > 0
     latest = np.searchsorted(gap, in_gap[some], "right") - 1
     begin = avoidable.start_ns[some]
-    return AfterWaits(begin, begin + kept[some], row[latest])
+    return AfterWaits(begin, begin + kept[some], begun.wait[latest])
 
 
 def _charged(supply: Int64, demand: Int64, ahead: Bools) -> Int64:

@@ -13,6 +13,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
+from torch_tb_profiler.analysis.idle.drained import drained
 from torch_tb_profiler.analysis.idle.gaps import Gaps, all_idle, busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import (
     PIECE_NS,
@@ -20,7 +21,7 @@ from torch_tb_profiler.analysis.idle.host_threads import (
     host_threads,
     together,
 )
-from torch_tb_profiler.analysis.idle.waits import Wait, waits
+from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.intervals import (
     Intervals,
     empty,
@@ -116,10 +117,7 @@ def idle_causes(trace: Trace) -> IdleCauses:
     short = [intersect(_short(piece), launching) for piece in pieces]
     parts[Cause.PYTHON], parts[Cause.UNRECORDED] = map(subtract, pieces, short)
     host = union_all(parts[Cause.HOST], *short)
-    # What is copied to a device is needed there: waiting for that is not what brings the idle time.
-    avoidable = pl.col("track").is_in(list(threads)) & (pl.col("wait") != Wait.UPLOAD)
-    by_avoidable = waiting.with_columns(avoidable=avoidable)
-    after = after_waits(idle, working, by_avoidable, host, parts[Cause.BLOCKED])
+    after = after_waits(idle, drained(trace, waiting), host, parts[Cause.BLOCKED])
     parts[Cause.AFTER_WAIT] = union(after.start_ns, after.end_ns)
     parts[Cause.HOST] = subtract(host, parts[Cause.AFTER_WAIT])
     parts[Cause.BLOCKED] = subtract(parts[Cause.BLOCKED], parts[Cause.AFTER_WAIT])

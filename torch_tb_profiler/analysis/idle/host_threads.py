@@ -51,7 +51,15 @@ class HostThread:
     @property
     def activity(self) -> Intervals:
         """When it did something but wait; code between two records is something."""
-        known = union_all(self.loading, self.operators, self.frames, self.waits)
+        return self._joined(self.loading, self.operators, self.frames)
+
+    @property
+    def at_work(self) -> Intervals:
+        """The same without frames and ranges: what they hold may be waiting for another thread."""
+        return self._joined(self.loading, self.operators)
+
+    def _joined(self, *records: Intervals) -> Intervals:
+        known = union_all(*records, self.waits)
         joined = union(known.start_ns, known.end_ns + PIECE_NS)
         return subtract(Intervals(joined.start_ns, joined.end_ns - PIECE_NS), self.waits)
 

@@ -131,7 +131,8 @@ def _outermost(calls: pl.DataFrame) -> Bools:
     if not len(end):
         return np.zeros(0, np.bool_)
     # One running maximum serves all threads: each is lifted above the one before.
-    lift = calls["track"].to_numpy().astype(np.int64) * (int(end.max() - min(end.min(), 0)) + 1)
+    end = end - end.min()  # times since the machine began, times many threads, are too much
+    lift = calls["track"].to_numpy().astype(np.int64) * (int(end.max()) + 1)
     reach = np.maximum.accumulate(end + lift)
     outermost: Bools = np.append(True, end[1:] + lift[1:] > reach[:-1])
     return outermost
