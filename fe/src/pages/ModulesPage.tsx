@@ -5,7 +5,11 @@ import { BigFacts } from "./Facts";
 import { FlameGraph } from "./FlameGraph";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
+import { allOfKind } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
+
+/** It says nothing where all rows are modules. */
+const HIDDEN = ["kind"];
 
 export function ModulesPage(props: PageProps) {
   return (
@@ -13,7 +17,7 @@ export function ModulesPage(props: PageProps) {
     <ViewFrame {...props} longTable={null}>
       {({ view, source, fileName }) => (
         <>
-          <BigFacts facts={view.facts} notes={view.notes} />
+          {view.facts.some(({ value }) => value !== null) && <BigFacts facts={view.facts} notes={view.notes} />}
           <Findings notes={view.notes} always={false} />
           {view.tables["modules"]?.row_count === 0 && <EmptySelection what="call of a module" />}
           {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} fileName={fileName("flame")} />}
@@ -28,6 +32,7 @@ export function ModulesPage(props: PageProps) {
                 address={name}
                 fileName={fileName(name)}
                 notes={view.notes}
+                hiddenColumns={allOfKind(table, "module") ? HIDDEN : undefined}
               />
             );
           })}

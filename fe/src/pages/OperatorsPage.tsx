@@ -11,7 +11,7 @@ import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { NestedView } from "./NestedView";
 import { operatorLabel } from "./operatorLabel";
-import { hasColumn, textOf } from "./rows";
+import { allOfKind, hasColumn, textOf } from "./rows";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
@@ -53,7 +53,7 @@ export function OperatorsPage(props: PageProps) {
               fileName={fileName("operators")}
               notes={view.notes}
               rowId={(row) => ["name", "input_shape", "call_stack"].map((key) => textOf(table, row, key)).join(" ").trim()}
-              hiddenColumns={table.rows.every((row) => isOperator(table, row)) ? HIDDEN : undefined}
+              hiddenColumns={allOfKind(table, OPERATOR) ? HIDDEN : undefined}
               detail={(row) => <RowOfAnyKind context={context} table={table} row={row} />}
             />
             <QualityNotes notes={view.notes} always={false} />
@@ -78,16 +78,13 @@ interface DetailProps {
 }
 
 /** Device work that no operator launched has rows of other kinds. */
-function isOperator(table: Table, row: Row): boolean {
-  return !hasColumn(table, "kind") || textOf(table, row, "kind") === "operator";
-}
-
+const OPERATOR = "operator";
 /** It says nothing where all rows are operators. */
 const HIDDEN = ["kind"];
 
 function RowOfAnyKind(props: DetailProps) {
   const { table, row } = props;
-  if (isOperator(table, row)) return <OperatorDetail {...props} />;
+  if (!hasColumn(table, "kind") || textOf(table, row, "kind") === OPERATOR) return <OperatorDetail {...props} />;
   const stack = textOf(table, row, "call_stack");
   return (
     <>

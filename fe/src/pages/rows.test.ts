@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
-import { barsByKind } from "./rows";
+import type { Table } from "../api/types";
+import { allOfKind, barsByKind } from "./rows";
 
 it("gives every bar the line of its kind", () => {
   const top = [["a"], ["b"], ["c"]].map((row, index) => ({ row, value: index + 1 }));
@@ -8,4 +9,20 @@ it("gives every bar the line of its kind", () => {
     { name: "Kernel", values: [1, 0, 3] },
     { name: "Communication", values: [0, 2, 0] },
   ]);
+});
+
+it("knows rows that are all of one kind", () => {
+  const table = (key: string, ...kinds: string[]): Table => ({
+    title: "",
+    help: "",
+    columns: [{ key, title: key, type: "string", unit: null, help: "", estimated: false }],
+    rows: kinds.map((kind) => [kind]),
+    row_count: kinds.length,
+    null_reasons: {},
+    sort: "",
+    tree: null,
+  });
+  expect(allOfKind(table("kind", "operator", "operator"), "operator")).toBe(true);
+  expect(allOfKind(table("kind", "operator", "call"), "operator")).toBe(false);
+  expect(allOfKind(table("name", "operator"), "operator"), "older answers have no such column").toBe(false);
 });

@@ -22,6 +22,11 @@ export function hasColumn(table: Table, key: string): boolean {
   return table.columns.some((column) => column.key === key);
 }
 
+/** Whether all rows are of one kind: then the column that tells it says nothing. */
+export function allOfKind(table: Table, kind: string): boolean {
+  return hasColumn(table, "kind") && table.rows.every((row) => textOf(table, row, "kind") === kind);
+}
+
 /** The rows with the most of `key`, and how much that is; nulls and zeros are none of them. */
 export function topRows(table: Table, key: string, count: number): { row: Row; value: number }[] {
   return table.rows
