@@ -22,11 +22,14 @@ class Shown:
         places: By the name of each place, how it is read there.
         of_selections: Whether the places also agree of some steps and of a range of time; else
             only of the whole recording.
+        is_exact: Whether they do where slices are as short as the clock's resolution, of which an
+            overlap is rounding on the timeline.
     """
 
     what: str
     places: dict[str, Quantity]
     of_selections: bool = True
+    is_exact: bool = True
 
 
 SHOWN = (
@@ -45,6 +48,7 @@ SHOWN = (
             "timeline": of.kernels_in_range("self_us"),
         },
         of_selections=False,
+        is_exact=False,
     ),
     Shown(
         "kernel calls",
@@ -78,7 +82,7 @@ SHOWN = (
         {
             "overview": of.column_of("overview", "top_operators", "name", "device_self_us"),
             "operators": of.restricted_to(
-                of.column_of("operators", "operators", "name", "device_self_us", kind="operator"),
+                of.column_of("operators", "operators", "name", "device_self_us"),
                 of.column_of("overview", "top_operators", "name", "device_self_us"),
             ),
         },
@@ -89,6 +93,18 @@ SHOWN = (
             "the recording": of.work_duration,
             "operators and what they did not launch": of.sum_of(
                 "operators", "operators", "device_self_us"
+            ),
+        },
+        of_selections=False,
+    ),
+    Shown(
+        "device time, by modules",
+        {
+            "the recording": of.with_modules(of.work_duration),
+            "modules and what is outside": of.sum_of_parts(
+                "modules",
+                "modules",
+                ("device_self_us", "backward_device_self_us", "recompute_device_self_us"),
             ),
         },
         of_selections=False,
@@ -271,7 +287,7 @@ SHOWN = (
     Shown(
         "device time of each module",
         {
-            "modules": of.column_of("modules", "modules", "path", "device_total_us"),
+            "modules": of.column_of("modules", "modules", "path", "device_total_us", kind="module"),
             "flame graph": of.column_of("modules", "module_flame", "path", "device_width_us"),
             "compare": of.column_of("compare", "modules", "path", "baseline_device_total_us"),
         },
@@ -280,7 +296,7 @@ SHOWN = (
     Shown(
         "host time of each module",
         {
-            "modules": of.column_of("modules", "modules", "path", "host_total_us"),
+            "modules": of.column_of("modules", "modules", "path", "host_total_us", kind="module"),
             "flame graph": of.column_of("modules", "module_flame", "path", "host_width_us"),
             "compare": of.column_of("compare", "modules", "path", "baseline_host_total_us"),
         },

@@ -39,6 +39,21 @@ def sum_of(view: str, table: str, column: str, **where: Any) -> Quantity:
     return quantity
 
 
+def sum_of_parts(view: str, table: str, columns: tuple[str, ...]) -> Quantity:
+    """The sum of several columns together."""
+
+    def quantity(answers: Answers) -> object:
+        rows = frame(answers, view, table)
+        return None if rows is None else sum(rows[column].sum() for column in columns)
+
+    return quantity
+
+
+def with_modules(quantity: Quantity) -> Quantity:
+    """``quantity`` where modules are recorded."""
+    return lambda answers: quantity(answers) if answers.modules is not None else None
+
+
 def column_of(view: str, table: str, key: str, column: str, **where: Any) -> Quantity:
     """A column by the value of another; rows without a value are left out."""
 
@@ -212,6 +227,8 @@ def average_of_whole_steps(answers: Answers) -> object:
 def series_of_steps(answers: Answers) -> object:
     """Per category the sum over the bars of the steps."""
     series = answers.overview.series["step_time"]
+    if not answers.overview.tables["steps"].frame.height:
+        return None
     return {line.name: float(np.sum(line.y)) for line in series.lines}
 
 

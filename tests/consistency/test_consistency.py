@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given, settings
 
 from tests.consistency.answers import Answers
 from tests.consistency.pairs import SHOWN, Shown
 from tests.consistency.recordings import FILES, opened
+from tests.helpers.traces import trace as built
+from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 
@@ -60,6 +63,17 @@ def test_a_quantity_is_the_same_wherever_it_is_shown(name: str) -> None:
             if selection.is_everything or shown.of_selections:
                 found += [f"{part}: {text}" for text in differences(shown, answers)]
     assert not found, "\n".join(found)
+
+
+@settings(max_examples=15)
+@given(recordings())
+def test_so_it_is_of_random_recordings(recording: Recording) -> None:
+    trace = built(recording.events)
+    for selection in (Selection(), recording.selection):
+        answers = Answers(trace, selection)
+        for shown in SHOWN:
+            if shown.is_exact and (selection.is_everything or shown.of_selections):
+                assert differences(shown, answers) == []
 
 
 def test_each_quantity_is_said_in_two_places_of_some_sample() -> None:
