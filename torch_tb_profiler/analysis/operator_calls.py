@@ -34,7 +34,8 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
 
     Columns: slice, step, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
     host_python_ns (part of it), host_total_ns, device_self_ns, device_total_ns,
-    tensor_core_self_ns, tensor_core_total_ns, eligible, around (slice of the nearest call of the
+    tensor_core_self_ns, tensor_core_total_ns, the same for tensor_core_unknown (time of kernels no
+    rule knows), eligible, around (slice of the nearest call of the
     same name around it, -1 for none); and for both device times whether kernels some rule knows
     (known_self, known_total) or no rule knows (unknown_self, unknown_total) are part of them.
     """
@@ -71,6 +72,7 @@ def _device_times(trace: Trace, work: Bools, ids: Int64) -> dict[str, pl.Series]
     measures: tuple[tuple[str, Bools, type[np.generic]], ...] = (
         ("device_{}_ns", work, np.int64),
         ("tensor_core_{}_ns", work & (kinds.tensor_core == codes.YES), np.int64),
+        ("tensor_core_unknown_{}_ns", work & is_unknown, np.int64),
         ("unknown_{}", work & is_unknown, np.bool_),
         ("known_{}", work & kinds.is_kernel & ~is_unknown, np.bool_),
     )
@@ -125,7 +127,9 @@ def operator_groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     in_host, in_device = inside_own_group(calls, keys)
     if in_device.any():
-        of_device = pl.col("device_total_ns", "tensor_core_total_ns")
+        of_device = pl.col(
+            "device_total_ns", "tensor_core_total_ns", "tensor_core_unknown_total_ns"
+        )
         calls = calls.with_columns(
             pl.col("host_total_ns") * pl.Series(~in_host).cast(pl.Int64),
             of_device * pl.Series(~in_device).cast(pl.Int64),

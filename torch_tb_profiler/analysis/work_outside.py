@@ -27,7 +27,8 @@ def work_outside(trace: Trace) -> pl.DataFrame:
 
     Columns: row (of ``trace.device_work``), launch (slice of the host call that launched it, -1
     where the file does not tell), name_code of that (-1 for none), dur_ns, tensor_core_ns (dur_ns
-    where the kernel uses Tensor Cores, else 0), known and unknown (whether it is a kernel some
+    where the kernel uses Tensor Cores, else 0), tensor_core_unknown_ns (likewise of kernels no
+    rule knows), known and unknown (whether it is a kernel some
     rule knows, or none).
     """
     work, kinds = trace.device_work, kernel_kinds(trace)
@@ -43,6 +44,7 @@ def work_outside(trace: Trace) -> pl.DataFrame:
             "name_code": gather(indices(trace.slices["name_code"]), launch),
             "dur_ns": duration,
             "tensor_core_ns": np.where(verdict == codes.YES, duration, 0),
+            "tensor_core_unknown_ns": np.where(verdict == codes.UNKNOWN, duration, 0),
             "known": is_kernel & (verdict != codes.UNKNOWN),
             "unknown": is_kernel & (verdict == codes.UNKNOWN),
         }
@@ -54,7 +56,7 @@ def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> p
 
     Columns: name_code (-1: the file does not tell what launched it), call_stack_code where asked
     for, calls and host_ns (of launching calls that are selected; null where not told), device_ns,
-    tensor_core_ns, and whether any kernel is known or unknown.
+    tensor_core_ns, tensor_core_unknown_ns, and whether any kernel is known or unknown.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
@@ -65,12 +67,13 @@ def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> p
         stack = np.append(call_stacks(trace).code, np.int32(-1))[everything["launch"].to_numpy()]
         everything = everything.with_columns(call_stack_code=pl.Series(stack))
         keys.append("call_stack_code")
-    rows = everything["row"].to_numpy()
-    work = everything.filter(pl.Series(device_work_mask(trace, selection)[rows]))
-    calls = everything.select("launch", *keys).unique("launch", maintain_order=True)
-    calls = calls.filter(
-        pl.Series(np.append(slice_mask(trace, selection), False)[calls["launch"].to_numpy()])
-    )
+    work, calls = everything, everything.select("launch", *keys).filter(pl.col("launch") >= 0)
+    calls = calls.unique("launch", maintain_order=True)
+    if not selection.is_everything:
+        rows = everything["row"].to_numpy()
+        work = work.filter(pl.Series(device_work_mask(trace, selection)[rows]))
+        chosen = slice_mask(trace, selection)[calls["launch"].to_numpy()]
+        calls = calls.filter(pl.Series(chosen))
     duration = trace.slices["dur_ns"].gather(calls["launch"])
     host = (
         calls.with_columns(host_ns=duration)
@@ -79,7 +82,7 @@ def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> p
     )
     device = work.group_by(keys, maintain_order=True).agg(
         pl.col("dur_ns").sum().alias("device_ns"),
-        pl.col("tensor_core_ns").sum(),
+        pl.col("tensor_core_ns", "tensor_core_unknown_ns").sum(),
         pl.col("known", "unknown").any(),
     )
     is_told = pl.col("name_code") >= 0

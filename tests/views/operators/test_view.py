@@ -123,7 +123,9 @@ def test_fx8_tensor_cores() -> None:
     )
     assert conv["tensor_core_eligible"] is True
     assert conv["tensor_core_self_pct"] == 0
-    assert conv["tensor_core_total_pct"] == pytest.approx(60)
+    assert conv["tensor_core_total_pct"] is None
+    bounds = [conv[f"tensor_core_total_{bound}_pct"] for bound in ("min", "max")]
+    assert bounds == pytest.approx([60, 100])
     assert cudnn["tensor_core_eligible"] is True
     assert (cudnn["tensor_core_self_pct"], cudnn["tensor_core_total_pct"]) == (100, 100)
     # The predecessor said No and 0; no rule knows this operator or its kernel.
@@ -135,26 +137,32 @@ def test_fx8_tensor_cores() -> None:
 
 def test_copies_do_not_make_an_unknown_kernel_known() -> None:
     """100 µs of a kernel no rule knows and 1 µs of a set: unknown, not 0 %. With a known kernel of
-    50 µs beside, it is 50 of 151 µs at least; with copies alone it is 0."""
+    50 µs beside, it is 50 to 150 of 151 µs, no value; with copies alone it is 0."""
     unknown = [launch(1, 1, 1), kernel("gemm_nobody_knows", 300, 100, corr=1)]
     known = [launch(3, 1, 2), kernel("volta_fp16_s884gemm_fp16_64x64", 500, 50, corr=2)]
     copies = [launch(5, 1, 3), memset(700, 1, corr=3)]
 
-    def shares(*launches: list[Event]) -> tuple[float | None, float | None]:
+    def shares(*launches: list[Event]) -> list[float | None]:
         inner = [event for part in launches for event in part]
         events = [op("custom::outer", 0, 50), op("custom::op", 0.5, 40), *inner]
         table = operators(trace(events), Selection()).tables["operators"]
         found = {row["name"]: row for row in table.frame.to_dicts()}
         own, around = found["custom::op"], found["custom::outer"]
-        assert around["tensor_core_total_pct"] == own["tensor_core_self_pct"]
-        if own["tensor_core_self_pct"] is None:
+        kinds = ("", "min_", "max_")
+        of_self, of_total = (
+            [own[f"tensor_core_{stem}_{kind}pct"] for kind in kinds] for stem in ("self", "total")
+        )
+        assert of_self == of_total == [around[f"tensor_core_total_{kind}pct"] for kind in kinds]
+        if of_self[0] is None:
             assert "No rule knows" in table.null_reasons["tensor_core_self_pct"]
-        return own["tensor_core_self_pct"], own["tensor_core_total_pct"]
+        return of_self
 
-    assert shares(unknown) == (None, None)
-    assert shares(unknown, copies) == (None, None)
-    assert shares(unknown, known, copies) == pytest.approx((5000 / 151, 5000 / 151))
-    assert shares(copies) == (0, 0)
+    assert shares(unknown) == [None, None, None]
+    assert shares(unknown, copies) == [None, None, None]
+    value, *bounds = shares(unknown, known, copies)
+    assert (value, bounds) == (None, pytest.approx([5000 / 151, 15000 / 151]))
+    assert shares(copies) == [0, 0, 0]
+    assert shares(known, copies) == pytest.approx([5000 / 51] * 3)
 
 
 def test_eligible_through_what_is_inside_or_was_launched() -> None:
@@ -440,7 +448,7 @@ def test_device_work_outside_every_operator_has_rows_by_call() -> None:
         memcpy(300, 30, corr=3),
         memcpy(400, 60, corr=99),
     ]
-    keys = (*COSTS, "tensor_core_total_pct", "kind")
+    keys = (*COSTS, "tensor_core_total_min_pct", "kind")
     view = operators(trace(events), Selection())
     found = {row["name"]: [row[key] for key in keys] for row in rows(view)}
     assert found == {

@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.operator_calls import (
 )
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
+from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
@@ -31,13 +32,21 @@ NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True 
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
+UNKNOWN_SHARE = (
+    "No rule knows whether its kernels use Tensor Cores, or those of too much of its device time "
+    "for one number: then the share lies between the bounds."
+)
 NO_OPERATOR = "This row is device work outside every operator."
 NO_FRAMES = "The recording holds no Python frames (with_stack=True records them)."
 NO_LAUNCH = "The recording does not tell what launched this device work."
 NO_TIME = "No device work is in the selection."
 
 _TIMES = ("device_self_ns", "device_total_ns", "host_self_ns", "host_total_ns")
-_OF_DEVICE = ("device_self_us", "device_total_us", "tensor_core_self_pct", "tensor_core_total_pct")
+_BOUNDS = tuple(
+    f"tensor_core_{stem}_{bound}_pct" for stem in ("self", "total") for bound in ("min", "max")
+)
+_SHARES = ("tensor_core_self_pct", "tensor_core_total_pct")
+_OF_DEVICE = ("device_self_us", "device_total_us", *_SHARES, *_BOUNDS)
 
 OPERATORS = TableSpec(
     "operators",
@@ -121,16 +130,16 @@ OPERATORS = TableSpec(
             "Tensor Cores Self",
             "number",
             "pct",
-            "Share of Device Self spent in kernels that use Tensor Cores. Kernels no rule "
-            "knows count as not using them, so it is a lower bound; 0 without device time.",
+            "Share of Device Self spent in kernels that use Tensor Cores; 0 without device time. "
+            "Only where nearly all of it is in kernels that rules know; else see the bounds.",
         ),
         Column(
             "tensor_core_total_pct",
             "Tensor Cores Total",
             "number",
             "pct",
-            "Share of Device Total spent in kernels that use Tensor Cores. Kernels no rule "
-            "knows count as not using them, so it is a lower bound; 0 without device time.",
+            "Share of Device Total spent in kernels that use Tensor Cores; 0 without device time. "
+            "Only where nearly all of it is in kernels that rules know; else see the bounds.",
         ),
         Column(
             "kind",
@@ -147,6 +156,17 @@ OPERATORS = TableSpec(
             "us",
             "Part of Host Self in Python code that the operator called itself, such as hooks and "
             "functions with a backward in Python. PyTorch's own self time is without it.",
+        ),
+        *(
+            Column(
+                f"tensor_core_{stem}_{bound}_pct",
+                f"Tensor Cores {stem.title()}, {title}",
+                "number",
+                "pct",
+                f"The share if {which} kernel that rules do not know used Tensor Cores.",
+            )
+            for stem in ("self", "total")
+            for bound, title, which in (("min", "at least", "no"), ("max", "at most", "every"))
         ),
     ),
     sort="-device_self_us,-host_self_us,name",
@@ -193,7 +213,7 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
         operator_rows = operator_rows.with_columns(nothing.alias(key) for key in _OF_DEVICE)
         reasons |= dict.fromkeys(_OF_DEVICE, unknown)
     else:
-        reasons |= dict.fromkeys(("tensor_core_self_pct", "tensor_core_total_pct"), NO_KERNEL_RULE)
+        reasons |= dict.fromkeys(_SHARES, UNKNOWN_SHARE) | dict.fromkeys(_BOUNDS, NO_KERNEL_RULE)
     reasons["tensor_core_eligible"] = NO_RULE
     reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
     reasons["host_python_us"] = NO_OPERATOR if trace.python.height else NO_FRAMES
@@ -211,6 +231,7 @@ def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
             ("device", "_ns"),
             ("host", "_ns"),
             ("tensor_core", "_ns"),
+            ("tensor_core_unknown", "_ns"),
             ("known", ""),
             ("unknown", ""),
         )
@@ -245,18 +266,31 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
         _share("total"),
         pl.col("kind") if "kind" in groups.columns else pl.lit("operator").alias("kind"),
         python.alias("host_python_us"),
+        *(bound for stem in ("self", "total") for bound in _bounds(stem)),
     )
     frame.columns = [column.key for column in OPERATORS.columns]
     return frame
 
 
 def _share(stem: str) -> pl.Expr:
-    """The share of Tensor Cores in a device time in %: 0 of nothing, null when no rule knows any of
-    the kernels. Copies and sets tell nothing about kernels."""
+    """The share of Tensor Cores in a device time in %: the lower bound while the bounds are close,
+    null where they are not or there are none."""
+    least, most = _bounds(stem)
+    close = most - least <= kernel_file().max_unknown_pct
+    return pl.when(close).then(least).alias(f"tensor_core_{stem}_pct")
+
+
+def _bounds(stem: str) -> tuple[pl.Expr, pl.Expr]:
+    """What the share of Tensor Cores in a device time lies between in %: 0 of nothing, null when no
+    rule knows any of the kernels. Copies and sets tell nothing about kernels."""
     used, whole = pl.col(f"tensor_core_{stem}_ns"), pl.col(f"device_{stem}_ns")
-    share = pl.when(whole > 0).then(used / whole * 100).otherwise(0.0)
     nothing_known = pl.col(f"unknown_{stem}") & ~pl.col(f"known_{stem}")
-    return pl.when(~nothing_known).then(share).alias(f"tensor_core_{stem}_pct")
+
+    def share(part: pl.Expr, name: str) -> pl.Expr:
+        of_whole = pl.when(whole > 0).then(part / whole * 100).otherwise(0.0)
+        return pl.when(~nothing_known).then(of_whole).alias(f"tensor_core_{stem}_{name}_pct")
+
+    return share(used, "min"), share(used + pl.col(f"tensor_core_unknown_{stem}_ns"), "max")
 
 
 def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ...]:
