@@ -21,7 +21,8 @@ CHECKED = TableSpec(
             "string",
             None,
             f"'{FOUND}': it is among the findings. '{NOTHING}': its value does not cross the "
-            f"threshold. '{NOT_TOLD}': the recording lacks what the rule needs.",
+            "threshold, or a finding tells the cause of what it would speak of. "
+            f"'{NOT_TOLD}': the recording lacks what the rule needs.",
         ),
         Column(
             "reason",
