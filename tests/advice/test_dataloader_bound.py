@@ -30,3 +30,11 @@ def test_at_the_threshold_nothing_is_said() -> None:
 
 def test_loading_beside_kernels_costs_nothing() -> None:
     assert detect(context(one_step([op(SINGLE, 0, 500), kernel("k", 0, 500)]))) is None
+
+
+def test_loading_that_began_before_the_step_is_told_with_its_iterator() -> None:
+    """The step begins where device work from before its own range ends."""
+    of = one_step([op(SINGLE, 0, 400), kernel("earlier", -10, 110)])
+    advice = finding(detect(context(of)))
+    assert (advice.variant, advice.gain_us) == ("single", pytest.approx(300))
+    assert advice.spot is not None

@@ -42,6 +42,7 @@ OF_KERNELS = {
     "eager_attention",
     "layout_transposes",
 }
+WITHOUT_TIME = {"data_parallel", "nccl_backend"}
 OF_STEPS = {"uneven_steps", "gpu_imbalance"}
 
 
@@ -149,6 +150,8 @@ def dead_ends(of: Trace, notes: list[Note]) -> list[str]:
         if source and not _rows(of, source):
             found.append(f"{note.code}: no rows at {note.evidence['source']}")
         spot: Any = note.evidence["timeline"]
+        if spot is None and note.code not in WITHOUT_TIME:
+            found.append(f"{note.code}: nowhere on the timeline")
         if spot is not None and not 0 <= spot["start_ns"] <= spot["end_ns"] <= end_ns:
             found.append(f"{note.code}: {spot} of {end_ns} ns")
         if spot is not None and not (spot["slice"] is None or spot["slice"] < slices.height):

@@ -111,9 +111,14 @@ class Context:
         return inside
 
     def ranges_of(self, category: Category) -> pl.DataFrame:
-        """The ranges of a category of :data:`RANGE_CATEGORIES` that began in the steps."""
+        """The ranges of a category of :data:`RANGE_CATEGORIES` that began in the steps, or before
+        one and reach into it."""
         slices = _profiler_ranges(self.trace)[category]
-        return slices.filter(pl.Series(self.inside(slices["start_ns"].to_numpy())))
+        start = slices["start_ns"].to_numpy()
+        row = np.searchsorted(self.windows.end_ns, start, "right")
+        begin = np.append(self.windows.start_ns, np.iinfo(np.int64).max)[row]
+        reaches = start + slices["dur_ns"].to_numpy() > begin
+        return slices.filter(pl.Series(self.inside(start) | reaches))
 
     @cached_property
     def work(self) -> pl.DataFrame:
