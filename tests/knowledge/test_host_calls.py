@@ -37,6 +37,22 @@ def test_which_calls_wait_copy_or_launch_graphs(name: str, kind: str | None) -> 
 
 
 @pytest.mark.parametrize(
+    ("name", "is_own"),
+    [
+        ("Activity Buffer Request", True),
+        ("Buffer Flush", True),
+        ("Instrumentation", True),
+        ("Lazy Function Loading", False),
+        ("Runtime Triggered Module Loading", False),
+        ("Driver Compiler", False),
+        ("Command Buffer Full", False),
+    ],
+)
+def test_which_overhead_a_run_without_the_profiler_would_not_have(name: str, is_own: bool) -> None:
+    assert host_calls.is_of_the_profiler(name) is is_own
+
+
+@pytest.mark.parametrize(
     ("name", "fetches"),
     [
         ("aten::item", True),

@@ -32,10 +32,12 @@ class HostCallsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         operators: Regular expression of whole names of operators that fetch a value.
+        not_of_the_profiler: The same of overhead that is not the profiler's own.
         calls: The ordered kinds.
     """
 
     operators: str
+    not_of_the_profiler: str
     calls: tuple[HostCall, ...]
 
 
@@ -54,6 +56,16 @@ def _compiled() -> tuple[tuple[re.Pattern[str], CallKind], ...]:
 @once
 def _operators() -> re.Pattern[str]:
     return re.compile(host_calls_file().operators)
+
+
+@once
+def _not_of_the_profiler() -> re.Pattern[str]:
+    return re.compile(host_calls_file().not_of_the_profiler, re.IGNORECASE)
+
+
+def is_of_the_profiler(overhead: str) -> bool:
+    """Whether a run without the profiler would not have overhead of this name."""
+    return _not_of_the_profiler().fullmatch(overhead) is None
 
 
 def call_kind(name: str) -> CallKind | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.helpers.traces import Event, call, kernel, trace
-from torch_tb_profiler.analysis.idle.waits import waits
+import pytest
+
+from tests.helpers.traces import Event, call, kernel, memcpy, trace
+from torch_tb_profiler.analysis.idle.waits import Wait, waits
 
 
 def test_driver_calls_in_runtime_calls_are_one_wait_on_any_thread_at_any_time() -> None:
@@ -18,3 +20,22 @@ def test_driver_calls_in_runtime_calls_are_one_wait_on_any_thread_at_any_time() 
     found = waits(of)
     assert found.height == 600
     assert {of.text(code) for code in found["name_code"]} == {"cudaStreamSynchronize"}
+
+
+@pytest.mark.parametrize(
+    ("name", "wait"),
+    [
+        ("Memcpy DtoH (Device -> Pageable)", Wait.FETCH),
+        ("CopyDeviceToHost", Wait.FETCH),
+        ("Memcpy D2M (DEVICE -> MEMORY(Unknown))", Wait.FETCH),
+        ("Memcpy D2H (DEVICE -> HOST)", Wait.FETCH),
+        ("Memcpy HtoD (Pageable -> Device)", Wait.UPLOAD),
+        ("CopyHostToDevice", Wait.UPLOAD),
+        ("Memcpy M2D (MEMORY(Unknown) -> DEVICE)", Wait.UPLOAD),
+        ("Memcpy DtoD (Device -> Device)", Wait.COPY),
+        ("Memcpy D2D (DEVICE -> DEVICE)", Wait.COPY),
+    ],
+)
+def test_what_a_copy_that_keeps_its_caller_waits_for(name: str, wait: Wait) -> None:
+    events = [call("urEnqueueUSMMemcpy", 0, 50, corr=1), memcpy(5, 40, corr=1, name=name)]
+    assert waits(trace(events))["wait"].to_list() == [wait]

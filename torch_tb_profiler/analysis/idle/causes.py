@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
 from torch_tb_profiler.analysis.idle.drained import drained
@@ -30,6 +31,7 @@ from torch_tb_profiler.analysis.intervals import (
     union,
     union_all,
 )
+from torch_tb_profiler.knowledge.host_calls import is_of_the_profiler
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
@@ -145,6 +147,8 @@ def _gaps_of(idle: Gaps, chosen: Bools) -> Intervals:
 
 def _overhead(trace: Trace) -> Intervals:
     slices = trace.slices.filter(pl.col("category") == Category.OVERHEAD)
+    names = slices["name_code"].to_numpy()
+    slices = slices.filter(pl.Series(codes.of_names(trace, names, is_of_the_profiler, np.bool_)))
     start = slices["start_ns"].to_numpy()
     return union(start, start + slices["dur_ns"].to_numpy())
 

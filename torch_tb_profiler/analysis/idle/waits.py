@@ -5,6 +5,7 @@ Definitions: ``docs/metrics.md#idle-devices``.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 
 import numpy as np
@@ -32,6 +33,12 @@ RETURN_NS = 20_000
 
 BUSY_SHARE = 0.9
 """How much of such a call some device must work."""
+
+
+_FETCHES = re.compile(r"DtoH|D2[HM]|DeviceToHost|-> (Pageable|Pinned|Host|Memory)", re.IGNORECASE)
+_UPLOADS = re.compile(r"HtoD|[HM]2D|HostToDevice", re.IGNORECASE)
+"""Copies by their names: CUDA's, HIP's (also roctracer's ``CopyHostToDevice``), and those of XPUs,
+which call the memory of the host M."""
 
 
 class Wait(IntEnum):
@@ -169,9 +176,9 @@ def _directions(trace: Trace, calls: Int64) -> tuple[Int8, Bools]:
 
 
 def _direction(name: str) -> int:
-    if "DtoH" in name or "-> Pageable" in name or "-> Pinned" in name or "DeviceToHost" in name:
+    if _FETCHES.search(name):
         return Wait.FETCH
-    if "HtoD" in name or "HostToDevice" in name:
+    if _UPLOADS.search(name):
         return Wait.UPLOAD
     return Wait.COPY
 
