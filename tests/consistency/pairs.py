@@ -95,7 +95,6 @@ SHOWN = (
                 "operators", "operators", "device_self_us"
             ),
         },
-        of_selections=False,
     ),
     Shown(
         "device time, by modules",

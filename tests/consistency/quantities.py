@@ -9,6 +9,7 @@ import polars as pl
 
 from tests.consistency.answers import Answers, Quantity
 from torch_tb_profiler.analysis.roles import ROLE_TITLES
+from torch_tb_profiler.analysis.selection import device_work_mask
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import View
@@ -199,9 +200,10 @@ def composition_of_peak(grouping: str) -> Quantity:
 
 
 def work_duration(answers: Answers) -> object:
-    """The summed duration of all device work; None where none is recorded."""
+    """The summed duration of the device work selected; None where none is recorded."""
     work = answers.trace.device_work
-    return None if work.is_empty() else int(work["dur_ns"].sum()) / NS_PER_US
+    selected = device_work_mask(answers.trace, answers.selection)
+    return None if work.is_empty() else int(work["dur_ns"].to_numpy()[selected].sum()) / NS_PER_US
 
 
 def work_without_launch(answers: Answers) -> object:

@@ -129,6 +129,6 @@ def _average(steps: StepTimes) -> Side:
         # Sums of whole nanoseconds, divided once.
         sums = steps.times_ns[:, steps.averaged].sum(axis=1) / (count * NS_PER_US)
         mean = np.where(np.isnan(values).any(axis=1), np.nan, sums)
-    reason = next(iter(steps.unknown.values()), None)
+    reason = " ".join(dict.fromkeys(steps.unknown.values())) or None
     reasons = {} if reason is None else {"duration_us": reason}
     return Side(len(CATEGORIES), {"duration_us": mean}, {"duration_us": samples}, reasons)
