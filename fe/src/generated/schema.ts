@@ -541,7 +541,7 @@ export const VIEWS = {
     groupBys: ["name", "name+operator+launch"],
     tables: {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication"],
-      "tensor_core_time": ["use", "calls", "total_us", "pct"],
+      "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
     },
   },
   "memory": {
@@ -700,6 +700,7 @@ export interface KernelsTensorCoreTimeRow {
   calls: number | null;
   total_us: number | null;
   pct: number | null;
+  compute_pct: number | null;
 }
 
 export interface MemoryMemoryStatsRow {

@@ -304,6 +304,26 @@ def test_tensor_core_time_is_of_the_whole_selection() -> None:
     assert table["pct"].sum() == pytest.approx(100)
 
 
+def test_the_share_of_compute_leaves_communication_out() -> None:
+    """64 of 1 000 µs are 6.4 % of all kernel time, and 24 % of what is not communication."""
+    view = kernels(
+        trace(
+            [
+                kernel("ampere_fp16_s16816gemm_fp16_64x64_nn", 0, 64),
+                kernel("vectorized_elementwise", 100, 203),
+                kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 400, 733),
+            ]
+        ),
+        Selection(),
+    )
+    table = view.tables["tensor_core_time"].frame
+    assert table["pct"].to_list() == pytest.approx([6.4, 93.6, 0])
+    assert table["compute_pct"].to_list() == pytest.approx([6400 / 267, 20300 / 267, 0])
+    facts = {fact.key: fact.value for fact in view.facts}
+    assert facts["tensor_core_time_pct"] == pytest.approx(6.4)
+    assert facts["compute_tensor_core_time_pct"] == pytest.approx(6400 / 267)
+
+
 def test_tensor_core_time_of_no_kernel_and_of_no_time() -> None:
     nothing = kernels(trace([kernel("a", 10, 5)]), Selection(start_ns=10**6))
     assert nothing.tables["tensor_core_time"].frame.is_empty()

@@ -8,8 +8,9 @@ from typing import NamedTuple
 MAX_DEPTH = 48
 """Types in types in types: no more, for the interpreter's stack is shared with the caller."""
 
-MAX_WRITTEN_CHARS = 1 << 20
-"""Characters put together on the way: short names can stand for endless ones."""
+MAX_WRITTEN_CHARS = 1 << 18
+"""Characters put together on the way: short names can stand for endless ones. The longest kernels
+of PyTorch need half of it."""
 
 CHARS_OF_A_TYPE = 32
 """What reading one type costs of :data:`MAX_WRITTEN_CHARS`, were its text ever so short."""

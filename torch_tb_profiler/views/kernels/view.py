@@ -10,7 +10,12 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.kernel_calls import LAUNCH_KEYS, selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
-from torch_tb_profiler.analysis.tensor_core_time import NO_KERNEL_TIME, Share, TensorCoreTime
+from torch_tb_profiler.analysis.tensor_core_time import (
+    NO_COMPUTE_TIME,
+    NO_KERNEL_TIME,
+    Share,
+    TensorCoreTime,
+)
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
@@ -126,6 +131,13 @@ TENSOR_CORE_TIME = TableSpec(
         Column("calls", "Calls", "integer", "count", "Kernels that ran."),
         Column("total_us", "Total", "number", "us", "Summed duration of these kernels."),
         Column("pct", "Share", "number", "pct", "Share of the time of all kernels."),
+        Column(
+            "compute_pct",
+            "Share of Compute",
+            "number",
+            "pct",
+            "Share of the time of all kernels but communication; those count as nothing here.",
+        ),
     ),
     is_summary=True,
 )
@@ -213,24 +225,33 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
 
 def _tensor_core_table(calls: pl.DataFrame) -> Table:
     """The rows of :data:`TENSOR_CORE_TIME`; none where no kernel ran."""
+    of_compute = pl.col("dur_ns") * (~pl.col("is_communication")).cast(pl.Int64)
     by_use = calls.group_by("tensor_core").agg(
-        pl.len().cast(pl.Int64).alias("calls"), pl.col("dur_ns").sum()
+        pl.len().cast(pl.Int64).alias("calls"),
+        pl.col("dur_ns").sum(),
+        of_compute.sum().alias("compute_ns"),
     )
     uses = pl.DataFrame(
         list(_USES.items()), schema={"tensor_core": pl.Int8, "use": pl.String}, orient="row"
     )
     uses = uses if calls.height else uses.clear()
     rows = uses.join(by_use, on="tensor_core", how="left", maintain_order="left")
-    rows = rows.with_columns(pl.col("calls", "dur_ns").fill_null(0))
-    whole_ns = int(rows["dur_ns"].sum())
-    share = pl.col("dur_ns") / whole_ns * 100 if whole_ns else pl.lit(None, pl.Float64)
+    rows = rows.with_columns(pl.col("calls", "dur_ns", "compute_ns").fill_null(0))
     frame = rows.select(
         "use",
         "calls",
         microseconds(rows["dur_ns"]).alias("total_us"),
-        share.alias("pct"),
+        _share_of_all(rows["dur_ns"]).alias("pct"),
+        _share_of_all(rows["compute_ns"]).alias("compute_pct"),
     )
-    return Table(TENSOR_CORE_TIME, frame, needed(frame, {"pct": NO_KERNEL_TIME}))
+    reasons = {"pct": NO_KERNEL_TIME, "compute_pct": NO_COMPUTE_TIME}
+    return Table(TENSOR_CORE_TIME, frame, needed(frame, reasons))
+
+
+def _share_of_all(ns: pl.Series) -> pl.Series:
+    """The parts in % of their sum, null where that is 0."""
+    whole_ns = int(ns.sum())
+    return ns / whole_ns * 100 if whole_ns else pl.Series([None] * len(ns), dtype=pl.Float64)
 
 
 def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
