@@ -21,13 +21,23 @@ def test_gloo_on_gpus_that_have_nccl_is_advised() -> None:
 @pytest.mark.parametrize("capability", ["3.5", "10.0"])
 def test_capabilities_compare_as_numbers(capability: str) -> None:
     gpus = [device(capability=capability, name="GPU")]
-    assert detect(context(one_step([DDP], deviceProperties=gpus))) is not None
+    assert detect(context(one_step([DDP, GLOO], deviceProperties=gpus))) is not None
+
+
+@pytest.mark.parametrize(
+    ("backend", "speaks"), [("gloo", True), ("cpu:gloo,cuda:nccl", False), ("nccl", False)]
+)
+def test_the_backend_that_the_job_declares_counts(backend: str, speaks: bool) -> None:
+    job = {"backend": backend, "rank": 0, "world_size": 2}
+    of = one_step([DDP, GLOO], deviceProperties=[device()], distributedInfo=job)
+    assert (detect(context(of)) is not None) is speaks
 
 
 @pytest.mark.parametrize(
     "events",
     [
         [GLOO],
+        [DDP],  # nothing tells what it communicates with
         [DDP, annotation("nccl:all_reduce", 10, 10)],
         [DDP, kernel("ncclDevKernel_AllReduce(x)", 10, 10)],
     ],

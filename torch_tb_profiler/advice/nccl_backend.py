@@ -18,11 +18,11 @@ EVIDENCE = TableSpec(
     "The backends whose collectives were recorded.",
     (Column("backend", "Backend", "string", None, "As the names of the collectives begin."),),
 )
-GPU_BACKENDS = frozenset({"nccl", "rccl", "xccl", "ccl", "oneccl", "hccl"})
 
 
 def detect(context: Context) -> Finding | None:
-    """The trace has DDP, a declared GPU new enough for NCCL, and no sign of such a backend."""
+    """The trace has DDP, a declared GPU new enough for NCCL, and collectives of backends that run
+    on the host only. A job whose header declares a device backend uses that, recorded or not."""
     devices = context.trace.devices.filter(pl.col("compute_major").is_not_null())
     capability = pl.col("compute_major") + pl.col("compute_minor").fill_null(0) / 10
     capable = devices.with_columns(capability=capability).filter(
@@ -32,15 +32,18 @@ def detect(context: Context) -> Finding | None:
         return None
     codes = context.trace.slices["name_code"].unique()
     backends = {communication.backend(context.trace.text(code) or "") for code in codes}
-    if backends & GPU_BACKENDS or context.work["is_communication"].any():
+    used = sorted(backend for backend in backends if backend)
+    job = context.trace.meta.info.job
+    declared = [job.backend] if job is not None and job.backend else []
+    on_host = all(communication.runs_on_host(backend) for backend in [*used, *declared])
+    if not used or not on_host or context.work["is_communication"].any():
         return None
     newest = max(capable["capability"].to_list())
-    used = sorted(backend for backend in backends if backend)
     return Finding(
         CODE,
         newest,
         None,
         evidence=filled(EVIDENCE, pl.DataFrame({"backend": used}, EVIDENCE.polars_schema())),
-        source={"view": "distributed", "table": "collectives"} if used else {},
+        source={"view": "distributed", "table": "collectives"},
         architecture=context.architecture_name,
     )

@@ -54,10 +54,14 @@ def test_nccl_without_kernels_has_no_time_and_no_bandwidth() -> None:
     assert rows(found, "wait", "transfer_us", "wait_us") == [(None, None)] * 4
     assert "enqueues" in found.tables["collectives"].null_reasons["bus_bandwidth_gb_per_s"]
     assert "enqueues" in found.tables["overlap"].null_reasons["communication_us"]
+    (note,) = [note for note in found.notes if note.code == "collective_untimed"]
+    assert note.text.startswith("2 of 2 calls only enqueue work")
+    assert note.evidence["workers"] == ["a", "b"]
 
 
 def test_nccl_with_kernels_has_both() -> None:
     found = view({name: on_device("allreduce") for name in ("a", "b")})
+    assert "collective_untimed" not in {note.code for note in found.notes}
     assert rows(found, "collectives", "total_us", *BANDWIDTHS) == [(40, 0.1, 0.1, 0.1)] * 2
     assert rows(found, "overlap", *OVERLAP, step="1") == [(0, 0, 40, 60)] * 2
 

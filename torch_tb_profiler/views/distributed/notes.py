@@ -35,6 +35,7 @@ def distributed_notes(
         *_rank_notes(len(traces), ranks),
         *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
         *_step_notes(list(traces), windows),
+        *_time_notes(matching),
         *_matching_notes(len(traces), matching),
     )
 
@@ -104,6 +105,29 @@ def _step_notes(workers: list[str], windows: Mapping[str, StepWindows]) -> list[
             )
         )
     return notes
+
+
+def _time_notes(matching: Matching) -> list[Note]:
+    timed = matching.ranges.select("worker", "record").unique()
+    untimed = matching.calls.join(timed, on=["worker", "record"], how="anti")
+    if untimed.is_empty():
+        return []
+    workers = [matching.workers[number] for number in untimed["worker"].unique().sort()]
+    return [
+        Note(
+            "quality",
+            "collective_untimed",
+            "warning",
+            f"{untimed.height} of {matching.calls.height} calls only enqueue work that is not in "
+            f"the recording, so when they ran is unknown, on {listed(workers)}. What "
+            "communication takes there is more than shown.",
+            {
+                "count": untimed.height,
+                "workers": workers,
+                "columns": ["computation_us", "overlap_us", "communication_us", "other_us"],
+            },
+        )
+    ]
 
 
 def _matching_notes(workers: int, matching: Matching) -> list[Note]:
