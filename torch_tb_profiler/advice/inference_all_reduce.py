@@ -57,6 +57,7 @@ def detect(context: Context) -> Finding | None:
     if reduces.height < least or share <= entry(CODE).threshold:
         return None
     rows = _rows(context, reduces)
+    durations_us = reduces["dur_ns"].to_numpy() / NS_PER_US
     custom = context.names_that(reduces["name_code"], _is_custom).to_numpy()
     mostly_custom = int(reduces["dur_ns"].to_numpy() @ custom) * 2 > reduces["dur_ns"].sum()
     return Finding(
@@ -65,8 +66,9 @@ def detect(context: Context) -> Finding | None:
         None,
         values={
             "calls": reduces.height / context.step_count,
-            "median_us": float(np.median(reduces["dur_ns"].to_numpy())) / NS_PER_US,
-            "kernel": rows["kernel"][0],
+            "shortest_us": float(durations_us.min()),
+            "median_us": float(np.median(durations_us)),
+            "longest_us": float(durations_us.max()),
         },
         evidence=filled(EVIDENCE, rows),
         source={
