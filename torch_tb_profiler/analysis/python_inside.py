@@ -9,7 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -28,9 +28,9 @@ def python_inside(trace: Trace) -> Int64:
     parent = indices(trace.slices["parent"])
     holds_frames = np.zeros(count, np.bool_)
     holds_frames[inside] = True
-    of_parts = (*NODE_CATEGORIES, Category.RUNTIME)
-    is_part = trace.slices["category"].is_in(of_parts).to_numpy() & (parent >= 0)
-    parts = np.flatnonzero(is_part & np.append(holds_frames, False)[parent])
+    is_part = _of(trace, (*NODE_CATEGORIES, Category.RUNTIME))
+    parts = np.flatnonzero(np.append(holds_frames, False)[parent])
+    parts = parts[is_part[parts]]
     without = _covered(trace, parts, parent[parts])
     with_frames = _covered(
         trace, np.concatenate((parts, frames)), np.concatenate((parent[parts], inside))
@@ -47,9 +47,8 @@ def _outermost_frames(trace: Trace) -> tuple[Int64, Int64]:
     """Frames that started inside a node that the frame around them is not inside, and that node,
     the innermost around them."""
     slices = trace.slices
-    category = slices["category"]
-    nodes = np.flatnonzero(category.is_in(NODE_CATEGORIES).to_numpy())
-    frames = np.flatnonzero(category.is_in(PYTHON_CATEGORIES).to_numpy())
+    is_node = _of(trace, NODE_CATEGORIES)
+    nodes, frames = np.flatnonzero(is_node), np.flatnonzero(_of(trace, PYTHON_CATEGORIES))
     if not len(nodes) or not len(frames):
         return frames[:0], frames[:0]
     parent, track = indices(slices["parent"]), slices["track"].to_numpy()
@@ -57,7 +56,7 @@ def _outermost_frames(trace: Trace) -> tuple[Int64, Int64]:
     end_ns = start_ns + slices["dur_ns"].to_numpy()
     # Ids are in order of track, start, longer first: the last node before a frame, or one around
     # that, is around the frame.
-    inner = gather(nodes, np.searchsorted(nodes, frames) - 1)
+    inner = gather(nodes, np.cumsum(is_node)[frames] - 1)
     inner = np.where(track[inner] == track[frames], inner, -1)
     climbing = np.arange(len(frames))
     for _ in range(MAX_CLIMBS):
@@ -71,6 +70,14 @@ def _outermost_frames(trace: Trace) -> tuple[Int64, Int64]:
     node_of[frames] = inner
     outermost = (inner >= 0) & (gather(node_of, parent[frames]) != inner)
     return frames[outermost], inner[outermost]
+
+
+def _of(trace: Trace, categories: tuple[Category, ...]) -> Bools:
+    """Mask of the slices of these categories."""
+    wanted = np.zeros(len(Category), np.bool_)
+    wanted[list(categories)] = True
+    mask: Bools = wanted[trace.slices["category"].to_numpy()]
+    return mask
 
 
 def _covered(trace: Trace, parts: Int64, wholes: Int64) -> Int64:

@@ -29,10 +29,13 @@ def same_name_around(trace: Trace, is_call: Bools) -> Int64:
     """
     ids = np.flatnonzero(is_call)
     found = np.full(len(ids), -1, np.int64)
-    rows = np.arange(len(ids))
     parent = indices(trace.slices["parent"])
     name = trace.slices["name_code"].to_numpy()
-    above = parent[ids]
+    # Only a name that some slice with others inside it has can be around itself.
+    holds_others = np.zeros(len(trace.strings), np.bool_)
+    holds_others[name[parent[ids[parent[ids] >= 0]]]] = True
+    rows = np.flatnonzero(holds_others[name[ids]])
+    above = parent[ids[rows]]
     for _ in range(MAX_CLIMBS):
         inside = above >= 0
         rows, above = rows[inside], above[inside]
