@@ -67,15 +67,6 @@ def test_with_descendants_adds_what_lies_below(parent: Int64) -> None:
     assert forests.with_descendants(values, parent).tolist() == expected.tolist()
 
 
-@given(a_forest(), st.data())
-def test_outermost_of_kind_has_none_of_its_kind_above(parent: Int64, data: st.DataObject) -> None:
-    kind = np.array([data.draw(st.integers(-1, 3)) for _ in parent], np.int64)
-    expected = [
-        kind[e] not in {kind[above] for above in line_of(parent, e)[1:]} for e in range(len(kind))
-    ]
-    assert forests.outermost_of_kind(parent, kind).tolist() == expected
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9), st.integers(-2, 9)), max_size=20),
     st.sampled_from([0, 2**61]),

@@ -78,26 +78,6 @@ def with_descendants(values: Int64, parent: Int64) -> Int64:
     return totals
 
 
-def outermost_of_kind(parent: Int64, kind: Int64) -> Bools:
-    """Mask of the elements that have nothing of their own ``kind`` around them, at any distance:
-    a sum over these counts what recursion encloses once."""
-    count = len(parent)
-    size = with_descendants(np.ones(count, np.int64), parent)
-    enter = np.zeros(count, np.int64)  # place in an order where all below an element follows it
-    for level in levels(parent):
-        before = np.cumsum(size[level]) - size[level]
-        above = parent[level]
-        is_first = np.append(True, above[1:] != above[:-1])
-        siblings = before - before[is_first][np.cumsum(is_first) - 1]
-        enter[level] = np.where(above >= 0, enter[above] + 1, 0) + siblings
-    order = np.lexsort((enter, kind))
-    group = np.cumsum(np.append(0, kind[order][1:] != kind[order][:-1]))[:count] * (count + 1)
-    reach = np.maximum.accumulate(enter[order] + size[order] + group)
-    mask = np.ones(count, np.bool_)
-    mask[order[1:]] = enter[order][1:] + group[1:] >= reach[:-1]
-    return mask
-
-
 def covered_lengths(group: Int64, start_ns: Int64, end_ns: Int64, groups: int) -> Int64:
     """Per group, the length covered by its intervals (their union), in ns.
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, outermost_of_kind
+from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.owners import UNKNOWN_OPERATOR
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
 from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.recursion import same_name_around
 from torch_tb_profiler.analysis.selection import Selection, slice_mask, time_range
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -123,9 +124,8 @@ def _operators(trace: Trace) -> _Operators:
     row[counts_itself] = inverse
     parent = indices(trace.slices["parent"])
     above = gather(nearest_marked(parent, counts_itself), parent)
-    place = np.cumsum(counts_itself) - 1
     is_outermost = np.ones(len(names), np.bool_)
-    is_outermost[counts_itself] = outermost_of_kind(gather(place, above[counts_itself]), inverse)
+    is_outermost[counts_itself] = same_name_around(trace, counts_itself) < 0
     return _Operators(distinct, row, above, is_outermost)
 
 
