@@ -23,9 +23,10 @@ OF_KERNELS = {
 }
 
 
-def findings(of: Run) -> list[Note]:
-    """What the product says of a recording, in its order."""
-    return list(notes_of(trace(of.events, deviceProperties=[device()])).values())
+def findings(of: Run, without: frozenset[str] = frozenset()) -> list[Note]:
+    """What the product says of a recording that lacks some categories of events, in its order."""
+    events = [event for event in of.events if event["cat"] not in without]
+    return list(notes_of(trace(events, deviceProperties=[device()])).values())
 
 
 def claimed_us(note: Note, program: Program) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.advice.claims import complaints, findings
+from tests.advice.claims import TOLERANCE_US, at_most_us, claimed_us, complaints, findings
 from tests.simulation.machine import run
 from tests.simulation.programs import CASES, Case
 
@@ -21,3 +21,32 @@ def test_the_first_finding_is_what_an_expert_would_say(name: str) -> None:
     codes = [note.code for note in findings(run(case.program))]
     assert not case.first or codes[:1] in [[code] for code in case.first]
     assert not set(codes) & set(case.silent)
+
+
+OF_CALLS = {
+    "launch_bound",
+    "host_bound",
+    "long_calls",
+    "pageable_copies",
+    "python_code",
+    "unrecorded_host",
+    "blocked_host",
+}
+HOST = frozenset({"cpu_op", "user_annotation", "python_function", "cuda_runtime"})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_calls_nothing_is_said_of_launches_and_waits(name: str) -> None:
+    of = run(CASES[name].program)
+    notes = findings(of, frozenset({"cuda_runtime"}))
+    assert not OF_CALLS & {note.code for note in notes}
+    for note in notes:
+        claimed = claimed_us(note, CASES[name].program)
+        assert claimed is None or claimed <= at_most_us(note.code, of) + TOLERANCE_US
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_of_a_device_alone_no_gain_is_estimated(name: str) -> None:
+    notes = findings(run(CASES[name].program), HOST)
+    assert not (OF_CALLS | {"host_synchronization", "dataloader_bound"}) & {n.code for n in notes}
+    assert [note.code for note in notes if note.evidence["estimated_gain_us_per_step"]] == []
