@@ -273,3 +273,43 @@ def test_device_work_of_no_module_has_rows() -> None:
         (UNLINKED, "unlinked", 15, 15, None, None),
     ]
     assert late.tables["module_flame"].frame.is_empty()
+
+
+def backward_node(name: str, ts: float, dur: float, number: int) -> list[t.Event]:
+    linked: dict[str, Any] = {"Sequence number": number, "Fwd thread id": 1}
+    return [t.op(EVALUATES + name, ts, dur, tid=2), t.op(name, ts, dur - 1, tid=2, **linked)]
+
+
+def test_a_module_of_several_places_runs_again_in_the_one_whose_gradients_are_computed() -> None:
+    """One ReLU shared by two blocks; the recording begins after the forward call of a third."""
+
+    def module(name: str, ts: float, dur: float, number: int, **thread: Any) -> t.Event:
+        return t.frame(f"nn.Module: {name}", ts, dur, python_id=ts, module=number, **thread)
+
+    events = [
+        module("Net", 0, 100, 0),
+        module("A", 10, 30, 1),
+        module("ReLU", 15, 20, 9),
+        t.op("aten::relu", 16, 5, **{"Sequence number": 1}),
+        module("B", 50, 30, 2),
+        module("ReLU", 55, 20, 9),
+        t.op("aten::relu", 56, 5, **{"Sequence number": 2}),
+        *backward_node("ReluBackward0", 200, 50, 2),
+        module("B", 205, 30, 2, tid=2),
+        module("ReLU", 210, 20, 9, tid=2),
+        *backward_node("ReluBackward0", 300, 50, 1),
+        module("A", 305, 20, 1, tid=2),
+        module("ReLU", 310, 10, 9, tid=2),
+        *backward_node("MulBackward0", 400, 50, 0),
+        module("Lost", 405, 20, 7, tid=2),
+    ]
+    frame = modules(t.trace(events), Selection()).tables["modules"].frame
+    keys = ("path", "occurrences", "host_total_us", "recomputations", "recompute_host_total_us")
+    assert frame.select(keys).rows() == [
+        ("Net", 1, 100, 0, 50),
+        ("Net/A", 1, 30, 1, 20),
+        ("Net/A/ReLU", 1, 20, 1, 10),
+        ("Net/B", 1, 30, 1, 30),
+        ("Net/B/ReLU", 1, 20, 1, 20),
+        ("Lost", 0, 0, 1, 20),
+    ]
