@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.importers.kineto.reference import read_file
 from tests.importers.kineto.test_unsorted import categories, read_rows
 from torch_tb_profiler.analysis.intervals import total, union
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT
+from torch_tb_profiler.views.overview.view import overview
 
 
 def test_ascends_rows_go_by_their_process() -> None:
@@ -98,3 +101,22 @@ def test_an_all_reduce_of_hccl_is_communication(corpus: Path) -> None:
 
     assert kernel_kinds(trace).is_communication.tolist() == [True]
     assert trace.device_work["dur_ns"].sum() == 41_534_300
+
+
+def test_copies_of_a_collective_are_part_of_it(corpus: Path) -> None:
+    """Streams 3, 10, 12 and 13 of the file notify; nothing else there is copied."""
+    trace = build_trace(read_file(corpus / "ascend_mindspore" / "msprof_0_2_1.json"))
+    average = overview(trace, Selection()).tables["average_step"].frame
+    found = dict(average.select("category", "duration_us").rows())
+
+    assert found["Communication"] == pytest.approx(41_534.3)
+    assert found["Memcpy"] == 0
+
+
+def test_copies_beside_collectives_stay_copies(corpus: Path) -> None:
+    """Streams 2 and 3 of torch_npu's file copy; stream 4 is that of the collective."""
+    trace = build_trace(read_file(corpus / NPU.format(0)))
+    copies = trace.device_work.filter(pl.col("category") == Category.MEMCPY)
+
+    assert copies.height == 24
+    assert copies["dur_ns"].sum() == pytest.approx(878_900, abs=1_000)

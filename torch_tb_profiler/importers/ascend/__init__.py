@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from torch_tb_profiler.importers.kineto.categories import category_without_word
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Track
+from torch_tb_profiler.trace.columns import ColumnArrays, Int64, Track
 
 HARDWARE = "Ascend Hardware"
 
@@ -38,6 +40,10 @@ TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
 which the row of the collective tells as a whole."""
 
 
+NOTIFY = re.compile("notify[ _](wait|record)", re.IGNORECASE)
+"""Tasks by which collectives wait for other devices; computing waits for events."""
+
+
 def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
     """A process is called as Ascend's tools call the device, their library or their analyses."""
     names = {track.process_name or "" for track in tracks}
@@ -59,4 +65,17 @@ def _task_category(name: str) -> Category:
     return category_without_word(name, on_device=True)
 
 
-DIALECT = Dialect("ascend_trace", is_ascend, category=category)
+def copies_of_collectives(
+    slices: ColumnArrays, strings: Sequence[str], tracks: Sequence[Track]
+) -> Int64:
+    """Copies on streams of the device where collectives notify other devices: the transfers of
+    these collectives."""
+    notifies = [code for code, name in enumerate(strings) if NOTIFY.match(name)]
+    of_collectives = np.zeros(len(tracks), np.bool_)
+    of_collectives[slices["track"][np.isin(slices["name_code"], notifies)]] = True
+    of_collectives &= [HARDWARE in (track.process_name or "") for track in tracks]
+    is_copy = slices["category"] == Category.MEMCPY
+    return np.flatnonzero(is_copy & of_collectives[slices["track"]])
+
+
+DIALECT = Dialect("ascend_trace", is_ascend, category=category, told_again=copies_of_collectives)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Track
+from torch_tb_profiler.trace.columns import ColumnArrays, Int64, Track
 
 
 def _no_category(_track: Track, _name: str) -> Category | None:
@@ -29,6 +29,7 @@ class Dialect:
         words: Categories as its files write them, in lower case, that no other file has.
         category: Of a slice whose own is missing or unknown, by the row it stands on and its name;
             None where nothing but the common rules tells it.
+        told_again: Rows of slices that the file tells again as a part of others: no work.
     """
 
     issue: str
@@ -36,3 +37,4 @@ class Dialect:
     renamed: Callable[[str], str] | None = None
     words: Mapping[str, Category] = field(default_factory=dict)
     category: Callable[[Track, str], Category | None] = _no_category
+    told_again: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None

@@ -44,6 +44,8 @@ def settle_unsorted(
         common = _category(tracks[track], strings[name], has_word=bool(word), on_device=bool(args))
         settled.append(common if own is None else own)
     category[rows] = np.array(settled, np.int8)[kind.reshape(-1)]
+    if dialect is not None and dialect.told_again is not None:
+        category[dialect.told_again(slices, strings, tracks)] = Category.DEVICE_OTHER
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     category[modules] = Category.MODULE
 
