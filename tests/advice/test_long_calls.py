@@ -47,6 +47,9 @@ def test_what_every_step_has_is_no_warm_up() -> None:
 def test_calls_beside_a_busy_device_and_shorter_ones_are_not() -> None:
     busy = [*launched("k", 10, 9000, 1), call("cudaMalloc", 100, 3000)]
     assert detect(context(one_step(busy, length=10_000))) is None
-    short = [call("cudaMalloc", 1100 * n, 990) for n in range(8)]
-    assert detect(context(one_step([*short, *launched("k", 9500, 5, 1)], length=10_000))) is None
+    after = launched("k", 9500, 5, 1)
+    short = [call("cudaMalloc", 110 * n, 99) for n in range(80)]
+    assert detect(context(one_step([*short, *after], length=10_000))) is None
+    graphs = [call("cudaGraphLaunch", 1100 * n, 990, corr=90 + n) for n in range(8)]
+    assert detect(context(one_step([*graphs, *after], length=10_000))) is None
     assert detect(context(one_step([call("cudaMalloc", 100, 3000)], length=10_000))) is None

@@ -1,4 +1,4 @@
-"""The GPU waits for single runtime calls of milliseconds: loading of code, allocation."""
+"""The GPU waits for single long runtime calls: loading of code, allocation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from torch_tb_profiler.advice.evidence import CALLS, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import idle_time
 from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
-from torch_tb_profiler.analysis.idle.host_threads import PIECE_NS
+from torch_tb_profiler.analysis.idle.causes import Cause
+from torch_tb_profiler.analysis.idle.waits import long_calls
 from torch_tb_profiler.analysis.intervals import Intervals, total_within
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -35,8 +34,8 @@ REASONS = {"operator": "No operator was recorded around these calls."}
 
 
 def detect(context: Context) -> Finding | None:
-    """No device works during single runtime calls of 1 ms and more, for more than the threshold of
-    the step: warm-up where few steps have them.
+    """No device works during single runtime calls of 0.1 ms and more, for more than the threshold
+    of the step: warm-up where few steps have them.
 
     The gain is that idle time.
     """
@@ -62,8 +61,7 @@ def _calls(context: Context, time: Intervals) -> tuple[pl.DataFrame, int]:
     """The calls by name and operator, and how many steps have any; the longest call of each row
     is in ``id``, ``start_ns`` and ``end_ns``."""
     slices = context.trace.slices
-    long = slices.filter((pl.col("category") == Category.RUNTIME) & (pl.col("dur_ns") >= PIECE_NS))
-    long = long.filter(~pl.col("id").is_in(idle_causes(context.trace).waits["id"].implode()))
+    long = long_calls(context.trace)
     start = long["start_ns"].to_numpy()
     idle_ns = total_within(time, start, start + long["dur_ns"].to_numpy())
     windows = context.windows

@@ -87,7 +87,7 @@ class Reference:
                     return Cause.BLOCKED
                 if what == "load":
                     return Cause.LOADING
-                if what == "malloc" and end - start >= 1000:
+                if what == "malloc" and end - start >= 100:
                     return Cause.LONG_CALL
                 if what != "python":
                     return Cause.HOST

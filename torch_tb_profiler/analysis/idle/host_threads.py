@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.idle.waits import waits
+from torch_tb_profiler.analysis.idle.waits import long_calls, waits
 from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 
 PIECE_NS = 1_000_000
 """Shorter stretches without a record, between others of a thread, are part of them: code between
-operators. A single call that lasts as long does more than to launch."""
+operators."""
 
 _OPERATORS = (
     Category.OPERATOR,
@@ -37,7 +37,7 @@ class HostThread:
     Attributes:
         waits: When it was in a call that waits for a device or a copy.
         loading: When it waited for, or loaded, a batch.
-        long_calls: When it was in a single other runtime call of :data:`PIECE_NS` or more.
+        long_calls: When it was in a single other runtime call of 0.1 ms or more.
         operators: When it was in an operator or a runtime call.
         frames: When it was in a Python frame or a user range.
     """
@@ -84,11 +84,12 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
     launches = trace.device_work["launch"].drop_nulls().unique().to_numpy()
     works = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
     works[launches] = True
-    waiting = waits(trace)
+    waiting, long = waits(trace), long_calls(trace)
     return {
         number: _thread(
             trace.slices[slice(*np.searchsorted(tracks, (number, number + 1)).tolist())],
             waiting.filter(pl.col("track") == number),
+            long.filter(pl.col("track") == number),
         )
         for number in np.unique(tracks[works]).tolist()
     }
@@ -101,16 +102,15 @@ def host_activity(trace: Trace) -> Intervals:
     return union_all(*parts) if parts else empty()
 
 
-def _thread(slices: pl.DataFrame, waiting: pl.DataFrame) -> HostThread:
+def _thread(slices: pl.DataFrame, waiting: pl.DataFrame, long: pl.DataFrame) -> HostThread:
     category = slices["category"].to_numpy()
     start = slices["start_ns"].to_numpy()
     dur = slices["dur_ns"].to_numpy()
-    long = (category == Category.RUNTIME) & (dur >= PIECE_NS)
-    long &= ~slices["id"].is_in(waiting["id"].implode()).to_numpy()
+    long_start = long["start_ns"].to_numpy()
     return HostThread(
         union(waiting["start_ns"].to_numpy(), waiting["end_ns"].to_numpy()),
         _union_of(start, dur, category == Category.DATALOADER),
-        _union_of(start, dur, long),
+        union(long_start, long_start + long["dur_ns"].to_numpy()),
         _union_of(start, dur, np.isin(category, _OPERATORS)),
         _union_of(start, dur, np.isin(category, _FRAMES)),
     )

@@ -22,8 +22,9 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 LONG_CALL_NS = 100_000
-"""A call that should return at once and lasts longer while a device works all the time waits for
-it: a full launch queue, an allocation that needs the device to be idle."""
+"""A call that should return at once and lasts longer waits, while a device works all the time: a
+full launch queue, an allocation that needs the device to be idle. Else it loads code, allocates or
+sets something up; a launch takes a tenth of it."""
 
 COPY_NS = 20_000
 """An asynchronous copy that keeps its caller longer than a launch would is none."""
@@ -85,11 +86,25 @@ def waits(trace: Trace) -> pl.DataFrame:
     long = np.flatnonzero((wait < 0) & (dur >= LONG_CALL_NS))
     wait[long[_wait_for_a_device(trace, start[long], start[long] + dur[long])]] = Wait.DEVICE
     found = _with_ends(calls, pl.Series(wait, dtype=pl.Int8)).filter(pl.col("wait") >= 0)
-    found = found.filter(pl.Series(_outermost(found)))
+    found = found.filter(pl.Series(_outermost(found["track"], found["end_ns"])))
     fetched = pl.Series(_in_fetching_operators(trace, found)) & (pl.col("wait") == Wait.DEVICE)
     return found.with_columns(
         wait=pl.when(fetched).then(Wait.FETCH).otherwise("wait").cast(pl.Int8)
     )
+
+
+@per_trace
+def long_calls(trace: Trace) -> pl.DataFrame:
+    """The runtime calls of :data:`LONG_CALL_NS` or more that wait for nothing: rows of
+    ``trace.slices`` in order of id. To launch a graph may take that long; to launch a kernel does
+    not."""
+    calls = trace.slices.filter(
+        (pl.col("category") == Category.RUNTIME) & (pl.col("dur_ns") >= LONG_CALL_NS)
+    )
+    others = _call_kinds(trace, calls["name_code"]) != _GRAPH
+    calls = calls.filter(pl.Series(others) & ~pl.col("id").is_in(waits(trace)["id"].implode()))
+    ends_ns = calls["start_ns"] + calls["dur_ns"]
+    return calls.filter(pl.Series(_outermost(calls["track"], ends_ns)))
 
 
 def launches_graphs(trace: Trace) -> Bools:
@@ -132,14 +147,15 @@ def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
     return fetching
 
 
-def _outermost(calls: pl.DataFrame) -> Bools:
-    """Which calls do not lie in another of their thread (a driver call in a runtime call)."""
-    end = calls["end_ns"].to_numpy()
+def _outermost(tracks: pl.Series, ends_ns: pl.Series) -> Bools:
+    """Which calls, in order of id, do not lie in another of their thread (a driver call in a runtime
+    call)."""
+    end = ends_ns.to_numpy()
     if not len(end):
         return np.zeros(0, np.bool_)
     # One running maximum serves all threads: each is lifted above the one before.
     end = end - end.min()  # times since the machine began, times many threads, are too much
-    lift = calls["track"].to_numpy().astype(np.int64) * (int(end.max()) + 1)
+    lift = tracks.to_numpy().astype(np.int64) * (int(end.max()) + 1)
     reach = np.maximum.accumulate(end + lift)
     outermost: Bools = np.append(True, end[1:] + lift[1:] > reach[:-1])
     return outermost
