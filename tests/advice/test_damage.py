@@ -59,7 +59,7 @@ def test_false_times_are_told_with_how_many() -> None:
         if note.code.startswith("damaged")
     )
     assert note.code == "damaged_times"
-    assert "Negative durations were set to 0. (2 times.)" in note.text
+    assert "Negative durations were set to 0 (2 times)." in note.text
 
 
 def quality(code: str, text: str, **evidence: object) -> Note:
@@ -77,7 +77,7 @@ def test_one_note_per_consequence_with_a_row_per_damage() -> None:
         ]
     )
     assert [note.code for note in notes] == ["damaged_recording", "damaged_times"]
-    assert notes[0].text.startswith("Cut. Dropped. (1,200 times.) ")
+    assert notes[0].text.startswith("Cut. Dropped (1,200 times). ")
     assert notes[0].evidence["rows"] == [
         {"issue": "Cut.", "count": 1, "example": "at byte 7"},
         {"issue": "Dropped.", "count": 1200, "example": None},

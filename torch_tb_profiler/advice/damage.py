@@ -68,7 +68,9 @@ def _note(damage: Damage, issues: list[Note]) -> Note:
 def _sentence(note: Note) -> str:
     """Its text, with how often where that is more than once and the text does not tell."""
     count = _count(note)
-    return f"{note.text} ({count:,} times.)" if count is not None and count > 1 else note.text
+    if count is None or count < 2:
+        return note.text
+    return f"{note.text.removesuffix('.')} ({count:,} times)."
 
 
 def _count(note: Note) -> int | None:

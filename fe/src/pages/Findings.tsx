@@ -39,7 +39,10 @@ export function Findings({ notes, always, checked }: Props) {
         )}
       </header>
       {advice.length === 0 ? (
-        <p className="body soft">No rule found anything to change in this selection.</p>
+        <p className="body soft">
+          No rule found anything to change in this selection.
+          {checked !== undefined && " Below stand the operators and kernels with most time."}
+        </p>
       ) : (
         <ol className="findings">
           {(all ? advice : advice.slice(0, FIRST)).map((note, index) => (
