@@ -61,3 +61,9 @@ def test_waits_for_recorded_work_and_uploads_are_not() -> None:
 def test_without_calls_nothing_is_said() -> None:
     events = [event for event in decoding() if event["cat"] != "cuda_runtime"]
     assert detect(context(one_step(events, length=LENGTH))) is None
+
+
+def test_the_timeline_shows_the_call() -> None:
+    advice = finding(detect(context(one_step(decoding(), length=LENGTH))))
+    assert advice.spot is not None
+    assert (advice.spot.start_ns, advice.spot.end_ns) == (500_000, 463_500_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, one_step
-from tests.helpers.traces import kernel, op
+from tests.helpers.traces import call, kernel, op
 from torch_tb_profiler.advice.dataloader_bound import detect
 
 SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -38,3 +38,10 @@ def test_loading_that_began_before_the_step_is_told_with_its_iterator() -> None:
     advice = finding(detect(context(of)))
     assert (advice.variant, advice.gain_us) == ("single", pytest.approx(300))
     assert advice.spot is not None
+
+
+def test_loading_beside_work_that_was_launched_already_is_told_with_its_length() -> None:
+    events = [call("cudaLaunchKernel", 0, 5, corr=1), kernel("k", 600, 300, corr=1)]
+    advice = finding(detect(context(one_step([op(SINGLE, 100, 400), *events]))))
+    assert advice.gain_us is None
+    assert "40.0 % of the step (400.0 µs)" in advice.note().text

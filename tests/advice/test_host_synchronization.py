@@ -92,3 +92,13 @@ def test_the_end_of_the_step_ends_the_idle_time() -> None:
     assert advice.gain_us == pytest.approx(60)
     assert advice.values["operator"] == "cudaDeviceSynchronize"
     assert advice.variant == "default"
+
+
+def test_an_engine_that_waits_for_each_iteration_is_told_to_prepare_the_next() -> None:
+    graph = call("cudaGraphLaunch", 145, 1, corr=9)
+    advice = finding(detect(context(one_step([*scene(150), graph]))))
+    assert advice.variant == "serving"
+    assert advice.gain_us == pytest.approx(49)
+    training = op("autograd::engine::evaluate_function: MmBackward0", 142, 1)
+    advice = finding(detect(context(one_step([*scene(150), graph, training]))))
+    assert advice.variant == "fetch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
-from tests.helpers.traces import Event, call, op
+from tests.helpers.traces import Event, call, kernel, op
 from torch_tb_profiler.advice.launch_bound import detect
 
 
@@ -56,3 +56,17 @@ def test_waiting_for_the_device_is_no_launching() -> None:
 def test_kernels_whose_launches_were_not_recorded_say_nothing_of_the_host() -> None:
     events = [event for event in scene(4, 20, 10) if event.get("cat") != "cuda_runtime"]
     assert detect(context(one_step(events))) is None
+
+
+def test_graphs_that_take_long_to_launch_are_told_so() -> None:
+    events: list[Event] = []
+    for number in range(4):
+        at = 200 * number
+        events += [
+            call("hipGraphLaunch", at, 100, corr=number + 1),
+            kernel("k", at + 105, 4, corr=number + 1),
+            kernel("k", at + 110, 4, corr=number + 1),
+        ]
+    advice = finding(detect(context(one_step(events, length=800))))
+    assert advice.variant == "graph_calls"
+    assert advice.rows[0]["operator"] == "hipGraphLaunch"

@@ -38,3 +38,14 @@ def test_it_says_what_the_idle_time_goes_to() -> None:
 def test_busy_gpus_and_no_gpus_are_not() -> None:
     assert detect(context(one_step([kernel("k", 0, 500)]))) is None
     assert detect(context(one_step([op("aten::mm", 0, 500)]))) is None
+
+
+def test_devices_that_take_turns_are_told_so() -> None:
+    events = [kernel("k", 100 * n, 98, device=n % 2) for n in range(10)]
+    text = finding(detect(context(one_step(events)))).note().text
+    assert "GPU 0 and 1" in text
+    assert "for 49.0 % of the step copies ran then, or other devices worked" in text
+
+
+def test_kernels_that_last_no_time_say_nothing() -> None:
+    assert detect(context(one_step(launched("k", 100, 0, 1)))) is None

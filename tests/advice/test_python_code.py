@@ -55,3 +55,27 @@ def test_without_launches_neither_speaks() -> None:
     seen = context(one_step([*events], length=9100))
     assert detect(seen) is None
     assert unrecorded(seen) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("<built-in method acquire of _thread.lock object at 0x7f11>", True),
+        ("<method 'poll' of 'select.epoll' objects>", True),
+        ("<built-in function sleep>", True),
+        ("/usr/lib/python3.12/threading.py(355): wait", True),
+        ("multiprocessing/connection.py(390): _recv", True),
+        ("metrics.py(7): wait_less", False),
+        ("scheduler.py(12): getter", False),
+        ("<built-in method select_rows of Table object at 0x7f11>", False),
+        ("<method 'get' of 'dict' objects>", False),
+        ("<method 'join' of 'str' objects>", False),
+        ("<method 'read' of '_io.BufferedReader' objects>", False),
+    ],
+)
+def test_python_that_waits_is_no_code_to_move(name: str, waits: bool) -> None:
+    stack = frame(name, 100, 8800, python_id=2)
+    advice = finding(detect(context(one_step([*BEFORE, stack, *AFTER], length=9100))))
+    assert advice.variant == ("waits" if waits else "default")
+    assert (advice.gain_us is None) is waits
+    assert advice.at_stake_us == pytest.approx(8800)

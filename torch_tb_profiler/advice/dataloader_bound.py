@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
-from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.advice.finding import Finding, Spot, duration_text
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
@@ -40,6 +40,7 @@ def detect(context: Context) -> Finding | None:
     iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
     names = " ".join(iterators["name"])
     time = context.within_steps(_gained(context.trace))
+    gain_us = context.in_steps_ns(time) / NS_PER_US
     variant = "default"
     if "_SingleProcess" in names:
         variant = "single"
@@ -48,10 +49,11 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         share,
-        context.in_steps_ns(time) / NS_PER_US or None,
+        gain_us or None,
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,
+        values={"waited": duration_text(waited_ns / NS_PER_US)},
         time=time,
         spot=_spot(context),
     )

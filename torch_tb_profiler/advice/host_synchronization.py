@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.advice.wait_evidence import declared, wait_groups
 from torch_tb_profiler.analysis.idle.causes import idle_causes
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
-from torch_tb_profiler.analysis.idle.waits import Wait
+from torch_tb_profiler.analysis.idle.waits import Wait, launches_graphs
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -38,7 +39,8 @@ def detect(context: Context) -> Finding | None:
         return None
     windows = context.windows
     per_wait = idle.after.per_wait(idle.waits.height, windows.start_ns, windows.end_ns)
-    groups = wait_groups(context, EVIDENCE, idle.waits, per_wait * chosen)
+    groups = wait_groups(context, EVIDENCE, idle.waits, per_wait * chosen, idle_follows=True)
+    is_serving = bool(launches_graphs(context.trace).any()) and not trains(context.trace)
     return Finding(
         CODE,
         context.share_pct(idle_ns),
@@ -47,7 +49,7 @@ def detect(context: Context) -> Finding | None:
         evidence=groups.table,
         source=groups.source,
         architecture=context.architecture_name,
-        variant="fetch" if groups.fetches else "default",
+        variant="serving" if is_serving else "fetch" if groups.fetches else "default",
         time=time,
         spot=groups.worst,
     )

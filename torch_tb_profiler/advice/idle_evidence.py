@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import gaps
 from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -70,9 +71,12 @@ def gap_rows(context: Context, time: Intervals, spec: TableSpec) -> Table:
     """Some idle time by what ended its gaps (``spec`` as of :func:`declared`)."""
     gap, idle_ns = _per_gap(context, time)
     launch = gaps(context.trace).launch[gap]
-    slices = context.trace.slices.select("parent", "name_code")
+    slices = context.trace.slices.select("parent", "name_code", "category")
     parent = gather(indices(slices["parent"]), launch)
-    named = np.where(parent >= 0, parent, launch)
+    is_range = np.isin(
+        gather(indices(slices["category"]), parent), (Category.STEP, Category.ANNOTATION)
+    )
+    named = np.where((parent >= 0) & ~is_range, parent, launch)
     rows = (
         pl.DataFrame({"code": gather(indices(slices["name_code"]), named), "idle_ns": idle_ns})
         .group_by("code")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import declared, gap_rows, idle_time, worst_gap
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -32,10 +35,20 @@ def detect(context: Context) -> Finding | None:
         evidence=gap_rows(context, idle.time, EVIDENCE),
         source={"view": "operators", "table": "operators", "sort": "-host_self_us"},
         architecture=context.architecture_name,
-        variant="graphs" if launches_graphs(context.trace).any() else "default",
+        variant=_variant(context, idle.time),
         time=idle.time,
         spot=worst_gap(context, idle.time),
     )
+
+
+def _variant(context: Context, time: Intervals) -> str:
+    slices = context.trace.slices
+    launches = slices.filter(pl.Series(launches_graphs(context.trace)))
+    if launches.is_empty():
+        return "default"
+    start = launches["start_ns"].to_numpy()
+    inside = intersect(time, union(start, start + launches["dur_ns"].to_numpy()))
+    return "graph_calls" if total(inside) * 2 > total(time) else "graphs"
 
 
 def median_kernel_us(context: Context) -> float | None:

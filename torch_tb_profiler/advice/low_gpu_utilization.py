@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.evidence import GPU, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import worst_gap
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
-from torch_tb_profiler.analysis.idle.gaps import all_idle
+from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -41,18 +41,20 @@ def detect(context: Context) -> Finding | None:
         use = gpu_use(profile, context.windows.start_ns, context.windows.end_ns)
         if use.utilization_pct is not None and use.utilization_pct < threshold:
             rows.append({"gpu": gpu, "utilization_pct": use.utilization_pct})
-    if not rows:
+    if not rows or not len(busy(context.trace).start_ns):
         return None
     idle = context.within_steps(all_idle(context.trace))
-    causes = _causes(context)
+    idle_pct = context.share_pct(context.in_steps_ns(idle))
     least = min(float(row["utilization_pct"]) for row in rows)
+    others_pct = 100 - least - idle_pct
     return Finding(
         CODE,
         least,
         None,
         values={
             "gpus": gpu_list([int(row["gpu"]) for row in rows]),
-            "causes": causes,
+            "causes": _causes(context),
+            "others": others_pct,
         },
         evidence=filled(EVIDENCE, pl.DataFrame(rows)),
         source={
@@ -62,7 +64,7 @@ def detect(context: Context) -> Finding | None:
             "sort": "utilization_pct",
         },
         architecture=context.architecture_name,
-        variant="default" if causes else "others",
+        variant="default" if idle_pct > others_pct else "others",
         time=idle,
         spot=worst_gap(context, idle),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 
@@ -21,6 +23,13 @@ CODE = "python_code"
 MAX_ROWS = 10
 COVERED = 0.8
 """A function is named for a stretch that it spans for so much of it."""
+WAITING = re.compile(
+    r"(method|function) '?(acquire|wait|select|poll|epoll_wait|sleep|recv|recv_into|recvfrom|"
+    r"accept|sem_wait|sched_yield)'?( of|>)|"
+    r"(^|[\\/])(threading|queue|queues|selectors|subprocess|socket|ssl|connection|synchronize)\.py"
+    r"\(\d+\): (_?wait|join|get|acquire|select|_?recv\w*|_?poll|accept|__enter__)$"
+)
+"""Functions of Python in which a thread does nothing, as a recording names them."""
 EVIDENCE = TableSpec(
     CODE,
     "Python code",
@@ -38,22 +47,27 @@ def detect(context: Context) -> Finding | None:
     """No device works while Python runs no operator, in stretches of 1 ms and more, for more than
     the threshold of the step.
 
-    The gain is that idle time.
+    The gain is that idle time; of a function that only waits (for a thread, a process, requests)
+    it is not known.
     """
     idle = idle_time(context, Cause.PYTHON)
     known = entry(CODE)
     if not context.knows_launches or idle.share_pct <= known.threshold:
         return None
     rows = _functions(context, idle.time, int(known.parameters["max_stretches"]))
+    function = rows["function"][0]
+    waits = function is not None and WAITING.search(function) is not None
     return Finding(
         CODE,
         idle.share_pct,
-        idle.per_step_ns / NS_PER_US,
-        values={"function": rows["function"][0] or "several functions"},
+        None if waits else idle.per_step_ns / NS_PER_US,
+        values={"function": function or "several functions"},
         evidence=filled(EVIDENCE, rows.head(MAX_ROWS), REASONS),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
+        variant="waits" if waits else "default",
         time=idle.time,
         spot=worst_gap(context, idle.time),
+        at_stake_us=idle.per_step_ns / NS_PER_US,
     )
 
 

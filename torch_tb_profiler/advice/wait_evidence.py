@@ -80,7 +80,12 @@ class WaitGroups:
 
 
 def wait_groups(
-    context: Context, spec: TableSpec, waits: pl.DataFrame, idle_ns: Int64
+    context: Context,
+    spec: TableSpec,
+    waits: pl.DataFrame,
+    idle_ns: Int64,
+    *,
+    idle_follows: bool = False,
 ) -> WaitGroups:
     """Waiting calls by caller.
 
@@ -89,12 +94,14 @@ def wait_groups(
         spec: As :func:`declared`.
         waits: Rows of the table of waits.
         idle_ns: Idle time of each in the steps; some have any.
+        idle_follows: Whether it comes after the calls, and not in them.
     """
     rows = np.flatnonzero(idle_ns > 0)
     waits, idle_ns = waits[rows], idle_ns[rows]
     groups = _groups(context, waits, idle_ns)
     worst = waits.row(int(idle_ns.argmax()), named=True)
     operator, call = groups["operator"][0], groups["call"][0]
+    shown_until = worst["end_ns"] + (int(idle_ns.max()) if idle_follows else 0)
     fetched = int(idle_ns[(waits["wait"] == Wait.FETCH).to_numpy()].sum())
     return WaitGroups(
         waits.height,
@@ -106,7 +113,7 @@ def wait_groups(
         operator_rows(context, groups["owner"][0])
         # Calls outside operators are in no table; what they cost is in the runtime of the steps.
         or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
-        context.spot(worst["start_ns"], worst["end_ns"] + int(idle_ns.max()), int(worst["id"])),
+        context.spot(worst["start_ns"], shown_until, int(worst["id"])),
     )
 
 
