@@ -3,6 +3,9 @@ cause."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from tests.advice.claims import TOLERANCE_US, at_most_us, claimed_us, complaints, findings
@@ -32,6 +35,7 @@ OF_CALLS = {
     "unrecorded_host",
     "blocked_host",
 }
+CALL = re.compile("^(cuda|hip)")
 HOST = frozenset({"cpu_op", "user_annotation", "python_function", "cuda_runtime"})
 
 
@@ -50,3 +54,19 @@ def test_of_a_device_alone_no_gain_is_estimated(name: str) -> None:
     notes = findings(run(CASES[name].program), HOST)
     assert not (OF_CALLS | {"host_synchronization", "dataloader_bound"}) & {n.code for n in notes}
     assert [note.code for note in notes if note.evidence["estimated_gain_us_per_step"]] == []
+
+
+@pytest.mark.parametrize(("prefix", "category"), [("hip", "cuda_runtime"), ("cu", "cuda_driver")])
+@pytest.mark.parametrize("name", CASES)
+def test_calls_of_every_vendor_and_driver_mean_the_same(
+    name: str, prefix: str, category: str
+) -> None:
+    of = run(CASES[name].program)
+    renamed = [
+        {**event, "name": CALL.sub(prefix, event["name"]), "cat": category}
+        if event["cat"] == "cuda_runtime"
+        else event
+        for event in of.events
+    ]
+    codes = [note.code for note in findings(replace(of, events=renamed))]
+    assert codes == [note.code for note in findings(of)]
