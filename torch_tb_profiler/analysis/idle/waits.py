@@ -148,8 +148,8 @@ def _in_fetching_operators(trace: Trace, calls: pl.DataFrame) -> Bools:
 
 
 def _outermost(tracks: pl.Series, ends_ns: pl.Series) -> Bools:
-    """Which calls, in order of id, do not lie in another of their thread (a driver call in a runtime
-    call)."""
+    """Which calls, in order of id, do not lie in another of their thread (a driver call in a
+    runtime call)."""
     end = ends_ns.to_numpy()
     if not len(end):
         return np.zeros(0, np.bool_)
