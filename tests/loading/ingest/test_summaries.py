@@ -18,6 +18,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.opening import open_file
+from tests.helpers.traces import annotation
+from tests.helpers.traces import trace as hand_built
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.gpu_imbalance import compute_time
 from torch_tb_profiler.analysis.intervals import total
@@ -29,6 +31,7 @@ from torch_tb_profiler.loading.store.trace_memory import memory_of
 from torch_tb_profiler.trace.cache import BrokenCacheError
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.distributed.view import distributed
 from torch_tb_profiler.views.schema import View
 
 RUNS = ("cpu_ddp4_gloo", "dlrm_8_ranks", "kineto_resnet50_nw0")
@@ -157,6 +160,15 @@ def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str
         for gpu, time in of_whole.items():
             assert total(of_small[gpu]) == total(time)
     assert small.device_work.height <= trace.device_work.height
+
+
+def test_a_worker_that_computes_nothing_has_a_summary(tmp_path: Path) -> None:
+    trace = hand_built([annotation("nccl:all_reduce", 0, 5)])
+    save_summary(trace, tmp_path)
+    small = load_summary(tmp_path)
+    for view in ({"w": trace}, {"w": small}):
+        overlap = distributed(view, Selection()).tables["overlap"].frame
+        assert overlap["communication_us"].to_list() == [None, None]
 
 
 WRITE_AND_LOOK = """

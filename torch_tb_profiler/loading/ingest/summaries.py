@@ -23,7 +23,13 @@ from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, rec
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, union
 from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
-from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, computation, role_intervals
+from torch_tb_profiler.analysis.roles import (
+    TIMED_ROLES,
+    Role,
+    computation,
+    host_computation,
+    role_intervals,
+)
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
@@ -124,6 +130,7 @@ def _small_trace(
     kernel_kinds.give(trace, kinds)
     records.give(trace, calls)
     role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
+    host_computation.give(trace, empty())
     return trace
 
 
