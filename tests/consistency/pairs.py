@@ -232,7 +232,16 @@ SHOWN = (
         "GPU utilization",
         {
             "overview": of.only_gpu("utilization_pct"),
-            "timeline": of.utilization_by_timeline,
+            "timeline": of.utilization_by_timeline(
+                "computation_us", "communication_us", "overlap_us"
+            ),
+        },
+    ),
+    Shown(
+        "GPU utilization without communication",
+        {
+            "overview": of.only_gpu("compute_utilization_pct"),
+            "timeline": of.utilization_by_timeline("computation_us", "overlap_us"),
         },
     ),
     Shown(

@@ -137,13 +137,17 @@ def gpus_in_steps(*parts: str) -> Quantity:
     return quantity
 
 
-def utilization_by_timeline(answers: Answers) -> object:
-    """Share of the steps' time in which the only GPU ran a kernel, by the timeline."""
-    kernel_us = gpus_in_steps("computation_us", "communication_us", "overlap_us")(answers)
-    length_ns = sum(end - start for start, end in answers.step_edges)
-    if not isinstance(kernel_us, dict) or not length_ns:
-        return None
-    return sum(kernel_us.values()) * NS_PER_US / length_ns * 100
+def utilization_by_timeline(*parts: str) -> Quantity:
+    """Share in % of the steps' time in which the only GPU did ``parts``, by the timeline."""
+
+    def quantity(answers: Answers) -> object:
+        spent_us = gpus_in_steps(*parts)(answers)
+        length_ns = sum(end - start for start, end in answers.step_edges)
+        if not isinstance(spent_us, dict) or not length_ns:
+            return None
+        return sum(spent_us.values()) * NS_PER_US / length_ns * 100
+
+    return quantity
 
 
 def only_gpu(column: str) -> Quantity:
