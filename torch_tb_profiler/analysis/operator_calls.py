@@ -73,14 +73,15 @@ def _device_times(trace: Trace, work: Bools, ids: Int64) -> dict[str, pl.Series]
         ("device_{}_ns", work, np.int64),
         ("tensor_core_{}_ns", work & (kinds.tensor_core == codes.YES), np.int64),
         ("tensor_core_unknown_{}_ns", work & is_unknown, np.int64),
-        ("unknown_{}", work & is_unknown, np.bool_),
         ("known_{}", work & kinds.is_kernel & ~is_unknown, np.bool_),
     )
-    return {
+    times = {
         key.format(stem): pl.Series(ns[ids].astype(dtype, copy=False))
         for key, rows, dtype in measures
         for stem, ns in zip(_STEMS, device_time_of_slices(trace, rows), strict=True)
     }
+    has_unknown = {f"unknown_{s}": times[f"tensor_core_unknown_{s}_ns"] > 0 for s in _STEMS}
+    return times | has_unknown
 
 
 @per_trace
