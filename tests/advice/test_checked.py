@@ -113,6 +113,9 @@ def test_needs_of_host_work_and_steps() -> None:
     on_device = context(one_step(BARE))
     assert [NEEDS["host"].is_met(each) for each in (on_host, on_device)] == [True, False]
     assert [NEEDS["device_work"].is_met(each) for each in (on_host, on_device)] == [False, True]
+    calls = context(one_step([call("cudaMalloc", 1, 1), kernel("k", 10, 10)]))
+    assert [NEEDS["host"].is_met(calls), NEEDS["host_calls"].is_met(calls)] == [False, True]
+    assert [NEEDS["host_calls"].is_met(each) for each in (on_host, on_device)] == [True, False]
     three = context(trace([step(n, n * 100, 100) for n in range(3)]))
     assert [NEEDS["three_steps"].is_met(each) for each in (three, on_host)] == [True, False]
     assert unmet(on_device, ("device_work",)) is None

@@ -130,8 +130,11 @@ def test_csv_of_several_tables_needs_a_folder_or_a_choice(
     assert run("report", resnet, "--format", "csv", "--output", folder).code == 0
     assert sorted(path.name for path in folder.iterdir()) == [
         "overview.average_step.csv",
+        "overview.checked.csv",
         "overview.gpus.csv",
         "overview.steps.csv",
+        "overview.top_kernels.csv",
+        "overview.top_operators.csv",
     ]
     assert (folder / "overview.steps.csv").read_bytes().decode() == chosen.out
 

@@ -13,6 +13,8 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.step_costs import unknown_roles
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
@@ -39,12 +41,6 @@ def unmet(context: Context, names: tuple[str, ...]) -> str | None:
 
 
 @per_trace
-def _categories(trace: Trace) -> frozenset[int]:
-    """The categories that slices of the trace have."""
-    return frozenset(trace.slices["category"].unique().to_list())
-
-
-@per_trace
 def _has_memory_shares(trace: Trace) -> bool:
     """Whether the allocated memory of some GPU of known size is recorded."""
     gpu = (
@@ -53,10 +49,6 @@ def _has_memory_shares(trace: Trace) -> bool:
     devices = trace.memory.filter(gpu)["device"].unique()
     sized = trace.devices.filter(pl.col("memory_bytes") > 0)
     return bool(sized["device"].is_in(devices.to_list()).any())
-
-
-def _has_host(context: Context) -> bool:
-    return not _categories(context.trace).isdisjoint((Category.OPERATOR, Category.RUNTIME))
 
 
 def _has_matrix_units(context: Context) -> bool:
@@ -69,7 +61,14 @@ def _knows(key: str) -> Callable[[Context], bool]:
 
 
 NEEDS = {
-    "host": Need(_has_host, "The recording holds nothing of the host."),
+    "host": Need(
+        lambda context: Role.CPU_EXEC not in unknown_roles(context.trace),
+        "The recording holds nothing of what the host runs.",
+    ),
+    "host_calls": Need(
+        lambda context: not {Role.CPU_EXEC, Role.RUNTIME} <= unknown_roles(context.trace).keys(),
+        "The recording holds nothing of the host.",
+    ),
     "device_work": Need(
         lambda context: not context.work.is_empty(),
         "No device work was recorded in these steps (CPU only, or devices were not profiled).",
@@ -89,8 +88,8 @@ NEEDS = {
         lambda context: context.used_devices.height > 1, "Only one device ran work."
     ),
     "optimizer": Need(
-        lambda context: Category.OPTIMIZER in _categories(context.trace),
-        "The recording holds no Optimizer.step.",
+        lambda context: bool(context.ranges_of(Category.OPTIMIZER).height),
+        "No Optimizer.step was recorded in these steps.",
     ),
     "occupancy": Need(
         _knows("est_achieved_occupancy_pct"), "The profiler recorded no occupancy of kernels."
