@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.advice.scenes import context, finding, load, one_step
-from tests.helpers.traces import Event, annotation, kernel, op
+from tests.helpers.traces import Event, annotation, kernel, op, trace
 from torch_tb_profiler.advice import exposed_communication
 from torch_tb_profiler.advice.communication_share import detect
 from torch_tb_profiler.advice.finding import Spot
@@ -76,13 +76,21 @@ def test_inference_is_not_told_to_train_otherwise(beside: Event, words: str, nev
     assert never not in text
 
 
+def test_where_nothing_tells_a_training_from_an_inference_both_are_told() -> None:
+    """A recording of device work alone."""
+    events = [kernel("ncclDevKernel_AllReduce(x)", 0, 400), kernel("gemm", 400, 300)]
+    text = finding(exposed_communication.detect(context(trace(events)))).note().text
+    assert "a training with gradient accumulation" in text
+    assert "an inference with fewer ranks" in text
+
+
 def test_sends_and_receives_are_the_schedules() -> None:
     events = [annotation("gloo:recv", 0, 300, tid=2), annotation("gloo:all_reduce", 500, 100)]
     advice = finding(detect(context(one_step(events))))
     assert advice.variant == "pipeline"
     assert "75 % of that in sends and receives" in advice.note().text
     few = [annotation("gloo:recv", 0, 100, tid=2), annotation("gloo:all_reduce", 500, 300)]
-    assert finding(detect(context(one_step(few)))).variant == "inference"
+    assert finding(detect(context(one_step(few)))).variant == "either"
 
 
 def test_calls_that_run_at_the_same_time_count_once_in_the_evidence() -> None:

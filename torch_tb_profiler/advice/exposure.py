@@ -25,6 +25,7 @@ from torch_tb_profiler.analysis.intervals import (
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -94,10 +95,14 @@ def _between_pairs(trace: Trace) -> Bools:
 
 def variant(context: Context, exposed: Exposure) -> str:
     """The text for what communicates: ``pipeline`` where sends and receives are most of it, else
-    ``inference`` or ``default``, which is training."""
+    ``default``, which is training, ``inference``, or ``either`` where no operators tell which."""
     if exposed.pairs_ns > MOSTLY * exposed.exposed_ns:
         return "pipeline"
-    return "default" if trains(context.trace) else "inference"
+    if trains(context.trace):
+        return "default"
+    category = context.trace.slices["category"]
+    has_operators = category.is_in([Category.OPERATOR, Category.PYTHON_OPERATOR]).any()
+    return "inference" if has_operators else "either"
 
 
 def gain_us(context: Context, time: Intervals) -> float | None:
