@@ -283,7 +283,9 @@ def test_steps_stretch_and_drop_their_tail_as_described(events: list[Event]) -> 
     kept = len(steps)
     if len(steps) > 1 and any(counts):
         last = max(i for i, count in enumerate(counts) if count)
-        kept = last if last > 0 and 0.8 * counts[last - 1] > counts[last] else last + 1
+        earlier = [count for count in counts[:last] if count]
+        others = earlier[1:] or earlier
+        kept = last if others and counts[last] < 0.8 * min(others) else last + 1
     elif len(steps) > 1 and ended_in_the_last(rows, steps):
         kept -= 1
     assert [s["kept"] for s in steps] == [i < kept for i in range(len(steps))]

@@ -1,4 +1,4 @@
-"""Steps the recording ended in, of recordings without device work; see docs/metrics.md#steps."""
+"""Steps the recording ended in; see docs/metrics.md#steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from operator import itemgetter
 from pathlib import Path
 
-from tests.helpers.traces import Event, annotation, op, step, trace
+from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 TRAINING = ("zero_grad", "linear", "relu", "linear", "loss", "backward", "backward", "adam")
@@ -30,6 +30,30 @@ def kept(events: list[Event]) -> list[bool]:
 
 def whole(count: int) -> list[Event]:
     return [event for number in range(count) for event in training(number, 100 * number)]
+
+
+def launching(counts: list[int]) -> list[Event]:
+    """Steps that launch so many kernels."""
+    events = [step(number, 100 * number, 100) for number in range(len(counts))]
+    for number, count in enumerate(counts):
+        for place in range(count):
+            at, corr = 100 * number + 5 * place, 100 * number + place
+            events += [
+                call("cudaLaunchKernel", at, 1, corr=corr),
+                kernel("k", at + 2, 2, corr=corr),
+            ]
+    return events
+
+
+def test_a_last_step_with_less_device_work_than_every_other_is_left_out() -> None:
+    assert kept(launching([10, 10, 7])) == [True, True, False]
+    assert kept(launching([10, 10, 9])) == [True] * 3
+    assert kept(launching([5, 10, 7])) == [True, True, False], "the first may be short"
+
+
+def test_a_last_step_with_as_little_device_work_as_another_is_a_step() -> None:
+    """Gradients are accumulated over two steps, and then the optimizer runs."""
+    assert kept(launching([6, 10, 6, 10, 6])) == [True] * 5
 
 
 def test_a_stub_after_the_last_step_is_left_out() -> None:

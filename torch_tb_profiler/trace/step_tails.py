@@ -9,8 +9,8 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
 TAIL_SHARE = 0.8
-"""The last step is left out when it has less than this share of the work of the step before it
-(device work), or of every other step (host work): the recording ended before all was seen."""
+"""The last step is left out when it has less than this share of the work of every other step: the
+recording ended before all was seen."""
 
 STUB_SHARE = 0.1
 """A last step on the host with less than this share of the operators and of the time of every other
@@ -35,7 +35,9 @@ def kept_by_device_work(device_events: Int64) -> Bools:
         return kept
     last = with_work[-1]
     kept[last + 1 :] = False
-    if last > 0 and TAIL_SHARE * device_events[last - 1] > device_events[last]:
+    # The first step may be short for other reasons: it counts where there is no other.
+    others = with_work[1:-1] if len(with_work) > 2 else with_work[:-1]
+    if len(others) and device_events[last] < TAIL_SHARE * device_events[others].min():
         kept[last] = False
     return kept
 
