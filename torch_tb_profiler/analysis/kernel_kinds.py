@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.collectives.described import moving_slices
 from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, Int8, Int64
+from torch_tb_profiler.trace.columns import Bools, Int8
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -133,23 +133,3 @@ def eligible_slices(trace: Trace) -> Int8:
     known = np.unique(np.concatenate((np.flatnonzero(verdicts == codes.YES), used)))
     verdicts[with_ancestors(known, indices(trace.slices["parent"]))] = codes.YES
     return verdicts
-
-
-def device_time_of_slices(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
-    """Per slice the time of the ``marked`` rows of ``trace.device_work``: own launches, and with
-    all nodes inside (parts of ``device_self_ns`` and ``device_total_ns``)."""
-    work = trace.device_work
-    owner = indices(work["owner"])
-    rows = np.flatnonzero(marked & (owner >= 0))
-    own = np.zeros(trace.slices.height, np.int64)
-    np.add.at(own, owner[rows], work["dur_ns"].to_numpy()[rows])
-    total = own.copy()
-    parent = indices(trace.slices["parent"])
-    climbing = np.flatnonzero(own)
-    amount = own[climbing]
-    while len(climbing):
-        climbing = parent[climbing]
-        inside = climbing >= 0
-        climbing, amount = climbing[inside], amount[inside]
-        np.add.at(total, climbing, amount)
-    return own, total

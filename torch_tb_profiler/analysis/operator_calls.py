@@ -12,16 +12,12 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
-from torch_tb_profiler.analysis.kernel_kinds import (
-    device_time_of_slices,
-    eligible_slices,
-    kernel_kinds,
-)
-from torch_tb_profiler.analysis.operator_mask import operator_mask
+from torch_tb_profiler.analysis.call_tree import call_tree, device_sums_of_calls
+from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.python_inside import python_inside
 from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -39,9 +35,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     same name around it, -1 for none); and for both device times whether kernels some rule knows
     (known_self, known_total) or no rule knows (unknown_self, unknown_total) are part of them.
     """
-    slices = trace.slices
-    is_call = operator_mask(trace) & slices["absorbed_into"].is_null().to_numpy()
-    ids = np.flatnonzero(is_call)
+    slices, ids = trace.slices, call_tree(trace).slice
     frame = slices.select(
         "step",
         "start_ns",
@@ -58,14 +52,14 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
         input_shape_code=pl.Series(shapes[ids]),
         calls=pl.lit(1, pl.Int64),
         host_python_ns=pl.Series(python_inside(trace)[ids]),
-        **_device_times(trace, every_work, ids),
+        **_device_times(trace, every_work),
         eligible=pl.Series(eligible_slices(trace)[ids]),
-        around=pl.Series(same_name_around(trace, is_call)),
+        around=pl.Series(same_name_around(trace)),
     )
     return calls
 
 
-def _device_times(trace: Trace, work: Bools, ids: Int64) -> dict[str, pl.Series]:
+def _device_times(trace: Trace, work: Bools) -> dict[str, pl.Series]:
     """The device columns of :func:`operator_calls`, of the device work in ``work`` alone."""
     kinds = kernel_kinds(trace)
     is_unknown = kinds.tensor_core == codes.UNKNOWN
@@ -76,9 +70,9 @@ def _device_times(trace: Trace, work: Bools, ids: Int64) -> dict[str, pl.Series]
         ("known_{}", work & kinds.is_kernel & ~is_unknown, np.bool_),
     )
     times = {
-        key.format(stem): pl.Series(ns[ids].astype(dtype, copy=False))
+        key.format(stem): pl.Series(ns.astype(dtype, copy=False))
         for key, rows, dtype in measures
-        for stem, ns in zip(_STEMS, device_time_of_slices(trace, rows), strict=True)
+        for stem, ns in zip(_STEMS, device_sums_of_calls(trace, rows), strict=True)
     }
     has_unknown = {f"unknown_{s}": times[f"tensor_core_unknown_{s}_ns"] > 0 for s in _STEMS}
     return times | has_unknown
@@ -111,7 +105,7 @@ def selected_operator_calls(
         return calls
     chosen = pl.Series(in_selection(trace, selection, calls["step"], calls["start_ns"]))
     work = device_work_mask(trace, selection)
-    times = _device_times(trace, work, calls["slice"].to_numpy())
+    times = _device_times(trace, work)
     shown = chosen | (times["device_total_ns"] > 0)
     host = pl.col("calls", "host_self_ns", "host_python_ns", "host_total_ns") * chosen.cast(
         pl.Int64

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.model import Trace
@@ -20,30 +20,25 @@ MAX_CLIMBS = 1000
 """Levels of nesting that are looked through; only damaged or hostile files nest deeper."""
 
 
-def same_name_around(trace: Trace, is_call: Bools) -> Int64:
-    """Per call the slice of the nearest call of the same name around it, -1 for none.
-
-    Args:
-        trace: The trace.
-        is_call: Which slices are calls; the answer is in their order.
-    """
-    ids = np.flatnonzero(is_call)
-    found = np.full(len(ids), -1, np.int64)
-    parent = indices(trace.slices["parent"])
-    name = trace.slices["name_code"].to_numpy()
-    # Only a name that some slice with others inside it has can be around itself.
+def same_name_around(trace: Trace) -> Int64:
+    """Per call of :func:`call_tree` the slice of the nearest call of the same name around it, -1
+    for none."""
+    tree = call_tree(trace)
+    name = trace.slices["name_code"].to_numpy()[tree.slice]
+    found = np.full(len(name), -1, np.int64)
+    # Only a name that some call with others inside it has can be around itself.
     holds_others = np.zeros(len(trace.strings), np.bool_)
-    holds_others[name[parent[ids[parent[ids] >= 0]]]] = True
-    rows = np.flatnonzero(holds_others[name[ids]])
-    above = parent[ids[rows]]
+    holds_others[name[tree.parent[tree.parent >= 0]]] = True
+    rows = np.flatnonzero(holds_others[name])
+    above = tree.parent[rows]
     for _ in range(MAX_CLIMBS):
         inside = above >= 0
         rows, above = rows[inside], above[inside]
         if not len(rows):
             break
-        is_same = is_call[above] & (name[above] == name[ids[rows]])
-        found[rows[is_same]] = above[is_same]
-        rows, above = rows[~is_same], parent[above[~is_same]]
+        is_same = name[above] == name[rows]
+        found[rows[is_same]] = tree.slice[above[is_same]]
+        rows, above = rows[~is_same], tree.parent[above[~is_same]]
     return found
 
 
