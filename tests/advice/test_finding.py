@@ -2,7 +2,7 @@
 
 import pytest
 
-from torch_tb_profiler.advice.finding import duration_text
+from torch_tb_profiler.advice.finding import MAX_QUOTED, duration_text, shortened
 
 
 @pytest.mark.parametrize(
@@ -11,3 +11,10 @@ from torch_tb_profiler.advice.finding import duration_text
 )
 def test_durations(duration_us: float, text: str) -> None:
     assert duration_text(duration_us) == text
+
+
+def test_names_are_quoted_on_one_line_and_not_endless() -> None:
+    assert shortened(3.5) == 3.5
+    assert shortened("aten::mm") == "aten::mm"
+    assert shortened("{gain}\n<b>  x") == "{gain} <b> x"
+    assert shortened("k" * 5000) == "k" * MAX_QUOTED + "…"

@@ -12,6 +12,9 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import multiple_for
 from torch_tb_profiler.views.schema import Note, Scalar, Table
 
+MAX_QUOTED = 300
+"""Characters of a name that a text repeats; the rows of the evidence have all of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spot:
@@ -78,7 +81,7 @@ class Finding:
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
             architecture=self.architecture or "the GPU",
-            **self.values,
+            **{key: shortened(value) for key, value in self.values.items()},
         )
 
     def note(self, step_ns: float = 0.0, same_time: Iterable[Finding] = ()) -> Note:
@@ -111,6 +114,14 @@ class Finding:
             "links": list(known.links),
         }
         return Note("advice", self.code, "warning", self.text, evidence)
+
+
+def shortened(value: object) -> object:
+    """A value as a sentence quotes it: names of a trace on one line and not endless."""
+    if not isinstance(value, str):
+        return value
+    line = " ".join(value.split())
+    return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"
 
 
 def duration_text(duration_us: float) -> str:

@@ -286,3 +286,10 @@ def test_the_wait_of_another_process_is_no_cause() -> None:
 
     assert ends_with("1000") > 0
     assert ends_with("2000") == 0
+
+
+def test_gaps_that_no_recorded_call_ends_are_not_recorded() -> None:
+    found = idle_causes(trace([kernel("k", 0, 10), kernel("k", 50, 10)])).intervals
+    assert [total(of) for of in found] == [
+        40_000 if cause is Cause.UNRECORDED else 0 for cause in Cause
+    ]

@@ -33,7 +33,7 @@ from torch_tb_profiler.analysis.intervals import (
 )
 from torch_tb_profiler.knowledge.host_calls import is_of_the_profiler
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -102,10 +102,9 @@ def idle_causes(trace: Trace) -> IdleCauses:
     parts[Cause.PROFILER] = intersect(late, _overhead(trace))
     rest = subtract(late, parts[Cause.PROFILER])
     threads = host_threads(trace)
-    launched_by = gather(indices(trace.slices["track"]), idle.launch)
     of_thread = [
-        _given(intersect(rest, _gaps_of(idle, launched_by == track)), thread)
-        for track, thread in threads.items()
+        _given(intersect(_gaps_of(idle, mine), rest), threads[track])
+        for track, mine in _gaps_by_thread(trace, idle).items()
     ]
     told = union_all(empty(), *(part for given in of_thread for part in given.values()))
     others = together(list(threads.values()))
@@ -140,7 +139,16 @@ def _given(time: Intervals, thread: HostThread) -> dict[Cause, Intervals]:
     return given
 
 
-def _gaps_of(idle: Gaps, chosen: Bools) -> Intervals:
+def _gaps_by_thread(trace: Trace, idle: Gaps) -> dict[int, Int64]:
+    """Per track whose calls end gaps the numbers of these gaps, in order."""
+    track = gather(indices(trace.slices["track"]), idle.launch)
+    order = np.argsort(track, kind="stable")
+    order = order[track[order] >= 0]
+    tracks, first = np.unique(track[order], return_index=True)
+    return dict(zip(tracks.tolist(), np.split(order, first)[1:], strict=True))
+
+
+def _gaps_of(idle: Gaps, chosen: Bools | Int64) -> Intervals:
     """Some of the gaps."""
     return Intervals(idle.start_ns[chosen], idle.end_ns[chosen])
 

@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.gaps import busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.analysis.intervals import subtract, total_within
+from torch_tb_profiler.analysis.intervals import intersect, subtract, total_within, union
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -86,6 +86,7 @@ def _kept_back(
     others = (launcher != track) & (waited > 0)
     for number in np.unique(launcher[others & (launcher >= 0)]).tolist():
         rows = np.flatnonzero(others & (launcher == number))
-        unoccupied = subtract(busy(trace), threads[number].at_work)
+        meanwhile = intersect(busy(trace), union(start[rows], end[rows]))
+        unoccupied = subtract(meanwhile, threads[number].at_work)
         waited[rows] = total_within(unoccupied, start[rows], end[rows])
     return waited
