@@ -191,13 +191,11 @@ def test_an_optimizer_leads_to_what_its_main_operator_launched() -> None:
     ]
 
 
-def test_a_slow_backend_leads_to_its_collectives_if_there_are_any() -> None:
+def test_a_slow_backend_leads_to_its_collectives() -> None:
     forward = op("DistributedDataParallel.forward", 0, 100)
     gloo = annotation("gloo:all_reduce", 10, 10, tid=2)
     of = one_step([forward, gloo], deviceProperties=[device()])
     assert led_to(nccl_backend.detect(context(of)), of)["name"].to_list() == ["gloo:all_reduce"]
-    silent = one_step([forward], deviceProperties=[device()])
-    assert finding(nccl_backend.detect(context(silent))).source == {}
 
 
 def test_uneven_steps_lead_to_the_steps_the_longest_first() -> None:
