@@ -125,7 +125,7 @@ def _operators(trace: Trace) -> _Operators:
     parent = indices(trace.slices["parent"])
     above = gather(nearest_marked(parent, counts_itself), parent)
     is_outermost = np.ones(len(names), np.bool_)
-    is_outermost[counts_itself] = same_name_around(trace, counts_itself) < 0
+    is_outermost[counts_itself] = same_name_around(trace) < 0
     return _Operators(distinct, row, above, is_outermost)
 
 
