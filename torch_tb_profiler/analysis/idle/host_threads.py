@@ -85,13 +85,16 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
     works = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
     works[launches] = True
     waiting, long = waits(trace), long_calls(trace)
+    # Looked up all at once, in their own type: else each look-up would convert all tracks.
+    numbers = np.unique(tracks[works])
+    first, until = np.searchsorted(tracks, numbers), np.searchsorted(tracks, numbers, "right")
     return {
         number: _thread(
-            trace.slices[slice(*np.searchsorted(tracks, (number, number + 1)).tolist())],
+            trace.slices[begin:end],
             waiting.filter(pl.col("track") == number),
             long.filter(pl.col("track") == number),
         )
-        for number in np.unique(tracks[works]).tolist()
+        for number, begin, end in zip(numbers.tolist(), first.tolist(), until.tolist(), strict=True)
     }
 
 
