@@ -21,8 +21,9 @@ import pytest
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.modules.sums import NO_FRAMES_AGAIN, NOTHING_AGAIN
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.modules.view import OUTSIDE, UNLINKED, modules
+from torch_tb_profiler.views.modules.view import OUTSIDE, modules
 
 DATA = Path(__file__).parents[2] / "data" / "checkpointing"
 EVALUATES = "autograd::engine::evaluate_function: "
@@ -263,14 +264,14 @@ def test_device_work_of_no_module_has_rows() -> None:
     assert table.frame.select(keys).rows() == [
         ("Net", "module", 30, 30, 1, 50),
         (OUTSIDE, "outside", 15, 15, None, None),
-        (UNLINKED, "unlinked", 15, 15, None, None),
+        (UNKNOWN_LAUNCH, "unlinked", 15, 15, None, None),
     ]
     assert "no module" in table.null_reasons["occurrences"]
     assert [(fact.key, fact.value) for fact in view.facts] == [("module_device_time_pct", 50)]
     late = modules(t.trace(events), Selection(start_ns=90_000))
     assert late.tables["modules"].frame.select(keys).rows() == [
         (OUTSIDE, "outside", 5, 5, None, None),
-        (UNLINKED, "unlinked", 15, 15, None, None),
+        (UNKNOWN_LAUNCH, "unlinked", 15, 15, None, None),
     ]
     assert late.tables["module_flame"].frame.is_empty()
 

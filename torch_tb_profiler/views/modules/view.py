@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.modules.sums import (
 )
 from torch_tb_profiler.analysis.modules.tree import ModuleTree, is_lightning, module_tree
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.modules.flame import FLAME, flame_table
@@ -32,7 +33,6 @@ NO_TIME = "No device work is in the selection."
 NO_MODULE = "This row is device work that is of no module."
 
 OUTSIDE = "(outside every module)"
-UNLINKED = "(launch not known)"
 OF_EVERY_ROW = {"path", "name", "parent", "module_id", "device_total_us", "device_self_us", "kind"}
 MEANS = {"mean_us": "host", "mean_device_us": "device"}
 """Column → whose total it divides by the occurrences."""
@@ -161,7 +161,10 @@ def modules(trace: Trace, selection: Selection) -> View:
 
 def _outside(coverage: ModuleCoverage) -> list[tuple[str, str, int]]:
     """Name, kind and device time of the rows of device work that is of no module."""
-    rows = ((OUTSIDE, "outside", coverage.outside_ns), (UNLINKED, "unlinked", coverage.unlinked_ns))
+    rows = (
+        (OUTSIDE, "outside", coverage.outside_ns),
+        (UNKNOWN_LAUNCH, "unlinked", coverage.unlinked_ns),
+    )
     return [row for row in rows if row[2]]
 
 
