@@ -38,6 +38,7 @@ def test_it_says_what_the_idle_time_goes_to() -> None:
 def test_busy_gpus_and_no_gpus_are_not() -> None:
     assert detect(context(one_step([kernel("k", 0, 500)]))) is None
     assert detect(context(one_step([op("aten::mm", 0, 500)]))) is None
+    assert detect(context(one_step([kernel("k", 0, 0)]))) is None
 
 
 def test_devices_that_take_turns_are_told_so() -> None:
