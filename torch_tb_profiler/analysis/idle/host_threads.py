@@ -100,9 +100,15 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
 
 @per_trace
 def host_activity(trace: Trace) -> Intervals:
-    """When any of these threads did something but wait: no step is shorter than that."""
-    parts = [thread.activity for thread in host_threads(trace).values()]
-    return union_all(*parts) if parts else empty()
+    """When any of these threads did something but wait: no step is shorter than that.
+
+    A thread in a frame or range may be waiting for one that waits (for backward, for a worker):
+    then only operators, calls and loading are something.
+    """
+    threads = list(host_threads(trace).values())
+    outside = union_all(empty(), *(thread.activity for thread in threads))
+    at_work = union_all(empty(), *(thread.at_work for thread in threads))
+    return union_all(at_work, subtract(outside, together(threads).waits))
 
 
 def _thread(slices: pl.DataFrame, waiting: pl.DataFrame, long: pl.DataFrame) -> HostThread:
