@@ -32,10 +32,12 @@ def detect(context: Context) -> Finding | None:
     chosen = idle.waits["wait"].to_numpy() != Wait.UPLOAD
     time = context.within_steps(idle.after.of(chosen))
     idle_ns = context.in_steps_ns(time)
+    threshold = entry(CODE).threshold
+    if context.share_pct(idle_ns) <= threshold:
+        return None
     slack_ns = context.step_ns - context.in_steps_ns(host_activity(context.trace))
     gain_ns = min(idle_ns, slack_ns)
-    share = context.share_pct(gain_ns)
-    if share <= entry(CODE).threshold:
+    if context.share_pct(gain_ns) <= threshold:
         return None
     windows = context.windows
     per_wait = idle.after.per_wait(idle.waits.height, windows.start_ns, windows.end_ns)

@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.idle.waits import long_calls, waits
 from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.columns import Bools, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -85,17 +85,21 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
     works = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
     works[launches] = True
     waiting, long = waits(trace), long_calls(trace)
-    # Looked up all at once, in their own type: else each look-up would convert all tracks.
     numbers = np.unique(tracks[works])
-    first, until = np.searchsorted(tracks, numbers), np.searchsorted(tracks, numbers, "right")
+    own, waits_of, long_of = (
+        _rows_of(frame["track"].to_numpy(), numbers) for frame in (trace.slices, waiting, long)
+    )
     return {
-        number: _thread(
-            trace.slices[begin:end],
-            waiting.filter(pl.col("track") == number),
-            long.filter(pl.col("track") == number),
-        )
-        for number, begin, end in zip(numbers.tolist(), first.tolist(), until.tolist(), strict=True)
+        number: _thread(trace.slices[own[row]], waiting[waits_of[row]], long[long_of[row]])
+        for row, number in enumerate(numbers.tolist())
     }
+
+
+def _rows_of(tracks: Int32, numbers: Int32) -> list[slice]:
+    """Per number the rows of a table in order of tracks; looked up all at once, in their own type:
+    else each look-up would convert all tracks."""
+    first, until = np.searchsorted(tracks, numbers), np.searchsorted(tracks, numbers, "right")
+    return [slice(*edges) for edges in zip(first.tolist(), until.tolist(), strict=True)]
 
 
 @per_trace
