@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
-from tests.helpers.traces import Event, call, frame, memcpy, op
+from tests.helpers.traces import Event, call, frame, memcpy, op, step, trace
 from torch_tb_profiler.advice.host_synchronization import detect
 
 
@@ -102,3 +102,13 @@ def test_an_engine_that_waits_for_each_iteration_is_told_to_prepare_the_next() -
     training = op("autograd::engine::evaluate_function: MmBackward0", 142, 1)
     advice = finding(detect(context(one_step([*scene(150), graph, training]))))
     assert advice.variant == "fetch"
+
+
+def test_waits_of_all_steps_are_one_row() -> None:
+    events: list[Event] = []
+    for number in range(3):
+        at = 1000 * number
+        events += [step(number, at, 990), call("cudaStreamSynchronize", at + 30, 470)]
+        events += launched("k", at + 20, 475, number + 1)
+    (row,) = finding(detect(context(trace(events)))).rows
+    assert (row["operator"], row["calls"]) == ("cudaStreamSynchronize", 3)

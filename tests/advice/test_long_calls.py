@@ -53,3 +53,14 @@ def test_calls_beside_a_busy_device_and_shorter_ones_are_not() -> None:
     graphs = [call("cudaGraphLaunch", 1100 * n, 990, corr=90 + n) for n in range(8)]
     assert detect(context(one_step([*graphs, *after], length=10_000))) is None
     assert detect(context(one_step([call("cudaMalloc", 100, 3000)], length=10_000))) is None
+
+
+def test_calls_of_all_steps_are_one_row() -> None:
+    events: list[Event] = []
+    for number in range(3):
+        at = 10_000 * number
+        events += [step(number, at, 9990), call("cudaMalloc", at + 100, 3000)]
+        events += launched("k", at + 4000, 5000, number + 1)
+    assert finding(detect(context(trace(events)))).rows == [
+        {"call": "cudaMalloc", "operator": None, "calls": 3, "idle_us": 9000.0}
+    ]

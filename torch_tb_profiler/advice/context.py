@@ -11,7 +11,7 @@ import polars as pl
 
 from torch_tb_profiler.advice.finding import Spot
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.chain import saved_on_chain
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within
@@ -219,6 +219,14 @@ class Context:
             return None
         slack_ns = self.step_ns - self.in_steps_ns(host_activity(self.trace))
         return max(min(self.per_step(saved), slack_ns), 0.0) / NS_PER_US
+
+    def caller_names(self, calls: pl.DataFrame) -> Int64:
+        """Name codes of what is directly around calls (rows of ``trace.slices``); -1 for nothing,
+        and for a step, whose name is another one each time."""
+        slices = self.trace.slices
+        parent = indices(calls["parent"])
+        is_step = gather(indices(slices["category"]), parent) == Category.STEP
+        return gather(indices(slices["name_code"]), np.where(is_step, -1, parent))
 
     def names_that(self, column: pl.Series, rule: Callable[[str], bool]) -> pl.Series:
         """Mask of the name codes whose text ``rule`` holds for; each name is asked about once."""

@@ -9,7 +9,6 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import idle_time
-from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import long_calls
 from torch_tb_profiler.analysis.intervals import Intervals, total_within
@@ -60,20 +59,18 @@ def detect(context: Context) -> Finding | None:
 def _calls(context: Context, time: Intervals) -> tuple[pl.DataFrame, int]:
     """The calls by name and operator, and how many steps have any; the longest call of each row
     is in ``id``, ``start_ns`` and ``end_ns``."""
-    slices = context.trace.slices
     long = long_calls(context.trace)
     start = long["start_ns"].to_numpy()
     idle_ns = total_within(time, start, start + long["dur_ns"].to_numpy())
     windows = context.windows
     per_step = total_within(time, windows.start_ns, windows.end_ns)
-    owner = gather(indices(slices["name_code"]), indices(long["parent"]))
     groups = (
         long.select(
             "id",
             "name_code",
             "start_ns",
             end_ns=pl.col("start_ns") + pl.col("dur_ns"),
-            owner=pl.Series(owner),
+            owner=pl.Series(context.caller_names(long)),
             idle_ns=pl.Series(idle_ns),
         )
         .filter(pl.col("idle_ns") > 0)

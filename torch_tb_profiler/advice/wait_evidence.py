@@ -132,7 +132,7 @@ def _groups(context: Context, waits: pl.DataFrame, idle_ns: Int64) -> pl.DataFra
         waits.select(
             "name_code",
             dur_ns=pl.col("end_ns") - pl.col("start_ns"),
-            owner=pl.Series(gather(names, indices(waits["parent"]))),
+            owner=pl.Series(context.caller_names(waits)),
             frame_code=pl.Series(gather(names, indices(waits["frame"]))),
             idle_ns=pl.Series(idle_ns),
         )
@@ -155,6 +155,4 @@ def _groups(context: Context, waits: pl.DataFrame, idle_ns: Int64) -> pl.DataFra
 
 def _caller(owner: str | None, frame: str | None, call: str | None) -> str:
     """Who made the call: the operator, else the python frame, else the call itself."""
-    if owner is not None and not owner.startswith("ProfilerStep#"):
-        return owner
-    return frame or call or OUTSIDE
+    return owner or frame or call or OUTSIDE
