@@ -112,3 +112,11 @@ def test_waits_of_all_steps_are_one_row() -> None:
         events += launched("k", at + 20, 475, number + 1)
     (row,) = finding(detect(context(trace(events)))).rows
     assert (row["operator"], row["calls"]) == ("cudaStreamSynchronize", 3)
+
+
+def test_what_the_timeline_shows_ends_with_the_recording() -> None:
+    last = [*launched("k", 10, 700, 1), call("cudaStreamSynchronize", 30, 680)]
+    later = [op("aten::add", 712, 200), *launched("k", 930, 30, 2), op("aten::add", 960, 38)]
+    advice = finding(detect(context(one_step([*last, *later]))))
+    assert advice.spot is not None
+    assert advice.spot.end_ns <= 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
-from tests.helpers.traces import call, kernel, memcpy
+from tests.helpers.traces import call, kernel, memcpy, step, trace
 from torch_tb_profiler.advice.memcpy_share import detect
 
 
@@ -51,3 +51,8 @@ def test_copies_something_waits_for_can_be_gained() -> None:
     ]
     # They can hide behind the 150 us of the kernel.
     assert finding(detect(context(one_step(events)))).gain_us == pytest.approx(150)
+
+
+def test_copies_that_began_before_the_steps_say_nothing() -> None:
+    events = [step(1, 100, 900), memcpy(0, 500)]
+    assert detect(context(trace([*events, kernel("k", 600, 10)]))) is None

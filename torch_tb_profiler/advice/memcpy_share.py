@@ -32,6 +32,8 @@ def detect(context: Context) -> Finding | None:
     if share <= entry(CODE).threshold:
         return None
     copies = context.work.filter(pl.col("category") == Category.MEMCPY)
+    if copies.is_empty():  # they began before the steps
+        return None
     dur = copies["dur_ns"].to_numpy()
     start = copies["start_ns"].to_numpy()
     variant = _variant(context, copies["name_code"], dur)

@@ -101,7 +101,7 @@ def wait_groups(
     groups = _groups(context, waits, idle_ns)
     worst = waits.row(int(idle_ns.argmax()), named=True)
     operator, call = groups["operator"][0], groups["call"][0]
-    shown_until = worst["end_ns"] + (int(idle_ns.max()) if idle_follows else 0)
+    idle_until = worst["end_ns"] + (int(idle_ns.max()) if idle_follows else 0)
     fetched = int(idle_ns[(waits["wait"] == Wait.FETCH).to_numpy()].sum())
     return WaitGroups(
         waits.height,
@@ -113,7 +113,9 @@ def wait_groups(
         operator_rows(context, groups["owner"][0])
         # Calls outside operators are in no table; what they cost is in the runtime of the steps.
         or {"view": "overview", "table": "steps", "sort": "-runtime_us"},
-        context.spot(worst["start_ns"], shown_until, int(worst["id"])),
+        context.spot(
+            worst["start_ns"], min(idle_until, context.trace.meta.end_ns), int(worst["id"])
+        ),
     )
 
 
