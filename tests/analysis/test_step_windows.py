@@ -131,3 +131,11 @@ def test_a_comparison_averages_over_the_same_steps_as_the_overview() -> None:
     assert built.steps["name"].gather(rows).to_list() == ["0", "1", "2"]
     assert basis.divisor == 3
     assert basis.place.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_steps_of_several_threads_count_a_moment_once() -> None:
+    built = trace([step(4, 0, 100), step(3, 40, 100, tid=2), op("aten::mm", 0, 140)])
+    windows = step_windows(built, Selection())
+    assert windows.names == ["4", "3"]
+    assert windows.start_ns.tolist() == [0, 100_000]
+    assert windows.end_ns.tolist() == [100_000, 140_000]

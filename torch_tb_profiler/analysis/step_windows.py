@@ -67,7 +67,8 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     names = [step_names[row] for row in rows]
     window = np.arange(len(rows))
     whole = complete[rows]
-    if len(set(steps["process"].to_list())) > 1:
+    overlap = bool((start[1:] < end[:-1]).any())  # of one process: on several threads
+    if overlap or len(set(steps["process"].to_list())) > 1:
         names, start, end, window, whole = _joined(names, start, end, whole)
     present = np.ones(len(start), np.bool_)
     first_ns, last_ns = time_range(trace, selection)
