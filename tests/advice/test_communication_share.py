@@ -55,8 +55,8 @@ def test_where_computation_could_hide_it_the_other_finding_speaks(computing: Eve
     assert beside.measured == pytest.approx(15.0)
     assert beside.gain_us == pytest.approx(150)
     assert beside.note().text.startswith(
-        "No computation hides 38 % of the communication (15.0 % of the step), while the step has "
-        "computation that could run beside 150.0 µs of it."
+        "38 % of the communication runs while nothing computes (15.0 % of the step), though the "
+        "step has computation that could run beside 150.0 µs of it."
     )
 
 

@@ -30,8 +30,8 @@ def test_it_says_what_the_idle_time_goes_to() -> None:
     ]
     (line,) = finding(detect(context(one_step(events)))).note().text.splitlines()
     assert line.endswith(
-        "In the step no device works for: 40.0 % data loading, 30.8 % operators and launches, "
-        "10.0 % not recorded."
+        "Idle time by cause, as shares of the step: data loading 40.0 %, "
+        "operators and launches 30.8 %, not recorded 10.0 %."
     )
 
 

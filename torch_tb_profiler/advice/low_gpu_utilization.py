@@ -71,12 +71,12 @@ def detect(context: Context) -> Finding | None:
 
 
 def _causes(context: Context) -> str:
-    """``"41.2 % operators and launches, 7.6 % data loading"``: the largest causes, of the step."""
+    """``"operators and launches 41.2 %, data loading 7.6 %"``: the largest causes, of the step."""
     shares = {
         cause: context.share_pct(context.in_steps_ns(intervals))
         for cause, intervals in zip(Cause, idle_causes(context.trace).intervals, strict=True)
     }
     largest = sorted(shares, key=lambda cause: -shares[cause])[:MOST]
     return ", ".join(
-        f"{shares[cause]:.1f} % {CAUSE_TITLES[cause]}" for cause in largest if shares[cause] >= 1
+        f"{CAUSE_TITLES[cause]} {shares[cause]:.1f} %" for cause in largest if shares[cause] >= 1
     )
