@@ -67,6 +67,18 @@ def test_one_whole_step_beside_a_part_is_too_few() -> None:
     assert "too_few_steps" in [note.code for note in view.notes]
 
 
+def test_a_step_in_which_the_recording_ended_makes_no_difference_of_totals() -> None:
+    """The recording of one side goes on for 20 µs, in which a step begins that is left out."""
+    steps = [t.step(number, 20_000 * number, 20_000) for number in range(3)]
+    steps += [t.op("aten::mm", 5000 * number + 5, 1000) for number in range(12)]
+    begun = [t.step(3, 60_000, 20), t.op("aten::mm", 60_005, 10)]
+    view = compare(t.trace(steps), ALL, t.trace(steps + begun), ALL)
+    assert facts(view)["candidate_steps"] == 3
+    row = rows(view, "operators", "name")["aten::mm"]
+    assert row["candidate_calls"] == row["baseline_calls"]
+    assert row["delta_host_total_us"] == 0
+
+
 def test_on_devices_too() -> None:
     """The gate: a candidate cut in its last step is no faster."""
     cut = Selection(end_ns=3_050_000)

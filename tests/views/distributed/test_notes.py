@@ -131,3 +131,28 @@ def test_ranks_that_are_not_here_are_said_first() -> None:
         f"rank{number}": trace(rank(0), distributedInfo={"world_size": 2}) for number in (0, 1)
     }
     assert "ranks_missing" not in codes(view(whole).notes)
+
+
+def test_both_ends_of_a_send_are_all_that_take_part() -> None:
+    """Two stages of a pipeline in a group of four: nobody else is missing from what they send."""
+
+    def stage(rank: int, name: str) -> Trace:
+        group: dict[str, object] = {
+            "Collective name": name.split(maxsplit=1)[0].removeprefix("nccl:"),
+            "Group size": 4,
+            "Process Group Name": "0",
+            "Process Group Ranks": "[0, 1, 2, 3]",
+        }
+        events = [
+            step(0, 0, 1000),
+            op("record_param_comms", 10, 30, **group),
+            annotation(name, 12, 20),
+            call("cudaLaunchKernel", 15, 5, corr=1),
+            kernel("ncclDevKernel_SendRecv", 50, 100, corr=1),
+        ]
+        return trace(events, distributedInfo={"world_size": 4, "rank": rank})
+
+    notes = view({"0": stage(0, "nccl:send 0->1"), "1": stage(1, "nccl:recv 1<-0")}).notes
+    assert "collective_partial" not in codes(notes)
+    both = view({str(number): stage(number, "nccl:all_reduce") for number in range(2)}).notes
+    assert codes(both)["collective_partial"].evidence == {"count": 2}

@@ -16,7 +16,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.modules.view import NO_CALL, SPEC, modules
+from torch_tb_profiler.views.modules.view import NO_CALL, NO_MODULE, SPEC, modules
 
 
 def rows(trace: Trace, **selection: Any) -> dict[str, dict[str, Any]]:
@@ -386,3 +386,19 @@ def test_means_of_host_and_device_are_columns_of_their_own() -> None:
     cpu = modules(t.trace(fx12()), Selection()).tables["modules"]
     assert cpu.frame["mean_device_us"].null_count() == cpu.frame.height
     assert cpu.null_reasons["mean_device_us"] == NO_DEVICE_WORK
+
+
+def test_reasons_of_rows_outside_every_module_are_theirs_in_the_order_of_the_columns() -> None:
+    events = [
+        module("Net", 0, 100, 1),
+        t.op("aten::mm", 10, 20),
+        t.call("cudaLaunchKernel", 12, 2, corr=1),
+        t.kernel("gemm", 50, 30, corr=1),
+        t.op("aten::add", 200, 20),
+        t.call("cudaLaunchKernel", 202, 2, corr=2),
+        t.kernel("add", 250, 30, corr=2),
+    ]
+    table = modules(t.trace(events), Selection()).tables["modules"]
+    reasons = table.null_reasons
+    assert reasons["mean_us"] == reasons["occurrences"] == NO_MODULE
+    assert list(reasons) == [key for key in table.frame.columns if key in reasons]

@@ -57,9 +57,9 @@ def step_rows(trace: Trace, selection: Selection) -> Int64:
 
 
 def has_cut_steps(trace: Trace, selection: Selection) -> bool:
-    """Whether the selection holds parts of steps that averages leave out."""
+    """Whether the selection holds parts of steps that averages leave out, and totals do not."""
     windows = step_windows(trace, selection)
-    return not windows.averaged.all()
+    return bool(windows.left_out) or not windows.averaged.all()
 
 
 def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) -> StepBasis:

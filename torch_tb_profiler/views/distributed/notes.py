@@ -147,7 +147,7 @@ def _matching_notes(workers: int, matching: Matching) -> list[Note]:
             )
         )
     short = matching.calls.filter(pl.col("match").is_not_null()).filter(
-        pl.col("members") < pl.col("group_size")
+        pl.col("members") < pl.when(pl.col("pair").is_null()).then("group_size").otherwise(2)
     )
     if short.height:
         notes.append(

@@ -211,8 +211,9 @@ def _table(spec: TableSpec, sums: ModuleSums, outside: list[tuple[str, str, int]
             | dict.fromkeys(("device_total_us", "device_self_us"), ns / NS_PER_US)
             for name, kind, ns in outside
         ]
+        of_modules = (key for key in frame.columns if key not in OF_EVERY_ROW)
+        reasons = dict.fromkeys(of_modules, NO_MODULE) | needed(frame, reasons)
         frame = pl.concat((frame, pl.DataFrame(rows, schema=spec.polars_schema())))
-        reasons = dict.fromkeys(set(frame.columns) - OF_EVERY_ROW, NO_MODULE) | reasons
     return Table(spec, frame, needed(frame, reasons))
 
 
