@@ -34,6 +34,13 @@ def test_a_single_copy_is_spoken_of_as_one() -> None:
     assert "because a copy to the GPU keeps the host, in cudaMemcpyAsync" in note.text
 
 
+def test_pinned_memory_is_not_proposed_where_it_is_used() -> None:
+    slow = copy(0, 40, 1, "Memcpy HtoD (Pinned -> Device)")
+    advice = finding(detect(context(one_step([*slow, *launched("k", 200, 500, 3)]))))
+    assert advice.variant == "pinned"
+    assert "tensor.pin_memory()" not in advice.note().text
+
+
 def test_pinned_fetched_hidden_and_short_copies_are_not() -> None:
     after = launched("k", 200, 500, 3)
     for name in ("Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pageable)"):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.wait_evidence import declared, wait_groups
+from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.analysis.intervals import intersect, total_within, union
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "pageable_copies"
@@ -22,11 +27,11 @@ EVIDENCE = declared(
 
 
 def detect(context: Context) -> Finding | None:
-    """The devices stand idle while the host copies to them from pageable memory, for more than the
-    threshold of the step.
+    """The devices stand idle while a copy to them keeps the host, for more than the threshold of
+    the step: from pageable memory, or one that is not asynchronous.
 
-    The gain is that idle time: a copy from pinned memory returns at once. The time of the copy
-    itself on the device is none of it.
+    The gain is that idle time: an asynchronous copy from pinned memory returns at once. The time
+    of the copy itself on the device is none of it.
     """
     idle = idle_causes(context.trace)
     chosen = idle.waits["wait"].to_numpy() == Wait.UPLOAD
@@ -41,6 +46,9 @@ def detect(context: Context) -> Finding | None:
         return None
     per_wait = np.where(chosen, total_within(time, start, end), 0)
     groups = wait_groups(context, EVIDENCE, idle.waits, per_wait)
+    variant = "one" if groups.calls == 1 else "default"
+    if int(per_wait[_from_pinned(context.trace, idle.waits)].sum()) * 2 > int(per_wait.sum()):
+        variant = "pinned"
     return Finding(
         CODE,
         share,
@@ -49,7 +57,18 @@ def detect(context: Context) -> Finding | None:
         evidence=groups.table,
         source=groups.source,
         architecture=context.architecture_name,
-        variant="one" if groups.calls == 1 else "default",
+        variant=variant,
         time=time,
         spot=groups.worst,
     )
+
+
+def _from_pinned(trace: Trace, waits: pl.DataFrame) -> Bools:
+    """Per wait whether it launched a copy from pinned memory."""
+    copies = trace.device_work.filter(
+        (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_in(waits["id"].implode())
+    )
+    names = copies["name_code"].to_numpy()
+    pinned = codes.of_names(trace, names, lambda name: "Pinned ->" in name, np.bool_)
+    found: Bools = np.isin(waits["id"].to_numpy(), copies["launch"].to_numpy()[pinned])
+    return found
