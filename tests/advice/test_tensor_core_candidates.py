@@ -70,10 +70,11 @@ def test_where_the_shapes_are_missing_the_reason_is_unknown() -> None:
 
 
 def test_a_step_that_waits_for_the_host_gains_nothing() -> None:
+    types: Any = {"Input type": ["float"] * 2}
     late = [
         op("aten::mm", 0, 50),
         *launched(TENSOR_CORE_GEMM, 20, 80, 1),
-        op("aten::mm", 200, 50, shape=[[640, 640], [640, 640]], **{"Input type": ["float"] * 2}),
+        op("aten::mm", 200, 50, shape=[[640, 640], [640, 640]], **types),
         *launched(GEMM, 220, 20, 2),
         op("aten::add", 500, 50),
         *launched(ELEMENTWISE, 520, 20, 3),

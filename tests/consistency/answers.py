@@ -86,7 +86,7 @@ class Answers:
         steps = self.trace.steps.filter(pl.col("name").is_in(shown))
         origin = self.timeline.origin_ns
         low = self.selection.start_ns or 0
-        high = self.selection.end_ns or int(steps["end_ns"].max() or 0)  # type: ignore[call-overload]
+        high = self.selection.end_ns or max(steps["end_ns"].to_list(), default=0)
         return [
             (max(start, low) - origin, min(end, high) - origin)
             for start, end in steps.select("start_ns", "end_ns").iter_rows()

@@ -235,7 +235,7 @@ def series_of_steps(answers: Answers) -> object:
     series = answers.overview.series["step_time"]
     if not answers.overview.tables["steps"].frame.height:
         return None
-    return {line.name: float(np.sum(line.y)) for line in series.lines}
+    return {line.name: float(np.sum([value or 0 for value in line.y])) for line in series.lines}
 
 
 def categories_of_steps(answers: Answers) -> object:

@@ -13,7 +13,7 @@ from tests.helpers.traces import Event, call, kernel, memory, op, trace
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.memory.view import memory as memory_view
-from torch_tb_profiler.views.overview.view import SPEC as OVERVIEW
+from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.timeline.index import timeline
 
 MI300 = {"name": "AMD Instinct MI300X", "totalGlobalMem": 192 << 30, "numSms": 304}
@@ -141,7 +141,7 @@ def test_every_view_of_a_real_recording_agrees(samples: Path) -> None:
         name,
         properties["totalGlobalMem"],
     )
-    facts = OVERVIEW.function(built, Selection()).facts
+    facts = overview(built, Selection()).facts
     assert {fact.scope for fact in facts if fact.scope and "GPU" in fact.scope} == {name}
     counter = f"{name} memory allocated"
     groups = {track.title: track.group for track in timeline(built).tracks}

@@ -23,15 +23,16 @@ def two_sources(draw: st.DrawFn) -> tuple[list[tuple[int, int, int]], list[bool]
     rows: list[tuple[int, int, int]] = []
     is_mapped: list[bool] = []
     for number in range(draw(st.integers(0, 25))):
-        blocks = draw(st.sampled_from([held, mapped]))
-        if blocks and draw(st.booleans()):
+        is_mapping = draw(st.booleans())
+        blocks = mapped if is_mapping else held
+        if draw(st.booleans()) and blocks:
             address = draw(st.sampled_from(sorted(blocks)))
             size = -blocks.pop(address)
         else:
             address, size = 1000 + number, draw(st.integers(1, 50))
             blocks[address] = size
-        rows.append((address, size, 0 if blocks is mapped else sum(held.values())))
-        is_mapped.append(blocks is mapped)
+        rows.append((address, size, 0 if is_mapping else sum(held.values())))
+        is_mapped.append(is_mapping)
     return rows, is_mapped
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -137,7 +137,7 @@ def test_both_ends_of_a_send_are_all_that_take_part() -> None:
     """Two stages of a pipeline in a group of four: nobody else is missing from what they send."""
 
     def stage(rank: int, name: str) -> Trace:
-        group: dict[str, object] = {
+        group: dict[str, Any] = {
             "Collective name": name.split(maxsplit=1)[0].removeprefix("nccl:"),
             "Group size": 4,
             "Process Group Name": "0",

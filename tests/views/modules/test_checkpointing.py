@@ -91,10 +91,11 @@ def expected_device_self(events: list[t.Event]) -> Sums:
             node, nodes, operators, calls, last_module.get(node["tid"])
         )
     for launch in (e for e in events if e["name"] == "cudaLaunchKernel"):
-        call, node = innermost(launch, calls), innermost(launch, nodes)
-        part, name = "forward", call and call["name"]
-        if node is not None and (call is None or not inside(call, node)):
-            part, name = "backward", module_of_node[id(node)]
+        call, around = innermost(launch, calls), innermost(launch, nodes)
+        part = "forward"
+        name: str | None = None if call is None else call["name"]
+        if around is not None and (call is None or not inside(call, around)):
+            part, name = "backward", module_of_node[id(around)]
         elif call is not None and any(inside(call, each) for each in nodes):
             part = "recompute"
         label = OUTSIDE if name is None else name.removeprefix("nn.Module: ")
@@ -232,12 +233,12 @@ def test_reentrant_checkpoints_without_frames_belong_to_the_checkpointed_module(
 
 
 def test_a_pass_that_repeats_nothing_says_so() -> None:
-    linked: dict[str, Any] = {"Sequence number": 1}
+    linked: Any = {"Sequence number": 1}
     events = [
         t.frame("nn.Module: Net", 0, 50, python_id=1, module=0),
         t.op("aten::mm", 10, 20, **linked),
         t.op(f"{EVALUATES}MmBackward0", 60, 20),
-        t.op("MmBackward0", 61, 10, **linked, **{"Fwd thread id": 1}),
+        t.op("MmBackward0", 61, 10, **(linked | {"Fwd thread id": 1})),
     ]
     table = modules(t.trace(events), Selection()).tables["modules"]
     assert table.frame["recomputations"].to_list() == [None]
@@ -284,17 +285,20 @@ def backward_node(name: str, ts: float, dur: float, number: int) -> list[t.Event
 def test_a_module_of_several_places_runs_again_in_the_one_whose_gradients_are_computed() -> None:
     """One ReLU shared by two blocks; the recording begins after the forward call of a third."""
 
-    def module(name: str, ts: float, dur: float, number: int, **thread: Any) -> t.Event:
+    def module(name: str, ts: int, dur: float, number: int, **thread: Any) -> t.Event:
         return t.frame(f"nn.Module: {name}", ts, dur, python_id=ts, module=number, **thread)
+
+    def numbered(number: int) -> Any:
+        return {"Sequence number": number}
 
     events = [
         module("Net", 0, 100, 0),
         module("A", 10, 30, 1),
         module("ReLU", 15, 20, 9),
-        t.op("aten::relu", 16, 5, **{"Sequence number": 1}),
+        t.op("aten::relu", 16, 5, **numbered(1)),
         module("B", 50, 30, 2),
         module("ReLU", 55, 20, 9),
-        t.op("aten::relu", 56, 5, **{"Sequence number": 2}),
+        t.op("aten::relu", 56, 5, **numbered(2)),
         *backward_node("ReluBackward0", 200, 50, 2),
         module("B", 205, 30, 2, tid=2),
         module("ReLU", 210, 20, 9, tid=2),
