@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from tests.advice.scenes import context, finding, one_step
+from tests.advice.scenes import context, finding, launched, one_step
 from tests.helpers.traces import annotation, kernel, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.straggler import detect_in_run
@@ -47,6 +48,25 @@ def test_the_delay_is_a_share_of_the_steps_of_the_others() -> None:
     assert advice.measured == pytest.approx(10.0)
     assert advice.spot is not None
     assert (advice.spot.worker, advice.spot.start_ns, advice.spot.end_ns) == ("w0", 200e3, 400e3)
+
+
+def test_the_timeline_shows_the_kernel_that_waited() -> None:
+    """Not the call of 10 µs that enqueued it."""
+    contexts = {
+        name: context(
+            one_step(
+                [
+                    annotation("nccl:all_reduce", at - 5, 10),
+                    *launched("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at, 500 - at, 1),
+                ]
+            )
+        )
+        for name, at in (("w0", 200), ("w1", 400), ("w2", 350))
+    }
+    spot = finding(detect_in_run(contexts)).spot
+    assert spot is not None
+    [shown] = contexts["w0"].trace.slices.filter(pl.col("id") == spot.slice).to_dicts()
+    assert (spot.worker, shown["dur_ns"]) == ("w0", 300e3)
 
 
 def test_what_others_compute_meanwhile_is_no_gain() -> None:

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.exposure import exposed_time
+from torch_tb_profiler.advice.exposure import exposed_time, running
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.collectives.matching import Matching
-from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import intersect, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
@@ -109,7 +108,7 @@ def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, 
 def longest_wait(
     waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> Spot | None:
-    """Where a worker waited longest, with the call; None without any arrivals."""
+    """Where a worker waited longest, with what ran then; None without any arrivals."""
     if waits.is_empty():
         return None
     row = waits.sort("wait_ns", "worker", "start_ns", descending=[True, False, False]).row(
@@ -117,5 +116,5 @@ def longest_wait(
     )
     worker = matching.workers[row["worker"]]
     context = contexts[worker]
-    call = int(records(context.trace).frame["slice"][row["record"]])
-    return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], call, worker)
+    start_ns, end_ns = row["start_ns"], row["start_ns"] + row["wait_ns"]
+    return context.spot(start_ns, end_ns, running(context.trace, start_ns, end_ns), worker)
