@@ -181,6 +181,14 @@ def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> Non
     assert "step5.json" in error.hint
 
 
+def test_files_that_may_be_traces_are_named_first(tmp_path: Path) -> None:
+    others = ("profiler_info.json", "profiler_metadata.json", "settings.json", "trace_view.json")
+    logdir = place(tmp_path, *others)
+    hint = no_traces(logdir, trace_names(), discover(logdir)).hint
+    assert hint is not None
+    assert "(trace_view.json, " in hint
+
+
 @pytest.mark.parametrize(
     ("name", "run", "worker", "span"),
     [

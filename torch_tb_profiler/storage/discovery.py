@@ -393,8 +393,9 @@ def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> Stora
     if discovery.unfinished:
         hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
     if discovery.others:
-        others = ", ".join(discovery.others[:3])
-        hint += f" Other files ({others}) open when named directly."
+        # Any JSON may be a trace; what says so in its name is more likely one.
+        likely = sorted(discovery.others, key=lambda other: "trace" not in other.rpartition("/")[2])
+        hint += f" Other files ({', '.join(likely[:3])}) may open when named directly."
     if discovery.left_out:
         hint += " " + " ".join(discovery.left_out[:3])
     return StorageError("no_traces", f"{place.url} holds no trace.", hint)
