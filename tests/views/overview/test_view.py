@@ -347,6 +347,22 @@ def test_communication_is_apart_from_computing() -> None:
     assert fact(view, "gpu_compute_utilization_pct", "GPU 0").value == pytest.approx(50)
 
 
+def test_the_note_on_unknown_kernels_gives_both_bounds_where_there_is_communication() -> None:
+    """80 µs of communication, 10 that use Tensor Cores, 10 that nobody knows."""
+    events = [
+        step(1, 0, 100),
+        kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 80),
+        kernel("volta_fp16_s884cudnn_fp16", 80, 10),
+        kernel("nobody_knows_what", 90, 10),
+    ]
+    view = overview(trace(events), Selection())
+    [note] = [note for note in view.notes if note.code == "tensor_core_use_unknown"]
+    assert note.text.endswith(
+        "the true share lies between 10.0 % and 20.0 % "
+        "(without communication: between 50.0 % and 100.0 %)."
+    )
+
+
 def test_a_little_unknown_time_leaves_a_value() -> None:
     """Up to ten points the lower bound is told as the share."""
     events = [

@@ -8,7 +8,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.analysis.step_windows import StepWindows
-from torch_tb_profiler.analysis.tensor_core_time import Share, tensor_core_time
+from torch_tb_profiler.analysis.tensor_core_time import Share, TensorCoreTime, tensor_core_time
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -197,6 +197,14 @@ def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, .
 _UTILIZATIONS = (UTILIZATION, COMPUTE_UTILIZATION)
 
 
+def _of_compute(time: TensorCoreTime) -> str:
+    """The same bounds of the time without communication, where there is any."""
+    share = time.used_of_compute
+    if not time.communication_ns or share.least_pct is None:
+        return ""
+    return f" (without communication: between {share.least_pct:.1f} % and {share.most_pct:.1f} %)"
+
+
 def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     """Says where the Tensor Core share is only a bound."""
     mask = device_work_mask(trace, selection)
@@ -213,7 +221,7 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     severity="info",
                     text=f"GPU {gpu}: no rule knows whether kernels with {time.unknown_pct:.1f} % "
                     "of the kernel time use Tensor Cores; the true share lies between "
-                    f"{least:.1f} % and {most:.1f} %.",
+                    f"{least:.1f} % and {most:.1f} %{_of_compute(time)}.",
                     evidence={
                         "gpu": gpu,
                         "unknown_us": time.unknown_ns / NS_PER_US,
