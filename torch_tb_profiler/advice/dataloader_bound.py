@@ -40,7 +40,7 @@ def detect(context: Context) -> Finding | None:
     iterators = iterators.with_columns(name=context.texts(iterators["name_code"]))
     names = " ".join(iterators["name"])
     time = context.within_steps(_gained(context.trace))
-    gain_us = context.in_steps_ns(time) / NS_PER_US
+    gain_us = min(context.in_steps_ns(time), waited_ns) / NS_PER_US
     variant = "default"
     if "_SingleProcess" in names:
         variant = "single"
