@@ -30,7 +30,11 @@ export function Findings({ notes, always, checked }: Props) {
     <section className="card" aria-label="Findings">
       <header>
         <h2>Findings</h2>
-        {advice.length > 1 && <span className="soft">largest gain first</span>}
+        {advice.length > 1 && (
+          <span className="soft" title="By estimated gain; where none can be estimated, by the time it is about. Damage of the recording comes before all.">
+            largest first
+          </span>
+        )}
         <span style={{ flex: 1 }} />
         {advice.length > FIRST && (
           <button type="button" className="button" onClick={() => setAll(!all)}>

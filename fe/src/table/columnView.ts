@@ -29,12 +29,15 @@ const SORT_MARK_CHARACTERS = 2;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
-/** Room for what opens a row and for some indentation. */
+/** Room for what opens a row and for some indentation, in the first column of text. */
 const OPENER_PX = 60;
+/** Room for letters wider than usual. */
+const WIDE_LETTERS = 1.06;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
 
 export function columnViews(table: Table): ColumnView[] {
+  const label = table.columns.findIndex(({ type }) => type === "string");
   const magnitudes = table.columns.map((column, index) => (isNumeric(column) ? largestMagnitude(table.rows, index) : 0));
   return table.columns.map((column, index) => {
     const numeric = isNumeric(column);
@@ -53,7 +56,10 @@ export function columnViews(table: Table): ColumnView[] {
       digits,
       nullReason: table.null_reasons[column.key] ?? null,
       bounds: column.unit === "pct" ? (row) => boundsOf(table, row, column.key) : NO_BOUNDS,
-      ...widths(column, table.rows, index, numeric ? formatNumber(largest / scale.divisor, digits).length : 0),
+      ...widths(column, table.rows, index, {
+        numberLength: numeric ? formatNumber(largest / scale.divisor, digits).length : 0,
+        openerPx: index === label ? OPENER_PX : 0,
+      }),
     };
   });
 }
@@ -90,7 +96,7 @@ function widths(
   column: Column,
   rows: readonly Row[],
   index: number,
-  numberLength: number,
+  { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
   const longestWord = Math.max(...column.title.split(" ").map((word) => word.length));
@@ -102,7 +108,8 @@ function widths(
   }
   let longest = 0;
   for (const row of rows.slice(0, SAMPLED_ROWS)) longest = Math.max(longest, String(row[index] ?? "").length);
-  const ideal = Math.round(Math.max(MIN_TEXT_PX, titleTwoLines, longest * characterPx() + CELL_PADDING_PX + OPENER_PX));
+  const text = longest * characterPx() * WIDE_LETTERS + CELL_PADDING_PX + openerPx;
+  const ideal = Math.round(Math.max(MIN_TEXT_PX, titleTwoLines, text));
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
 }
 

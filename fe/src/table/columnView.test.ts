@@ -1,0 +1,24 @@
+/** Cases: only the column that opens rows is wider than its text. */
+import { expect, it } from "vitest";
+
+import type { Column, Table } from "../api/types";
+import { columnViews } from "./columnView";
+
+const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
+const TEXT = "a sentence of some length";
+const TABLE: Table = {
+  title: "",
+  help: "",
+  columns: [column("place", "integer"), column("name", "string"), column("reason", "string")],
+  rows: [[1, TEXT, TEXT]],
+  row_count: 1,
+  null_reasons: {},
+  sort: "",
+  tree: null,
+};
+
+it("gives the room of the opener to the first text only", () => {
+  const [, name, reason] = columnViews(TABLE).map(({ idealWidth }) => idealWidth);
+  expect((name ?? 0) - (reason ?? 0)).toBe(60);
+  expect(reason).toBeGreaterThanOrEqual(TEXT.length * 7);
+});
