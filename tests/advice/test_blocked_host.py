@@ -67,3 +67,9 @@ def test_the_timeline_shows_the_call() -> None:
     advice = finding(detect(context(one_step(decoding(), length=LENGTH))))
     assert advice.spot is not None
     assert (advice.spot.start_ns, advice.spot.end_ns) == (500_000, 463_500_000)
+
+
+def test_a_function_is_named_once() -> None:
+    events = [event for event in decoding() if event["name"] != "aten::copy_"]
+    text = finding(detect(context(one_step(events, length=LENGTH)))).note().text
+    assert "longest in hipMemcpyWithStream in serve.py(40): step)" in text

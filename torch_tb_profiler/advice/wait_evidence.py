@@ -123,7 +123,8 @@ def _where(context: Context, operator: str, call: str, slice_id: int) -> str:
     text = call if operator == call else f"{call} in {operator}"
     lines = [frame for frame in frames_around(context.trace, slice_id) if frame.jumpable]
     own = [frame for frame in lines if not _INSTALLED.search(frame.file or "")]
-    return f"{text}, from {(own or lines)[0].text}" if lines else text
+    line = (own or lines)[0].text if lines else operator
+    return text if line == operator else f"{text}, from {line}"
 
 
 def _groups(context: Context, waits: pl.DataFrame, idle_ns: Int64) -> pl.DataFrame:
