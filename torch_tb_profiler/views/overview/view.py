@@ -225,8 +225,15 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
     )
 
 
+NO_EVENTS = (
+    "The recording holds no events: the profiler stopped before anything ran, or its schedule "
+    "never came to the active steps. Call prof.step() once per step, for as many as "
+    "schedule(wait, warmup, active) needs, and record again."
+)
+
+
 def _missing(trace: Trace) -> str | None:
-    return "The recording holds no events." if trace.slices.is_empty() else None
+    return NO_EVENTS if trace.slices.is_empty() else None
 
 
 SPEC = ViewSpec(
