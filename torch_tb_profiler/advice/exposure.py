@@ -142,10 +142,10 @@ def worst_stretch(context: Context, time: Intervals) -> Spot | None:
         return None
     row = int((time.end_ns - time.start_ns).argmax())
     start_ns, end_ns = int(time.start_ns[row]), int(time.end_ns[row])
-    return context.spot(start_ns, end_ns, running(context.trace, start_ns, end_ns))
+    return context.spot(start_ns, end_ns, _running(context.trace, start_ns, end_ns))
 
 
-def running(trace: Trace, start_ns: int, end_ns: int) -> int | None:
+def _running(trace: Trace, start_ns: int, end_ns: int) -> int | None:
     """The communicating slice that runs longest within a stretch."""
     slices = communicating_slices(trace)
     start = trace.slices["start_ns"].to_numpy()[slices]

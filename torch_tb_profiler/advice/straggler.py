@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.exposure import exposed_time, running
+from torch_tb_profiler.advice.exposure import exposed_time
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.collectives.matching import Matching
+from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import intersect, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
@@ -108,7 +109,7 @@ def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, 
 def longest_wait(
     waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> Spot | None:
-    """Where a worker waited longest, with what ran then; None without any arrivals."""
+    """Where a worker waited longest, with the kernel that did; None without any arrivals."""
     if waits.is_empty():
         return None
     row = waits.sort("wait_ns", "worker", "start_ns", descending=[True, False, False]).row(
@@ -116,5 +117,5 @@ def longest_wait(
     )
     worker = matching.workers[row["worker"]]
     context = contexts[worker]
-    start_ns, end_ns = row["start_ns"], row["start_ns"] + row["wait_ns"]
-    return context.spot(start_ns, end_ns, running(context.trace, start_ns, end_ns), worker)
+    shown = int(records(context.trace).frame["work"][row["record"]])
+    return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], shown, worker)

@@ -116,6 +116,20 @@ def test_a_size_of_nothing_is_not_known_and_sums_say_of_how_many_calls() -> None
     )
 
 
+@pytest.mark.parametrize("name", ["coalesced", "send", "recv"])
+def test_sends_of_no_recorded_size_have_none(name: str) -> None:
+    """``batch_isend_irecv`` records 0 elements for what its calls move together."""
+    events = [
+        step(1, 0, 100),
+        op("record_param_comms", 8, 6, **described(name, 0)),
+        annotation(f"nccl:{name}", 10, 2),
+        call("cudaLaunchKernel", 10, 1, corr=5),
+        kernel("ncclDevKernel_SendRecv(x)", 30, 40, corr=5),
+    ]
+    sizes = ("total_bytes", "mean_bytes", "sized_calls")
+    assert rows(view({"a": trace(events)}), "collectives", *sizes) == [(None, None, 0)]
+
+
 def test_who_waits_in_a_receive_is_the_schedules() -> None:
     """A pipeline: the second stage waits in its receive for as long as the first computes."""
     first = [annotation("gloo:send 0->1", 80, 5), annotation("gloo:all_reduce", 90, 9)]

@@ -35,12 +35,15 @@ from torch_tb_profiler.trace.model import Trace
 COALESCED, EXCHANGE = "coalesced", "send_recv"
 """Several calls in one, of any kind; sends and receives between any ranks."""
 
+PAIRWISE = ("send", "recv")
+
 SAME_SIZE_COLLECTIVES = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather")
 """Collectives all of whose members give inputs of one size."""
 
 RECORDS = {
     "record": pl.Int64,  # row number
     "slice": pl.Int64,  # the host range, the metadata record, or the kernel
+    "work": pl.Int64,  # slice that shows the call running: its first kernel, else ``slice``
     "name": pl.String,  # as the host range is called; of other records the collective
     "collective": pl.String,  # canonical name, null when unknown
     "group": pl.String,  # process group for people, "0 (default_pg)"; null when not recorded
@@ -138,15 +141,17 @@ def _frame(trace: Trace, slice_id: Int64, first_work: Int64) -> pl.DataFrame:
     exchanges = _exchanges(trace, of_work)
     on_device = np.isin(slice_id, trace.device_work["slice"].to_numpy())
     names, collectives = _names(joined, on_device, exchanges)
-    is_pair = pl.col("collective").is_in(["send", "recv"])
+    is_pair = pl.col("collective").is_in(PAIRWISE)
     nothing = communication.names_of_size("nothing")
     moves = ~pl.col("collective").is_in(nothing).fill_null(value=False)
     # Every member of these moves some: 0 is what recorders write where they do not know.
-    some = pl.col("collective").is_in(SAME_SIZE_COLLECTIVES).fill_null(value=False)
+    of_some = (*SAME_SIZE_COLLECTIVES, *PAIRWISE, EXCHANGE, COALESCED)
+    some = pl.col("collective").is_in(of_some).fill_null(value=False)
     frame = joined.with_columns(
         pl.Series("name", names, pl.String), pl.Series("collective", collectives, pl.String)
     ).with_columns(
         record=pl.int_range(pl.len()),
+        work=pl.Series(np.where(first_work >= 0, first_work, slice_id)),
         input_bytes=_known(pl.coalesce("in_bytes", "dims_bytes"), moves, some),
         output_bytes=_known(pl.col("out_bytes"), moves, some),
         pair=pl.when(is_pair).then(pl.coalesce("pair", "ranks_pair")),
