@@ -16,7 +16,7 @@ from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
 EVIDENCE = TableSpec(
     "damage",
-    "Damages",
+    "Damage",
     "One row per kind of damage.",
     (
         Column("issue", "Damage", "string", None, "What is damaged, and what was done about it."),

@@ -25,5 +25,5 @@ export function Checked({ table }: { readonly table: Table }) {
   );
 }
 
-/** For programs. */
-const HIDDEN = ["code"];
+/** For programs; and what the findings above say themselves. */
+const HIDDEN = ["code", "measured"];

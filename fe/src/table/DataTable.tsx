@@ -44,7 +44,8 @@ export function DataTable(props: DataTableProps) {
   const { state } = control;
   const [measure, width] = useElementWidth();
   const gridId = useId();
-  const views = useMemo(() => columnViews(table), [table]);
+  const opens = detail !== undefined || table.tree !== null;
+  const views = useMemo(() => columnViews(table, opens), [table, opens]);
   const hiddenAtFirst = useMemo(() => hiddenByDefault(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
   const layout = useColumnLayout(props.name, views, hiddenAtFirst, width);
   const isKnown = (named: { readonly key: string | null }) => unknownColumns(table.columns, [named]).length === 0;

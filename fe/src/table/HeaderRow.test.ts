@@ -19,7 +19,7 @@ const TABLE: Table = {
 
 /** The order after a click on the header of `key`. */
 function clicked(sort: string, key: string, shift = false): string {
-  const view = columnViews(TABLE).find((each) => each.column.key === key);
+  const view = columnViews(TABLE, false).find((each) => each.column.key === key);
   if (view === undefined) throw new Error(key);
   return formatSort(nextSort(parseSort(sort), view, shift));
 }

@@ -18,7 +18,8 @@ const TABLE: Table = {
 };
 
 it("gives the room of the opener to the first text only", () => {
-  const [, name, reason] = columnViews(TABLE).map(({ idealWidth }) => idealWidth);
+  const [, name, reason] = columnViews(TABLE, true).map(({ idealWidth }) => idealWidth);
   expect((name ?? 0) - (reason ?? 0)).toBe(60);
+  expect(columnViews(TABLE, false)[1]?.idealWidth).toBe(reason);
   expect(reason).toBeGreaterThanOrEqual(TEXT.length * 7);
 });

@@ -36,8 +36,8 @@ const WIDE_LETTERS = 1.06;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
 
-export function columnViews(table: Table): ColumnView[] {
-  const label = table.columns.findIndex(({ type }) => type === "string");
+export function columnViews(table: Table, opens: boolean): ColumnView[] {
+  const label = opens ? table.columns.findIndex(({ type }) => type === "string") : -1;
   const magnitudes = table.columns.map((column, index) => (isNumeric(column) ? largestMagnitude(table.rows, index) : 0));
   return table.columns.map((column, index) => {
     const numeric = isNumeric(column);
