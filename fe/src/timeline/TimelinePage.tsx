@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import { FailureCard, PendingCard } from "../app/SpanState";
+import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import type { TimelineTracksAnswer } from "../generated/schema";
 import type { PageProps } from "../pages/ViewFrame";
 import { traceQuery } from "../state/target";
@@ -16,7 +16,7 @@ import { useStackedWorkers } from "./useStackedWorkers";
 const importView = () => import("./TimelineView");
 const TimelineView = lazy(async () => ({ default: (await importView()).TimelineView }));
 
-export function TimelinePage({ target }: PageProps) {
+export function TimelinePage({ info, target }: PageProps) {
   const traceText = JSON.stringify(traceQuery(target));
   const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
   const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", trace);
@@ -34,6 +34,7 @@ export function TimelinePage({ target }: PageProps) {
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
+  if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NothingCard view={info} reason="The recording holds no events." />;
   const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;
   if (stack === null) return waiting;
   return (

@@ -51,7 +51,8 @@ describe("arguments", () => {
     ["blocks_per_sm", 6.4, "Blocks per SM", "6.40"],
     ["warps_per_sm", 0.000390625, "Warps per SM", "0.0004"],
     ["warps_per_sm", 0, "Warps per SM", "0"],
-  ])("%s = %d", (key, value, title, text) => {
+    ["orphan_reason", "no_launch", "No operator", "its launch is not in the file"],
+  ])("%s = %s", (key, value, title, text) => {
     expect([argumentTitle(key), argumentText(key, value)]).toEqual([title, text]);
   });
 });

@@ -41,8 +41,16 @@ export function argumentsOf({ args, call_stack: frames }: SlicePayload): Argumen
     .map(([key, value]) => ({ key, title: argumentTitle(key), text: argumentText(key, value) }));
 }
 
+/** Why device work belongs to no operator. */
+const ORPHANS: Readonly<Record<string, string>> = {
+  no_launch: "its launch is not in the file",
+  ambiguous_launch: "several launches fit",
+  no_operator: "its launch lies in none",
+};
+
 /** "est_achieved_occupancy_pct" → "Est. achieved occupancy". */
 export function argumentTitle(key: string): string {
+  if (key === "orphan_reason") return "No operator";
   const words = key.replace(/_(pct|ns)$/, "").replace(/(.)_bytes$/, "$1").replace(/^est_/, "est. ");
   const text = words.replaceAll("_", " ").replace(/\bsm\b/, "SM");
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -51,6 +59,7 @@ export function argumentTitle(key: string): string {
 /** Numbers by the unit in their key. */
 export function argumentText(key: string, value: unknown): string {
   if (Array.isArray(value)) return value.join(",");
+  if (key === "orphan_reason") return ORPHANS[String(value)] ?? String(value);
   if (typeof value !== "number") return typeof value === "string" ? value : JSON.stringify(value);
   if (key.endsWith("bytes")) return formatValue(value, "bytes");
   if (key.endsWith("_ns")) return formatValue(value / 1000, "us");
