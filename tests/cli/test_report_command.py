@@ -91,6 +91,18 @@ def test_a_table_fits_a_hundred_columns_and_says_what_it_leaves_out(run: Run, re
     assert everything.out.count("\naten::") > 50
 
 
+def test_the_heading_says_the_ends_of_the_time_range_that_were_given(
+    run: Run, resnet: Path
+) -> None:
+    def heading(*ends: str) -> str:
+        done = run("report", resnet, "--view", "kernels", "--limit", "1", *ends)
+        return done.out.split("\n", maxsplit=1)[0].rsplit(" · ", maxsplit=1)[1]
+
+    assert heading("--start-us", "5") == "from 5.000 µs"
+    assert heading("--end-us", "9000000") == "to 9,000,000.000 µs"
+    assert heading("--start-us", "5", "--end-us", "9000000") == "5.000 to 9,000,000.000 µs"
+
+
 def test_columns_and_rows_of_a_table_can_be_chosen(run: Run, resnet: Path) -> None:
     done = run(
         "report", resnet, "--view", "operators", "--columns", "calls,name", "--limit", "2",

@@ -175,10 +175,14 @@ def _subject_text(subject: Subject) -> str:
     parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
     if selection.steps is not None:
         parts.append(f"steps {selection.steps}")
-    if selection.start_ns is not None or selection.end_ns is not None:
-        times = (selection.start_ns, selection.end_ns)
-        start, end = ("" if time is None else f"{Decimal(time) / NS_PER_US:,.3f}" for time in times)
+    start, end = (
+        None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
+        for time in (selection.start_ns, selection.end_ns)
+    )
+    if start and end:
         parts.append(f"{start} to {end} µs")
+    elif start or end:
+        parts.append(f"from {start} µs" if start else f"to {end} µs")
     if selection.group_by:
         parts.append(f"by {selection.group_by}")
     return " · ".join(parts)
