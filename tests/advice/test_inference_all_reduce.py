@@ -29,7 +29,7 @@ def decode(name: str, count: int = 16, *more: Event, us: float = 15) -> Context:
     ("name", "variant"), [(CUSTOM, "custom"), (SYMMETRIC, "custom"), (NCCL, "default")]
 )
 def test_their_share_of_a_step_is_told(name: str, variant: str) -> None:
-    of = decode(name)
+    of = decode(name, 16, op("aten::mm", 0, 3))
     advice = finding(detect(of))
     assert advice.measured == pytest.approx(24.0)
     assert (advice.variant, advice.gain_us, advice.at_stake_us) == (variant, None, 240)
@@ -53,7 +53,15 @@ def test_their_share_of_a_step_is_told(name: str, variant: str) -> None:
         decode(CUSTOM, us=5),  # too little
         decode(OTHER),  # nothing is reduced
         decode("some_kernel"),  # nobody knows that it reduces
+        decode(NCCL),  # no operators: these may be gradients
     ],
 )
 def test_otherwise_nothing_is_said(of: Context) -> None:
     assert detect(of) is None
+
+
+def test_without_operators_custom_kernels_tell_an_inference_and_others_may_be_gradients() -> None:
+    assert finding(detect(decode(CUSTOM))).variant == "custom"
+    codes = notes_of(decode(NCCL).trace)
+    assert "exposed_communication" in codes
+    assert "inference_all_reduce" not in codes

@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Spot
-from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.advice.program import tells_use, trains
 from torch_tb_profiler.analysis.collectives.calls import timed_on_host
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
@@ -25,7 +25,6 @@ from torch_tb_profiler.analysis.intervals import (
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.knowledge import communication
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -100,9 +99,7 @@ def variant(context: Context, exposed: Exposure) -> str:
         return "pipeline"
     if trains(context.trace):
         return "default"
-    category = context.trace.slices["category"]
-    has_operators = category.is_in([Category.OPERATOR, Category.PYTHON_OPERATOR]).any()
-    return "inference" if has_operators else "either"
+    return "inference" if tells_use(context.trace) else "either"
 
 
 def gain_us(context: Context, time: Intervals) -> float | None:

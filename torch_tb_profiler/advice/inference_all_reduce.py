@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.exposure import exposed_time, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.advice.program import tells_use, trains
 from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.intervals import intersect, union
@@ -42,7 +42,8 @@ def detect(context: Context) -> Finding | None:
     """Nothing trains, and kernels that reduce over ranks, many of them, take more than the
     threshold of the step while nothing computes.
 
-    What other kernels would save cannot be told; at stake is that time.
+    What other kernels would save cannot be told; at stake is that time. Without operators, the
+    all-reduces of a library may be of gradients: exposed communication tells of those.
     """
     if trains(context.trace):
         return None
@@ -56,10 +57,12 @@ def detect(context: Context) -> Finding | None:
     least = entry(CODE).parameters["min_calls_per_step"] * context.step_count
     if reduces.height < least or share <= entry(CODE).threshold:
         return None
-    rows = _rows(context, reduces)
-    durations_us = reduces["dur_ns"].to_numpy() / NS_PER_US
     custom = context.names_that(reduces["name_code"], _is_custom).to_numpy()
     mostly_custom = int(reduces["dur_ns"].to_numpy() @ custom) * 2 > reduces["dur_ns"].sum()
+    if not mostly_custom and not tells_use(context.trace):
+        return None
+    rows = _rows(context, reduces)
+    durations_us = reduces["dur_ns"].to_numpy() / NS_PER_US
     return Finding(
         CODE,
         share,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -25,6 +26,13 @@ COMPILED = re.compile(
 def trains(trace: Trace) -> bool:
     """Whether anything in the recording belongs to a backward pass or an optimizer."""
     return _any(trace, TRAINING)
+
+
+@per_trace
+def tells_use(trace: Trace) -> bool:
+    """Whether operators are recorded, which tell a training from an inference."""
+    operators = [Category.OPERATOR, Category.PYTHON_OPERATOR]
+    return bool(trace.slices["category"].is_in(operators).any())
 
 
 @per_trace
