@@ -31,8 +31,6 @@ const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
 /** Room for what opens a row and for some indentation, in the first column of text. */
 const OPENER_PX = 60;
-/** Room for letters wider than usual. */
-const WIDE_LETTERS = 1.06;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
 
@@ -106,10 +104,9 @@ function widths(
     const width = Math.round(Math.max(titleTwoLines, numberLength * characterPx() + CELL_PADDING_PX));
     return { width, idealWidth: width };
   }
-  let longest = 0;
-  for (const row of rows.slice(0, SAMPLED_ROWS)) longest = Math.max(longest, String(row[index] ?? "").length);
-  const text = longest * characterPx() * WIDE_LETTERS + CELL_PADDING_PX + openerPx;
-  const ideal = Math.round(Math.max(MIN_TEXT_PX, titleTwoLines, text));
+  let longestPx = 0;
+  for (const row of rows.slice(0, SAMPLED_ROWS)) longestPx = Math.max(longestPx, textPx(String(row[index] ?? "")));
+  const ideal = Math.ceil(Math.max(MIN_TEXT_PX, titleTwoLines, longestPx + CELL_PADDING_PX + openerPx));
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
 }
 
