@@ -1,8 +1,11 @@
 """Durations in advice are said in the unit a person would use."""
 
+import polars as pl
 import pytest
 
-from torch_tb_profiler.advice.finding import MAX_QUOTED, duration_text, shortened
+from torch_tb_profiler.advice.evidence import filled
+from torch_tb_profiler.advice.finding import MAX_QUOTED, Finding, duration_text, shortened
+from torch_tb_profiler.advice.tensor_core_candidates import EVIDENCE
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,17 @@ def test_names_are_quoted_on_one_line_and_not_endless() -> None:
     assert shortened("aten::mm") == "aten::mm"
     assert shortened("{gain}\n<b>  x") == "{gain} <b> x"
     assert shortened("k" * 5000) == "k" * MAX_QUOTED + "…"
+
+
+@pytest.mark.parametrize(
+    ("last", "ends"),
+    [
+        ("", "these sizes (vocabulary, channels, batch) to the next multiple."),
+        ("Nothing waits.", "to the next multiple. Nothing waits."),
+    ],
+)
+def test_a_last_sentence_stands_apart_or_leaves_nothing(last: str, ends: str) -> None:
+    values = {"units": "Tensor Cores", "reason": "sizes", "no_gain_yet": last}
+    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    told = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
+    assert told.text.endswith(ends)

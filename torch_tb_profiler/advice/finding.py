@@ -76,13 +76,14 @@ class Finding:
     def text(self) -> str:
         """What it says; what it quotes of the trace stays plain text."""
         known = entry(self.code)
-        return known.texts[self.variant].format(
+        said = known.texts[self.variant].format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
             architecture=self.architecture or "the GPU",
             **{key: shortened(value) for key, value in self.values.items()},
         )
+        return said.rstrip()  # a last sentence that is only sometimes needed may be empty
 
     def note(self, step_ns: float = 0.0, same_time: Iterable[Finding] = ()) -> Note:
         """The finding as a note.
