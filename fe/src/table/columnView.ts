@@ -26,6 +26,8 @@ const NO_BOUNDS = () => null;
 const CELL_PADDING_PX = 16;
 const LEAST_CHARACTERS = 4;
 const SORT_MARK_CHARACTERS = 2;
+/** How much wider titles are than text. */
+const BOLD = 1.1;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
@@ -97,9 +99,10 @@ function widths(
   { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
-  const longestWord = Math.max(...column.title.split(" ").map((word) => word.length));
-  const characters = Math.max(longestWord, column.title.length * 0.55) + SORT_MARK_CHARACTERS;
-  const titleTwoLines = Math.max(MIN_NUMBER_PX, characters * characterPx() + CELL_PADDING_PX);
+  const longestWordPx = Math.max(...column.title.split(" ").map(textPx)) * BOLD;
+  const halfTitlePx = column.title.length * 0.55 * characterPx();
+  const titlePx = Math.max(longestWordPx, halfTitlePx) + SORT_MARK_CHARACTERS * characterPx();
+  const titleTwoLines = Math.max(MIN_NUMBER_PX, titlePx + CELL_PADDING_PX);
   if (column.type !== "string") {
     const width = Math.round(Math.max(titleTwoLines, numberLength * characterPx() + CELL_PADDING_PX));
     return { width, idealWidth: width };
