@@ -56,6 +56,18 @@ def test_a_step_the_time_range_cuts_is_not_whole() -> None:
     assert whole(steps, start_ns=10_000, end_ns=20_000) == {"1": True}
 
 
+def test_means_are_over_the_whole_steps_alone() -> None:
+    events = [step(number, 10 * number, 10) for number in range(4)]
+    of = step_windows(trace(events), Selection(start_ns=5_000, end_ns=35_000))
+    kept = of.of_averages
+    assert kept.names == ["1", "2"]
+    assert kept.start_ns.tolist() == [10_000, 20_000]
+    assert kept.end_ns.tolist() == [20_000, 30_000]
+    assert kept.of_step.tolist() == [-1, 0, 1, -1]
+    cut = step_windows(trace(events), Selection(start_ns=12_000, end_ns=18_000))
+    assert cut.of_averages.names == ["1"]
+
+
 def test_a_step_the_recording_ended_in_is_not_whole() -> None:
     events = [step(0, 0, 100), step(1, 100, 100)]
     for number in range(4):

@@ -71,8 +71,8 @@ class Context:
 
     @cached_property
     def windows(self) -> StepWindows:
-        """The steps looked at."""
-        return step_windows(self.trace, self.selection)
+        """The steps looked at: those that the average step is over."""
+        return step_windows(self.trace, self.selection).of_averages
 
     @property
     def step_count(self) -> int:

@@ -10,6 +10,7 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import worst_gap
 from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import all_idle, busy
+from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -36,9 +37,10 @@ def detect(context: Context) -> Finding | None:
     has most of it, it is told with the finding on that.
     """
     threshold = entry(CODE).threshold
+    shown = step_windows(context.trace, context.selection)  # as the overview's table has it
     rows = []
     for gpu, profile in sorted(gpu_profiles(context.trace).items()):
-        use = gpu_use(profile, context.windows.start_ns, context.windows.end_ns)
+        use = gpu_use(profile, shown.start_ns, shown.end_ns)
         if use.utilization_pct is not None and use.utilization_pct < threshold:
             rows.append({"gpu": gpu, "utilization_pct": use.utilization_pct})
     if not rows or not len(busy(context.trace).start_ns):

@@ -38,6 +38,20 @@ class StepWindows:
         return self.whole if self.whole.any() else np.ones_like(self.whole)
 
     @property
+    def of_averages(self) -> StepWindows:
+        """Those windows that means are over, alone."""
+        keep = self.averaged
+        number = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
+        return StepWindows(
+            [self.names[row] for row in np.flatnonzero(keep)],
+            self.start_ns[keep],
+            self.end_ns[keep],
+            self.whole[keep],
+            self.left_out,
+            number[self.of_step],
+        )
+
+    @property
     def cut(self) -> list[str]:
         """Names of the windows that are not whole."""
         return [
