@@ -42,8 +42,8 @@ def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str) ->
             outcome, broken = scene.play(Case("", kind, seed))
             assert outcome == "same", (kind, seed)
             noticed += broken > 0
-    # Of 20: the others are missing files, and the up to 10 that hit an object nobody asks for (which
-    # one that is follows from its name, a digest of the place of the file).
+    # Of 20: the others are missing files, and the up to 10 that hit an object nobody asks for;
+    # which one that is follows from its name, a digest of the place of the file.
     assert noticed >= 9
 
 

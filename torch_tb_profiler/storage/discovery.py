@@ -394,8 +394,7 @@ def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> Stora
         hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
     if discovery.others:
         # Any JSON may be a trace; what says so in its name is more likely one.
-        likely = sorted(discovery.others, key=lambda other: "trace" not in other.rpartition("/")[2])
+        likely = sorted(discovery.others, key=lambda file: "trace" not in file.rpartition("/")[2])
         hint += f" Other files ({', '.join(likely[:3])}) may open when named directly."
-    if discovery.left_out:
-        hint += " " + " ".join(discovery.left_out[:3])
+    hint += "".join(f" {note}" for note in discovery.left_out[:3])
     return StorageError("no_traces", f"{place.url} holds no trace.", hint)
