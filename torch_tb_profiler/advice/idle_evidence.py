@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +10,15 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
-from torch_tb_profiler.advice.finding import Spot
+from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import gaps
 from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 MAX_ROWS = 10
@@ -65,6 +67,39 @@ def idle_time(context: Context, cause: Cause) -> IdleTime:
     time = context.within_steps(idle_causes(context.trace).intervals[cause])
     spent_ns = context.in_steps_ns(time)
     return IdleTime(time, spent_ns, context.share_pct(spent_ns))
+
+
+def idle_finding(
+    context: Context,
+    spec: TableSpec,
+    cause: Cause,
+    source: Mapping[str, str],
+    variant: str = "default",
+) -> Finding | None:
+    """A finding on idle time of which no gain can be estimated; None up to its threshold.
+
+    Args:
+        context: The steps.
+        spec: As of :func:`declared`.
+        cause: The cause.
+        source: Which rows to look at further.
+        variant: Which of the entry's texts.
+    """
+    idle = idle_time(context, cause)
+    if idle.share_pct <= entry(spec.name).threshold:
+        return None
+    return Finding(
+        spec.name,
+        idle.share_pct,
+        None,
+        evidence=gap_rows(context, idle.time, spec),
+        source=source,
+        architecture=context.architecture_name,
+        variant=variant,
+        time=idle.time,
+        spot=worst_gap(context, idle.time),
+        at_stake_us=idle.per_step_ns / NS_PER_US,
+    )
 
 
 def gap_rows(context: Context, time: Intervals, spec: TableSpec) -> Table:

@@ -7,11 +7,10 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.wait_evidence import declared, wait_groups
+from torch_tb_profiler.advice.wait_evidence import blocked_in, declared, wait_groups
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
+from torch_tb_profiler.analysis.idle.causes import idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.analysis.intervals import intersect, total_within, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools
@@ -33,32 +32,28 @@ def detect(context: Context) -> Finding | None:
     The gain is that idle time: an asynchronous copy from pinned memory returns at once. The time
     of the copy itself on the device is none of it.
     """
-    idle = idle_causes(context.trace)
-    chosen = idle.waits["wait"].to_numpy() == Wait.UPLOAD
+    waits = idle_causes(context.trace).waits
+    chosen = waits["wait"].to_numpy() == Wait.UPLOAD
     if not chosen.any():
         return None
-    start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
-    blocked = intersect(idle.intervals[Cause.BLOCKED], union(start[chosen], end[chosen]))
-    time = context.within_steps(blocked)
-    idle_ns = context.in_steps_ns(time)
-    share = context.share_pct(idle_ns)
-    if share <= entry(CODE).threshold:
+    blocked = blocked_in(context, chosen)
+    if blocked.share_pct <= entry(CODE).threshold:
         return None
-    per_wait = np.where(chosen, total_within(time, start, end), 0)
-    groups = wait_groups(context, EVIDENCE, idle.waits, per_wait)
+    groups = wait_groups(context, EVIDENCE, waits, blocked.per_wait_ns)
     variant = "one" if groups.calls == 1 else "default"
-    if int(per_wait[_from_pinned(context.trace, idle.waits)].sum()) * 2 > int(per_wait.sum()):
+    pinned_ns = int(blocked.per_wait_ns[_from_pinned(context.trace, waits)].sum())
+    if pinned_ns * 2 > int(blocked.per_wait_ns.sum()):
         variant = "pinned"
     return Finding(
         CODE,
-        share,
-        idle_ns / NS_PER_US,
+        blocked.share_pct,
+        blocked.per_step_ns / NS_PER_US,
         values={"calls": groups.calls, "where": groups.where},
         evidence=groups.table,
         source=groups.source,
         architecture=context.architecture_name,
         variant=variant,
-        time=time,
+        time=blocked.time,
         spot=groups.worst,
     )
 

@@ -14,8 +14,10 @@ from torch_tb_profiler.advice.finding import Spot
 from torch_tb_profiler.advice.sources import operator_rows
 from torch_tb_profiler.analysis.call_stacks import frames_around
 from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.waits import Wait
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -77,6 +79,34 @@ class WaitGroups:
     table: Table
     source: dict[str, str]
     worst: Spot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocked:
+    """Idle time in calls that wait although no device works.
+
+    Attributes:
+        time: When, in the steps.
+        per_step_ns: How long in the mean step.
+        share_pct: The same as share of the step.
+        per_wait_ns: Per row of the table of waits, 0 for those that were not asked about.
+    """
+
+    time: Intervals
+    per_step_ns: float
+    share_pct: float
+    per_wait_ns: Int64
+
+
+def blocked_in(context: Context, chosen: Bools) -> Blocked:
+    """The idle time in some waits (a mask over the table of waits)."""
+    idle = idle_causes(context.trace)
+    start, end = (idle.waits[key].to_numpy() for key in ("start_ns", "end_ns"))
+    blocked = intersect(idle.intervals[Cause.BLOCKED], union(start[chosen], end[chosen]))
+    time = context.within_steps(blocked)
+    idle_ns = context.in_steps_ns(time)
+    per_wait = np.where(chosen, total_within(time, start, end), 0)
+    return Blocked(time, idle_ns, context.share_pct(idle_ns), per_wait)
 
 
 def wait_groups(
