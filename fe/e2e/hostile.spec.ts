@@ -9,6 +9,8 @@ import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 
 const EVIL = '<img src=x onerror="window.__pwned=1"><script>window.__pwned=1</script>';
+/** What is left of it where a name is shortened in the middle. */
+const NAMED = /onerror|script>/;
 /** Names of folders and files cannot hold a slash. */
 const EVIL_NAME = '<img src=x onerror="window.__pwned=1">';
 
@@ -102,7 +104,7 @@ test("hostile names stay text in every view", async ({ guarded: page }) => {
   for (const view of SHOWN) {
     await rail.getByRole("link", { name: view, exact: true }).click();
     if (view !== "Timeline") await expect(page.getByRole("heading", { level: 1, name: view })).toBeVisible();
-    await expect(page.locator("main").getByText("onerror").first(), `the name in ${view}`).toBeAttached();
+    await expect(page.locator("main").getByText(NAMED).first(), `the name in ${view}`).toBeAttached();
     await openRows(page);
     const said = await tooltips(page);
     if (NAMED_CHARTS.includes(view)) expect(said.join("\n"), `tooltip in ${view}`).toContain("onerror");
@@ -111,7 +113,7 @@ test("hostile names stay text in every view", async ({ guarded: page }) => {
 
   await page.getByLabel("Find a name in every view").fill("<img src=x onerror");
   await page.getByRole("button", { name: /^Kernels: [1-9]/ }).click();
-  await expect(page.getByRole("region", { name: "Kernels", exact: true })).toContainText("onerror");
+  await expect(page.getByRole("region", { name: "Kernels", exact: true })).toContainText(NAMED);
   await expectNoMarkup(page, "the search");
 
   await page.getByLabel("Run", { exact: true }).selectOption("broken");
