@@ -53,7 +53,10 @@ def detect(context: Context) -> Finding | None:
 
     Host memory has no limit in a trace and is not looked at.
     """
-    peaks = _peaks(context.trace).filter(pl.col("used_pct") > entry(CODE).threshold)
+    threshold = entry(CODE).threshold
+    if not _may_be_near(context.trace, threshold):
+        return None
+    peaks = _peaks(context.trace).filter(pl.col("used_pct") > threshold)
     if peaks.is_empty():
         return None
     worst = peaks.row(0, named=True)
@@ -78,6 +81,15 @@ def _around(context: Context, moment_ns: int) -> Spot:
     margin_ns = int(context.step_ns / 100)
     first_ns = max(moment_ns - margin_ns, context.trace.meta.start_ns)
     return context.spot(first_ns, moment_ns + margin_ns)
+
+
+def _may_be_near(trace: Trace, threshold_pct: float) -> bool:
+    """Whether any total that the recording holds is that much of the smallest GPU: a cheap no."""
+    largest = trace.memory["total_allocated_bytes"].max()
+    smallest = trace.devices.filter(pl.col("memory_bytes") > 0)["memory_bytes"].min()
+    if not isinstance(largest, int) or not isinstance(smallest, int):
+        return False
+    return largest * 100 > smallest * threshold_pct
 
 
 @per_trace
