@@ -239,8 +239,10 @@ class Context:
 
     def texts(self, column: pl.Series) -> pl.Series:
         """Dictionary codes as text; null for null and for -1."""
-        known = column.to_frame("code").select(pl.when(pl.col("code") >= 0).then("code"))
-        return codes.texts(self.trace, known.to_series())
+        numbers = indices(column)
+        present = {code: self.trace.text(code) for code in np.unique(numbers).tolist()}
+        texts = [present[code] for code in numbers.tolist()]
+        return pl.Series(column.name, texts, dtype=pl.String)
 
 
 def gpu_list(numbers: list[int]) -> str:

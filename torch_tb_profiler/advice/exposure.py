@@ -56,8 +56,9 @@ class Exposure:
 def exposure(context: Context) -> Exposure:
     """How much of the communication computation does not hide
     (``docs/views-distributed.md#definitions``)."""
-    known = records(context.trace)
-    talking = known.intervals()
+    talking = records(context.trace).intervals()
+    if not len(talking.start_ns):
+        return Exposure(talking, 0.0, 0.0, context.in_steps_ns(computation(context.trace)), 0.0)
     exposed = context.within_steps(exposed_time(context.trace))
     exposed_ns, total_ns = context.in_steps_ns(exposed), context.in_steps_ns(talking)
     of_all = ranges_of(context.trace, ~_between_pairs(context.trace))
@@ -83,6 +84,7 @@ def ranges_of(trace: Trace, chosen: Bools) -> Intervals:
     return union(known.start_ns[of], known.end_ns[of])
 
 
+@per_trace
 def _between_pairs(trace: Trace) -> Bools:
     """Per record whether it is a send or receive."""
     collective = records(trace).frame["collective"]

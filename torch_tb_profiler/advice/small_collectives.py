@@ -10,7 +10,7 @@ from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.exposure import exposed_time, gain_us, worst_stretch
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.program import trains
-from torch_tb_profiler.analysis.collectives.records import SAME_SIZE_COLLECTIVES
+from torch_tb_profiler.analysis.collectives.records import SAME_SIZE_COLLECTIVES, records
 from torch_tb_profiler.analysis.intervals import intersect, union
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -43,7 +43,7 @@ def detect(context: Context) -> Finding | None:
     The gain is that time less what all their bytes take at the best rate that calls of the kind
     reach. Layers of an inference depend on each other: there, nothing can be joined.
     """
-    if not trains(context.trace):
+    if records(context.trace).frame.is_empty() or not trains(context.trace):
         return None
     known, calls = entry(CODE), _small_calls(context)
     rows = _rows(context, calls)

@@ -60,6 +60,6 @@ def of_present_names(
 
 def texts(trace: Trace, codes: pl.Series) -> pl.Series:
     """The text behind each code, null for null."""
-    present = codes.drop_nulls().unique()
-    known = {code: str(trace.strings[code]) for code in present.to_list()}
-    return pl.Series(codes.name, [known.get(code) for code in codes.to_list()], dtype=pl.String)
+    rows = codes.to_list()
+    known = {code: str(trace.strings[code]) for code in set(rows) if code is not None}
+    return pl.Series(codes.name, [known.get(code) for code in rows], dtype=pl.String)
