@@ -104,6 +104,8 @@ def selected_operator_calls(
     if selection.is_everything:
         return calls
     chosen = pl.Series(in_selection(trace, selection, calls["step"], calls["start_ns"]))
+    if trace.device_work.is_empty():
+        return calls.filter(chosen)
     work = device_work_mask(trace, selection)
     times = _device_times(trace, work)
     shown = chosen | (times["device_total_ns"] > 0)

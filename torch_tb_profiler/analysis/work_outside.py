@@ -20,6 +20,19 @@ from torch_tb_profiler.trace.model import Trace
 UNKNOWN_LAUNCH = "(launch not known)"
 """The name of the row of device work without a launch in the file."""
 
+_LAUNCHES = {
+    "name_code": pl.Int64,
+    "call_stack_code": pl.Int32,
+    "device_ns": pl.Int64,
+    "tensor_core_ns": pl.Int64,
+    "tensor_core_unknown_ns": pl.Int64,
+    "known": pl.Boolean,
+    "unknown": pl.Boolean,
+    "calls": pl.Int64,
+    "host_ns": pl.Int64,
+}
+"""The columns of :func:`launches_outside`, where there are none."""
+
 
 @per_trace
 def work_outside(trace: Trace) -> pl.DataFrame:
@@ -62,6 +75,8 @@ def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> p
         SelectionError: steps that are malformed or not in this trace.
     """
     everything = work_outside(trace)
+    if everything.is_empty():
+        return pl.DataFrame(schema=_LAUNCHES)
     keys = ["name_code"]
     if by_stack:
         stack = np.append(call_stacks(trace).code, np.int32(-1))[everything["launch"].to_numpy()]

@@ -217,8 +217,10 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     reasons["tensor_core_eligible"] = NO_RULE
     reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
     reasons["host_python_us"] = NO_OPERATOR if trace.python.height else NO_FRAMES
-    of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
-    frame = pl.concat((operator_rows, of_launches))
+    frame = operator_rows
+    if launches.height:
+        of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
+        frame = pl.concat((frame, of_launches))
     return Table(OPERATORS, frame, needed(frame, reasons))
 
 
