@@ -52,6 +52,7 @@ from torch_tb_profiler.advice.damage import damage_notes
 from torch_tb_profiler.advice.finding import Finding, ranked
 from torch_tb_profiler.advice.needs import unmet
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, Table, TableSpec
 
@@ -155,12 +156,17 @@ def examined(trace: Trace, selection: Selection) -> Examined:
     checks = [detector.CODE for detector in _DETECTORS]
     if context.step_ns <= 0:
         return Examined((), checked_table(checks, (), lambda _: NO_STEP_TIME))
+    missing = {code: unmet(context, entry(code).needs) for code in checks}
     # From the end: the first ones need what the overview, at work beside, is making just now.
-    findings = [detect(context) for detect in reversed(DETECTORS)]
+    findings = [
+        detector.detect(context)
+        for detector in reversed(_DETECTORS)
+        if missing[detector.CODE] is None
+    ]
     notes = ranked(
         [finding for finding in reversed(findings) if finding is not None], context.step_ns
     )
-    return Examined(notes, checked_table(checks, notes, lambda known: unmet(context, known.needs)))
+    return Examined(notes, checked_table(checks, notes, lambda known: missing[known.code]))
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
