@@ -297,8 +297,7 @@ def _bounds(stem: str) -> tuple[pl.Expr, pl.Expr]:
 
 def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ...]:
     unknown = no_device_time(trace)
-    host_self_ns = int(calls["host_self_ns"].sum())
-    device_self_ns = int(calls["device_self_ns"].sum())
+    host_self_ns, device_self_ns = (int(calls[f"{of}_self_ns"].sum()) for of in ("host", "device"))
     device_ns = device_self_ns + outside_ns
     no_share = unknown if unknown is not None else None if device_ns else NO_TIME
     return (
