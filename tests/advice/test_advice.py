@@ -108,7 +108,8 @@ def test_the_dlrm_run_has_a_straggler(samples: Path) -> None:
 
 
 def test_every_detector_has_an_entry_and_every_entry_a_detector() -> None:
-    codes = {detect.__module__.rpartition(".")[2] for detect in (*DETECTORS, *RUN_DETECTORS)}
+    codes = {detector.CODE for detector in DETECTORS}
+    codes |= {detect.__module__.rpartition(".")[2] for detect in RUN_DETECTORS}
     assert codes == set(entries())
 
 

@@ -32,7 +32,7 @@ def outcomes(of: Trace) -> dict[str, dict[str, Any]]:
 
 def test_each_rule_stands_once_with_its_outcome() -> None:
     rows = outcomes(one_step([op(LOADER, 100, 400), op("aten::add", 600, 10)]))
-    codes = [detect.__module__.rpartition(".")[2] for detect in DETECTORS]
+    codes = [detector.CODE for detector in DETECTORS]
     assert sorted(rows) == sorted(codes)
     assert rows["dataloader_bound"] == {
         "check": "Data loading",

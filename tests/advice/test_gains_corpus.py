@@ -112,7 +112,7 @@ def too_much(of: Trace, notes: list[Note]) -> list[str]:
 
 def told_twice(of: Trace, notes: list[Note]) -> list[str]:
     """Findings that mean mostly the same time as one before them."""
-    known = {f.code: f for detect in DETECTORS if (f := detect(context(of))) is not None}
+    known = {f.code: f for one in DETECTORS if (f := one.detect(context(of))) is not None}
     times = {
         note.code: list(zip(time.start_ns.tolist(), time.end_ns.tolist(), strict=True))
         for note in notes

@@ -56,8 +56,8 @@ def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
     seen = set()
     for path in sorted(samples.glob("*/*.gz")):
         of = load(path)
-        for detect in DETECTORS:
-            advice = detect(context(of))
+        for detector in DETECTORS:
+            advice = detector.detect(context(of))
             if advice is not None:
                 assert rows_of(advice, {"w": of}).height > 0, (path, advice)
                 seen.add(advice.code)

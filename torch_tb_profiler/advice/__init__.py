@@ -71,7 +71,7 @@ class Detector(Protocol):
         """The finding, or None where there is nothing to say."""
 
 
-_DETECTORS: tuple[Detector, ...] = (
+DETECTORS: tuple[Detector, ...] = (
     uneven_steps,
     dataloader_bound,
     data_parallel,
@@ -105,8 +105,6 @@ _DETECTORS: tuple[Detector, ...] = (
     eager_attention,
     layout_transposes,
 )
-
-DETECTORS = tuple(detector.detect for detector in _DETECTORS)
 """What looks at one trace."""
 
 RUN_DETECTORS: tuple[RunDetector, ...] = (
@@ -117,7 +115,7 @@ RUN_DETECTORS: tuple[RunDetector, ...] = (
 """What compares the workers of a run."""
 
 EVIDENCE_TABLES: dict[str, TableSpec] = {
-    **{detector.CODE: detector.EVIDENCE for detector in _DETECTORS},
+    **{detector.CODE: detector.EVIDENCE for detector in DETECTORS},
     straggler.CODE: straggler.EVIDENCE,
     **dict.fromkeys(damage.CODES, damage.EVIDENCE),
 }
@@ -153,14 +151,14 @@ def examined(trace: Trace, selection: Selection) -> Examined:
         SelectionError: steps are malformed or not in this trace.
     """
     context = Context(trace, selection)
-    checks = [detector.CODE for detector in _DETECTORS]
+    checks = [detector.CODE for detector in DETECTORS]
     if context.step_ns <= 0:
         return Examined((), checked_table(checks, (), lambda _: NO_STEP_TIME))
     missing = {code: unmet(context, entry(code).needs) for code in checks}
     # From the end: the first ones need what the overview, at work beside, is making just now.
     findings = [
         detector.detect(context)
-        for detector in reversed(_DETECTORS)
+        for detector in reversed(DETECTORS)
         if missing[detector.CODE] is None
     ]
     notes = ranked(

@@ -36,9 +36,7 @@ class AfterWaits:
 
     def per_wait(self, count: int, start_ns: Int64, end_ns: Int64) -> Int64:
         """Idle time inside disjoint windows per wait, ns, shape ``(count,)``."""
-        edges = Intervals(start_ns, end_ns)
-        one = np.ones(1, np.int64)
-        inside = total_within(edges, self.start_ns, self.end_ns) if len(start_ns) else one[:0]
+        inside = total_within(Intervals(start_ns, end_ns), self.start_ns, self.end_ns)
         return np.bincount(self.wait, inside, count).astype(np.int64)
 
 
