@@ -73,6 +73,7 @@ class DisplayColumn:
         is_number: True when cells stand at the right.
         cells: One text per row.
         has_values: False when every cell is null.
+        hidden: True when it is shown only to who names it.
     """
 
     key: str
@@ -81,19 +82,43 @@ class DisplayColumn:
     is_number: bool
     cells: tuple[str, ...]
     has_values: bool
+    hidden: bool = False
 
 
 def display_columns(table: Table) -> list[DisplayColumn]:
     """The columns of ``table`` as text, in order."""
     frame = finite(table.frame)
-    return [_display_column(column, frame[column.key]) for column in table.spec.columns]
+    largest = {
+        column.key: _largest(frame[column.key])
+        for column in table.spec.columns
+        if column.type in ("integer", "number")
+    }
+    return [
+        _display_column(column, frame[column.key], _largest_of_family(column, table, largest))
+        for column in table.spec.columns
+    ]
 
 
-def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
+def _largest(values: pl.Series) -> float:
+    return cast(float | None, values.abs().max()) or 0.0
+
+
+def _largest_of_family(column: Column, table: Table, largest: dict[str, float]) -> float:
+    """The largest value of the columns that are read together with ``column``."""
+    family = [
+        each.key
+        for each in table.spec.columns
+        if each is column
+        or (column.family is not None and (each.family, each.unit) == (column.family, column.unit))
+    ]
+    return max(largest.get(key, 0.0) for key in family)
+
+
+def _display_column(column: Column, values: pl.Series, largest: float) -> DisplayColumn:
     is_number = column.type in ("integer", "number")
     scale = Scale("", 1, 0)
     if is_number:
-        scale = _scale_of(column, values)
+        scale = _scale_of(column, values, largest)
     title = column.title
     if column.estimated and "est." not in title.lower():
         title = f"est. {title}"
@@ -104,11 +129,11 @@ def _display_column(column: Column, values: pl.Series) -> DisplayColumn:
         is_number=is_number,
         cells=tuple(map(scale.text, values.to_list())),
         has_values=values.null_count() < len(values),
+        hidden=column.hidden,
     )
 
 
-def _scale_of(column: Column, values: pl.Series) -> Scale:
-    largest = cast(float | None, values.abs().max()) or 0.0
+def _scale_of(column: Column, values: pl.Series, largest: float) -> Scale:
     whole = column.type == "integer" or (
         column.unit == "count" and bool((values.drop_nulls() % 1 == 0).all())
     )
@@ -159,8 +184,9 @@ def fact_text(fact: Fact) -> str:
 
 
 def chosen(columns: Sequence[DisplayColumn], keys: Sequence[str] | None) -> list[DisplayColumn]:
-    """The columns named by ``keys`` in that order; unknown keys are passed over, None takes all."""
+    """The columns named by ``keys`` in that order; unknown keys are passed over, None takes all
+    but the hidden ones."""
     if keys is None:
-        return list(columns)
+        return [column for column in columns if not column.hidden]
     by_key = {column.key: column for column in columns}
     return [by_key[key] for key in keys if key in by_key]

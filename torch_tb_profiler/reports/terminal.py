@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch_tb_profiler.reports.cells import DisplayColumn, chosen, display_columns, fact_text
 from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
@@ -112,14 +113,7 @@ def _table(table: Table, width: int, keys: Sequence[str] | None, sort: str | Non
 def _visible_cells(column: DisplayColumn) -> DisplayColumn:
     if column.is_number:
         return column
-    return DisplayColumn(
-        column.key,
-        column.title,
-        column.unit,
-        column.is_number,
-        tuple(map(visible, column.cells)),
-        column.has_values,
-    )
+    return replace(column, cells=tuple(map(visible, column.cells)))
 
 
 def _fitted(

@@ -38,6 +38,10 @@ class Column:
         unit: Unit of the values, or None.
         help: What it means and how it is counted, in one or two sentences.
         estimated: True when the number is an estimate; pages mark it ``est.``.
+        family: Name of the measures of the table that are read together (shortest beside longest,
+            self beside total) and so are shown in one multiple of their unit; None stands alone.
+        hidden: True when pages, terminal and Markdown show it only when asked for it.
+        additive: True when the values of different rows add up: a footer may show their sum.
     """
 
     key: str
@@ -46,6 +50,9 @@ class Column:
     unit: Unit | None
     help: str
     estimated: bool = False
+    family: str | None = None
+    hidden: bool = False
+    additive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import { scaleFor, type Scale } from "../lib/units";
 import { chartColors } from "./colors";
 import { savePicture, type Picture, type PictureBox } from "./picture";
 import { SaveMenu } from "./SaveMenu";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 export interface SharePart {
   readonly name: string;
@@ -89,7 +90,7 @@ function shareText(pct: number | null): string {
 }
 
 function shareCsv(parts: readonly SharePart[]): string {
-  const column = (key: string) => ({ key, title: key, type: "string" as const, unit: null, help: "", estimated: false });
+  const column = (key: string) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN });
   return toCsv(["name", "duration_us", "pct"].map(column), parts.map(({ name, us, pct }) => [name, us, pct]));
 }
 

@@ -2,6 +2,7 @@
 import type { Column, Row, Unit } from "../api/types";
 import { toCsv } from "../lib/csv";
 import { isCurve, type ChartData } from "./types";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 export function chartCsv(chart: ChartData): string {
   if (isCurve(chart)) {
@@ -17,5 +18,5 @@ export function chartCsv(chart: ChartData): string {
 function column(title: string, unit: Unit | null): Column {
   const suffix = unit === null || unit === "count" || unit === "ratio" ? "" : `_${unit}`;
   const key = title.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_") + suffix;
-  return { key, title, type: "string", unit, help: "", estimated: false };
+  return { key, title, type: "string", unit, help: "", ...PLAIN_COLUMN };
 }

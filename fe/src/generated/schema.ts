@@ -153,6 +153,9 @@ export interface ColumnPayload {
   unit: Unit | null;
   help: string;
   estimated: boolean;
+  family: string | null;
+  hidden: boolean;
+  additive: boolean;
 }
 
 /** Which columns make the rows of a table a tree. */
@@ -523,7 +526,7 @@ export const VIEWS = {
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us"],
-      "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us"],
+      "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
@@ -540,7 +543,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+operator+launch"],
     tables: {
-      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication"],
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
     },
   },
@@ -645,6 +648,8 @@ export interface OverviewTopKernelsRow {
   total_us: number | null;
   total_pct: number | null;
   mean_us: number | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface OverviewCheckedRow {
@@ -693,6 +698,8 @@ export interface KernelsKernelsRow {
   mean_blocks_per_sm: number | null;
   mean_est_achieved_occupancy_pct: number | null;
   communication: boolean | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface KernelsTensorCoreTimeRow {

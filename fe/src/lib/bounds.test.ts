@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 
 import type { Column, Scalar, Table } from "../api/types";
 import { boundKeys, boundsOf, boundsText, boundsTitle, isBound } from "./bounds";
+import { PLAIN_COLUMN } from "./columns";
 
-const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", estimated: false });
+const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });
 const table = (keys: readonly string[], row: readonly Scalar[]): Table => ({
   title: "",
   help: "",

@@ -4,8 +4,9 @@ import type { Column } from "../api/types";
 import { formatColumnFilter, parseColumnFilter } from "./columnFilter";
 import { formatFilter } from "./grammar";
 import { scaleFor } from "./units";
+import { PLAIN_COLUMN } from "./columns";
 
-const column = (type: Column["type"], unit: Column["unit"]): Column => ({ key: "x", title: "X", type, unit, help: "", estimated: false });
+const column = (type: Column["type"], unit: Column["unit"]): Column => ({ key: "x", title: "X", type, unit, help: "", ...PLAIN_COLUMN });
 const TIME = column("number", "us");
 const BYTES = column("integer", "bytes");
 const TEXT = column("string", null);

@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 
 import type { Column } from "../api/types";
 import { toCsv, toJson, toTabs } from "./csv";
+import { PLAIN_COLUMN } from "./columns";
 
-const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", estimated: false });
+const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 const COLUMNS = [column("name"), column("calls")];
 
 it("quotes what would break a line", () => {

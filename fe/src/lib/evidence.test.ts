@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Note } from "../api/types";
 import { readEvidence } from "./evidence";
+import { PLAIN_COLUMN } from "./columns";
 
 const note = (evidence: Record<string, unknown>): Note => ({ kind: "advice", code: "x", severity: "warning", text: "", evidence });
 
@@ -18,9 +19,9 @@ it("reads all of it", () => {
         title: "Iterators",
         help: "What was waited for.",
         columns: [
-          { key: "name", title: "Iterator", type: "string", unit: null, help: "Its name.", estimated: false },
-          { key: "shape", title: "Shape", type: "string", unit: null, help: "", estimated: false },
-          { key: "calls", title: "Calls", type: "integer", unit: "count", help: "How often.", estimated: false },
+          { key: "name", title: "Iterator", type: "string", unit: null, help: "Its name.", ...PLAIN_COLUMN },
+          { key: "shape", title: "Shape", type: "string", unit: null, help: "", ...PLAIN_COLUMN },
+          { key: "calls", title: "Calls", type: "integer", unit: "count", help: "How often.", ...PLAIN_COLUMN },
           { key: "total_us", title: "Total time", type: "number", unit: "us", help: "Summed.", estimated: true },
         ],
         null_reasons: { calls: "Not recorded." },
@@ -55,7 +56,7 @@ it("shows the columns that are declared, whatever else the rows and the declarat
   expect(rows).toEqual({
     title: "Evidence",
     help: "",
-    columns: [{ key: "gpu", title: "gpu", type: "integer", unit: null, help: "", estimated: false }],
+    columns: [{ key: "gpu", title: "gpu", type: "integer", unit: null, help: "", ...PLAIN_COLUMN }],
     rows: [[0]],
     row_count: 1,
     null_reasons: { other: "Why." },

@@ -1,5 +1,6 @@
 /** What a piece of advice carries besides its text (`torch_tb_profiler/advice/finding.py`), read with care. */
 import type { Column, Note, Scalar, Table, Unit } from "../api/types";
+import { PLAIN_COLUMN } from "./columns";
 
 /** A stretch of time, ns since the first event, and the slice that it is about. */
 export interface TimelineSpot {
@@ -126,6 +127,7 @@ function columnOf(value: unknown): Column[] {
       type: type as Column["type"],
       unit: textOf(unit) as Unit | null,
       help: textOf(help) ?? "",
+      ...PLAIN_COLUMN,
       estimated: estimated === true,
     },
   ];

@@ -5,8 +5,9 @@ import type { Column, Row } from "../api/types";
 import vectors from "../../../tests/data/filter_grammar.json";
 import { parseFilter, parseSort } from "./grammar";
 import { compileFilter, compileSort, filterProblem, unknownColumns } from "./rowQuery";
+import { PLAIN_COLUMN } from "./columns";
 
-const COLUMNS = vectors.columns.map(({ key, type }): Column => ({ key, title: key, type: type as Column["type"], unit: null, help: "", estimated: false }));
+const COLUMNS = vectors.columns.map(({ key, type }): Column => ({ key, title: key, type: type as Column["type"], unit: null, help: "", ...PLAIN_COLUMN }));
 const ROWS: readonly Row[] = vectors.table;
 
 it.each(vectors.filters)("filter $text", ({ text, rows }) => {

@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 
 import type { Column, Fact, Table } from "../api/types";
 import { bigFacts } from "./bigFacts";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 const fact = (key: string, value: number | null, scope: string | null = "GPU 0"): Fact => ({ key, title: key, value, unit: "pct", scope, help: "", reason: null });
-const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", estimated: false });
+const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });
 const gpus = (...rows: (number | null)[][]): Table => ({
   title: "",
   help: "",

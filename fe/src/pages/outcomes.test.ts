@@ -2,11 +2,12 @@ import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
 import { outcomesText } from "./outcomes";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 const table = (...outcomes: string[]): Table => ({
   title: "",
   help: "",
-  columns: [{ key: "outcome", title: "Outcome", type: "string", unit: null, help: "", estimated: false }],
+  columns: [{ key: "outcome", title: "Outcome", type: "string", unit: null, help: "", ...PLAIN_COLUMN }],
   rows: outcomes.map((outcome) => [outcome]),
   row_count: outcomes.length,
   null_reasons: {},

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
 import { allOfKind, barsByKind } from "./rows";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 it("gives every bar the line of its kind", () => {
   const top = [["a"], ["b"], ["c"]].map((row, index) => ({ row, value: index + 1 }));
@@ -15,7 +16,7 @@ it("knows rows that are all of one kind", () => {
   const table = (key: string, ...kinds: string[]): Table => ({
     title: "",
     help: "",
-    columns: [{ key, title: key, type: "string", unit: null, help: "", estimated: false }],
+    columns: [{ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN }],
     rows: kinds.map((kind) => [kind]),
     row_count: kinds.length,
     null_reasons: {},

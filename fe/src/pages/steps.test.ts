@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
 import { stepChart, stepsInRange } from "./steps";
+import { PLAIN_COLUMN } from "../lib/columns";
 
-const column = (key: string, unit: Column["unit"]): Column => ({ key, title: key, type: "number", unit, help: "", estimated: false });
+const column = (key: string, unit: Column["unit"]): Column => ({ key, title: key, type: "number", unit, help: "", ...PLAIN_COLUMN });
 
 function steps(names: readonly string[]): Table {
   const rows = names.map((name, index): Row => [name, 100, index, null, 0]);

@@ -4,8 +4,9 @@ import type { Column, Table } from "../api/types";
 import { formatSort, parseSort } from "../lib/grammar";
 import { columnViews } from "./columnView";
 import { nextSort } from "./HeaderRow";
+import { PLAIN_COLUMN } from "../lib/columns";
 
-const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
+const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TABLE: Table = {
   title: "",
   help: "",

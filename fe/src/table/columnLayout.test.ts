@@ -4,9 +4,10 @@ import { expect, it } from "vitest";
 import type { Column } from "../api/types";
 import { widthsOf } from "./columnLayout";
 import type { ColumnView } from "./columnView";
+import { PLAIN_COLUMN } from "../lib/columns";
 
 function view(key: string, type: Column["type"], width: number, idealWidth = width): ColumnView {
-  const column: Column = { key, title: key, type, unit: null, help: "", estimated: false };
+  const column: Column = { key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN };
   return { column, index: 0, scale: { divisor: 1, label: "" }, digits: 0, numeric: type !== "string", nullReason: null, bounds: () => null, width, idealWidth };
 }
 

@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
 import { columnViews } from "./columnView";
+import { PLAIN_COLUMN } from "../lib/columns";
 
-const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", estimated: false });
+const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TEXT = "a sentence of some length";
 const TABLE: Table = {
   title: "",

@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
 import { Tree } from "./tree";
+import { PLAIN_COLUMN } from "../lib/columns";
 
-const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", estimated: false });
+const column = (key: string): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN });
 
 function table(rows: Row[]): Table {
   return {

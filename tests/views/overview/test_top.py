@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.view import kernels
+from torch_tb_profiler.views.name_columns import AS_RECORDED
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.overview.top import NO_KERNEL_TIME, ROWS, top_kernels, top_operators
 from torch_tb_profiler.views.schema import Table
@@ -112,7 +113,7 @@ def test_a_launch_outside_every_operator_is_among_them() -> None:
 def test_kernels_of_no_time_have_no_share() -> None:
     table = top_kernels(trace([step(1, 0, 100), kernel("k", 10, 0)]), ALL)
     assert values(table, "total_us", "total_pct") == [(0.0, None)]
-    assert table.null_reasons == {"total_pct": NO_KERNEL_TIME}
+    assert table.null_reasons == {"total_pct": NO_KERNEL_TIME, "demangled_name": AS_RECORDED}
 
 
 def test_of_nothing_there_is_nothing() -> None:

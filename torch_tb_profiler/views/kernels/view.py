@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.tensor_core_time import (
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, OTHER_NAMES, other_names
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
@@ -89,10 +90,10 @@ KERNELS = TableSpec(
             "Whether the operator, or one inside it, could use Tensor Cores.",
         ),
         Column("calls", "Calls", "integer", "count", "How often it ran."),
-        Column("total_us", "Total", "number", "us", "Summed duration."),
-        Column("mean_us", "Mean", "number", "us", "Total divided by Calls."),
-        Column("min_us", "Min", "number", "us", "Shortest duration."),
-        Column("max_us", "Max", "number", "us", "Longest duration."),
+        Column("total_us", "Total", "number", "us", "Summed duration.", additive=True),
+        Column("mean_us", "Mean", "number", "us", "Total divided by Calls.", family="call"),
+        Column("min_us", "Min", "number", "us", "Shortest duration.", family="call"),
+        Column("max_us", "Max", "number", "us", "Longest duration.", family="call"),
         Column(
             "mean_blocks_per_sm",
             "Mean Blocks per SM",
@@ -118,6 +119,7 @@ KERNELS = TableSpec(
             "Whether it moves data between devices: told from its name, from what the recording "
             "says of the collective, or from the range that launched it.",
         ),
+        *OTHER_NAMES,
     ),
     sort="-total_us,name",
 )
@@ -188,6 +190,7 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
     nothing = pl.lit(None)
     by_launch = "operator_code" in groups.columns
     reasons = {
+        DEMANGLED: AS_RECORDED,
         "tensor_core_used": NO_RULE,
         "mean_blocks_per_sm": NOT_RECORDED,
         "mean_est_achieved_occupancy_pct": NOT_RECORDED,
@@ -211,6 +214,7 @@ def _table(trace: Trace, groups: pl.DataFrame) -> Table:
             ),
         }
     frame = groups.with_columns(
+        *other_names(trace, groups["name_code"]),
         name=codes.texts(trace, groups["name_code"]),
         tensor_core_used=codes.verdict_column(groups["tensor_core"]),
         total_us=microseconds(groups["total_ns"]),

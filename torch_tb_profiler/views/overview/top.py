@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, OTHER_NAMES, other_names
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -75,6 +76,7 @@ TOP_KERNELS = TableSpec(
             "Total as share of the summed duration of all kernels of the selection.",
         ),
         Column("mean_us", "Mean", "number", "us", "Total divided by Calls."),
+        *OTHER_NAMES,
     ),
     sort="-total_us",
 )
@@ -115,12 +117,13 @@ def top_kernels(trace: Trace, selection: Selection) -> Table:
     )
     rows = _largest(groups, ["dur_ns"])
     rows = rows.with_columns(
+        *other_names(trace, rows["name_code"]),
         name=codes.texts(trace, rows["name_code"]),
         total_us=microseconds(rows["dur_ns"]),
         total_pct=_share("dur_ns", int(calls["dur_ns"].sum())),
         mean_us=microseconds(rows["dur_ns"], rows["calls"]),
     )
-    return _filled(TOP_KERNELS, rows, {"total_pct": NO_KERNEL_TIME})
+    return _filled(TOP_KERNELS, rows, {"total_pct": NO_KERNEL_TIME, DEMANGLED: AS_RECORDED})
 
 
 def _largest(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -1,0 +1,54 @@
+"""The names of a trace's kernels for people: short, and demangled.
+
+Definition: ``docs/metrics.md#kernel-names``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.kernel_names import short_names
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNames:
+    """Names of kernels by their code in the dictionary of the trace.
+
+    Attributes:
+        shorts: Code → short name, different for different names.
+        demangleds: Code → demangled name, of those whose recorded name is mangled.
+    """
+
+    shorts: dict[int, str]
+    demangleds: dict[int, str]
+
+    def short(self, codes: pl.Series) -> pl.Series:
+        """The short name behind each code; null for null, and for what is no kernel's name."""
+        return _behind(codes, self.shorts)
+
+    def demangled(self, codes: pl.Series) -> pl.Series:
+        """The demangled name behind each code; null where the recorded name is not mangled."""
+        return _behind(codes, self.demangleds)
+
+
+@per_trace
+def kernel_names(trace: Trace) -> KernelNames:
+    """The names of all kernels of a trace."""
+    work = trace.device_work
+    codes = work.filter(pl.col("category") == Category.KERNEL)["name_code"].unique().drop_nulls()
+    texts = {code: str(trace.strings[code]) for code in codes.to_list() if code >= 0}
+    shorts = short_names(set(texts.values()))
+    return KernelNames(
+        {code: shorts[text] for code, text in texts.items()},
+        {code: demangled(text) for code, text in texts.items() if demangled(text) != text},
+    )
+
+
+def _behind(codes: pl.Series, names: dict[int, str]) -> pl.Series:
+    return pl.Series(codes.name, [names.get(code) for code in codes.to_list()], dtype=pl.String)

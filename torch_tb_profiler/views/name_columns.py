@@ -1,0 +1,43 @@
+"""The columns of a kernel's name: as recorded, short, demangled.
+
+The pages show one of the three under the title of ``name``, as the reader chose; so do terminal
+and Markdown. JSON and CSV have all.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Column
+
+SHORT = "short_name"
+DEMANGLED = "demangled_name"
+AS_RECORDED = "The name was recorded as it stands in the source."
+
+OTHER_NAMES = (
+    Column(
+        SHORT,
+        "Short Name",
+        "string",
+        None,
+        "What tells the kernel from the others of the trace, in few letters.",
+        hidden=True,
+    ),
+    Column(
+        DEMANGLED,
+        "Demangled Name",
+        "string",
+        None,
+        "The name as it stands in the source, where the recorded one is mangled.",
+        hidden=True,
+    ),
+)
+"""Beside a column ``name`` whose values are names of kernels."""
+
+
+def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
+    names = kernel_names(trace)
+    return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
