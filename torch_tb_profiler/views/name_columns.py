@@ -6,11 +6,16 @@ and Markdown. JSON and CSV have all.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import Column
+from torch_tb_profiler.views.schema import Column, Table
+
+NameMode = Literal["short", "demangled", "recorded"]
+"""Which of its names a kernel is shown by."""
 
 SHORT = "short_name"
 DEMANGLED = "demangled_name"
@@ -41,3 +46,12 @@ def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
     """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
     names = kernel_names(trace)
     return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
+
+
+def shown_names(table: Table, mode: NameMode) -> pl.Series | None:
+    """What to show under ``name``, row by row: the chosen name, or the recorded one of rows that
+    have no other; None where the column is to be shown as it is."""
+    key = {"short": SHORT, "demangled": DEMANGLED}.get(mode)
+    if key is None or key not in table.frame.columns or "name" not in table.frame.columns:
+        return None
+    return table.frame[key].fill_null(table.frame["name"]).alias("name")
