@@ -110,7 +110,7 @@ export function adjust(patch: Patch): void {
 }
 
 /** What belongs to the frame and survives a change of view. */
-const FRAME_KEYS = /^(run|worker|span|steps|start_us|end_us|baseline_.*)$/;
+const FRAME_KEYS = /^(run|worker|span|steps|start_us|end_us|names|baseline_.*)$/;
 
 /** Parameters of another view: those of the frame are kept, `extra` is added. */
 export function viewParams(params: Params, view: string, extra: Params = {}): Params {

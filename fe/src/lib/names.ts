@@ -1,0 +1,35 @@
+/**
+ * By which of its names a kernel is shown: short, demangled, or as recorded, as the columns `short_name`,
+ * `demangled_name` and `name` of its row say.
+ */
+export type NameMode = "short" | "demangled" | "recorded";
+
+export const NAME_MODES: readonly NameMode[] = ["short", "demangled", "recorded"];
+
+export const MODE_TITLES: Readonly<Record<NameMode, string>> = {
+  short: "Short",
+  demangled: "Demangled",
+  recorded: "As recorded",
+};
+
+/** The names of one kernel; null where it has no other than the recorded one. */
+export interface KernelNames {
+  readonly recorded: string;
+  readonly short: string | null;
+  readonly demangled: string | null;
+}
+
+/** The mode an address asks for; short where it asks for none that there is. */
+export function nameModeOf(text: string | undefined): NameMode {
+  return NAME_MODES.find((mode) => mode === text) ?? "short";
+}
+
+/** The name to show: the recorded one where there is no other. */
+export function shownName(names: KernelNames, mode: NameMode): string {
+  return (mode === "recorded" ? null : names[mode]) ?? names.recorded;
+}
+
+/** What hovering says: the full names, the demangled one first where the recorded one is mangled. */
+export function fullNames({ recorded, demangled }: KernelNames): string {
+  return demangled === null || demangled === recorded ? recorded : `${demangled}\n${recorded}`;
+}
