@@ -107,6 +107,7 @@ def test_the_whole_shape() -> None:
                 "rows": [["a", 1.5], [None, None]],
                 "row_count": 7,
                 "null_reasons": {"self_us": "not measured"},
+                "why_empty": None,
                 "sort": "-self_us",
                 "tree": {"id": "name", "parent": "name"},
             }

@@ -53,6 +53,7 @@ class TablePayload(msgspec.Struct, frozen=True):
     rows: list[tuple[Scalar, ...]]
     row_count: int
     null_reasons: dict[str, str]
+    why_empty: str | None
     sort: str
     tree: TreePayload | None
 
@@ -141,6 +142,7 @@ def table_payload(table: Table) -> TablePayload:
         rows=table.frame.rows(),
         row_count=table.frame.height if table.row_count is None else table.row_count,
         null_reasons=table.null_reasons,
+        why_empty=table.why_empty,
         sort=spec.sort,
         tree=None if spec.tree is None else TreePayload(*spec.tree),
     )

@@ -78,7 +78,8 @@ def query(
         frame = _sorted(table, frame, sort)
     height = frame.height  # polars takes no larger number
     shown = frame.slice(min(offset, height), height if limit is None else min(limit, height))
-    return replace(table, frame=shown, row_count=height)
+    filtered_out = height == 0 < table.frame.height
+    return replace(table, frame=shown, row_count=height, filtered_out=filtered_out)
 
 
 def in_default_order(table: Table) -> Table:

@@ -68,6 +68,7 @@ class TableSpec:
         tree: ``(id column, parent column)`` when rows make a tree, else None.
         is_summary: True when its rows only sum up those of the view's first table: CSV, which
             holds one table, is that of the first then.
+        when_empty: Why it may have no rows, for people.
     """
 
     name: str
@@ -77,6 +78,7 @@ class TableSpec:
     sort: str = ""
     tree: tuple[str, str] | None = None
     is_summary: bool = False
+    when_empty: str = "The selection holds nothing of the kind."
 
     def polars_schema(self) -> dict[str, type[pl.DataType]]:
         """Column key → polars dtype, in order."""
@@ -93,12 +95,24 @@ class Table:
         null_reasons: Column key → why its nulls are null. A column whose nulls have no reason
             simply does not apply to those rows.
         row_count: Rows after ``filter``, before ``offset`` and ``limit``; None means all are here.
+        filtered_out: True when rows there were, and none passed the filter.
     """
 
     spec: TableSpec
     frame: pl.DataFrame
     null_reasons: dict[str, str] = field(default_factory=dict)
     row_count: int | None = None
+    filtered_out: bool = False
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why it has no rows, for people; None where it has some."""
+        if self.row_count or (self.row_count is None and self.frame.height):
+            return None
+        return NONE_PASSED if self.filtered_out else self.spec.when_empty
+
+
+NONE_PASSED = "No row passes the filter."
 
 
 @dataclass(frozen=True, slots=True)

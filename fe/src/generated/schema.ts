@@ -172,6 +172,7 @@ export interface TablePayload {
   rows: Scalar[][];
   row_count: number;
   null_reasons: Record<string, string>;
+  why_empty: string | null;
   sort: string;
   tree: TreePayload | null;
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Scalar, Table } from "../api/types";
 import { boundKeys, boundsOf, boundsText, boundsTitle, isBound } from "./bounds";
-import { PLAIN_COLUMN } from "./columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });
 const table = (keys: readonly string[], row: readonly Scalar[]): Table => ({
@@ -13,7 +13,7 @@ const table = (keys: readonly string[], row: readonly Scalar[]): Table => ({
   row_count: 1,
   null_reasons: {},
   sort: "",
-  tree: null,
+  ...PLAIN_TABLE,
 });
 const KEYS = ["gpu", "tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct"];
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Note } from "../api/types";
 import { readEvidence } from "./evidence";
-import { PLAIN_COLUMN } from "./columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 
 const note = (evidence: Record<string, unknown>): Note => ({ kind: "advice", code: "x", severity: "warning", text: "", evidence });
 
@@ -61,7 +61,7 @@ it("shows the columns that are declared, whatever else the rows and the declarat
     row_count: 1,
     null_reasons: { other: "Why." },
     sort: "",
-    tree: null,
+    ...PLAIN_TABLE,
   });
 });
 

@@ -1,6 +1,6 @@
 /** What a piece of advice carries besides its text (`torch_tb_profiler/advice/finding.py`), read with care. */
 import type { Column, Note, Scalar, Table, Unit } from "../api/types";
-import { PLAIN_COLUMN } from "./columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "./columns";
 
 /** A stretch of time, ns since the first event, and the slice that it is about. */
 export interface TimelineSpot {
@@ -109,7 +109,7 @@ function evidenceTable(declared: unknown, value: unknown): Table | null {
     row_count: objects.length,
     null_reasons: textsOf(table["null_reasons"]),
     sort: "",
-    tree: null,
+    ...PLAIN_TABLE,
   };
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Fact, Table } from "../api/types";
 import { bigFacts } from "./bigFacts";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const fact = (key: string, value: number | null, scope: string | null = "GPU 0"): Fact => ({ key, title: key, value, unit: "pct", scope, help: "", reason: null });
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN });
@@ -14,7 +14,7 @@ const gpus = (...rows: (number | null)[][]): Table => ({
   row_count: rows.length,
   null_reasons: {},
   sort: "",
-  tree: null,
+  ...PLAIN_TABLE,
 });
 const keys = (facts: Fact[]) => bigFacts({ facts, tables: {} }).map((each) => each.fact.key);
 

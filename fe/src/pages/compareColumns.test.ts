@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 
 import type { Row, Table } from "../api/types";
 import { hiddenAtFirst } from "./compareColumns";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const KEYS = ["phase", "baseline_names", "baseline_host_total_us", "delta_host_total_pct", "baseline_device_total_us", "delta_kernel_pct"];
 
 /** The columns one sees at first. */
 function shown(...rows: Row[]): string[] {
   const columns = KEYS.map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN }));
-  const table: Table = { title: "", help: "", columns, rows: rows.map((row) => [...row]), row_count: rows.length, null_reasons: {}, sort: "", tree: null };
+  const table: Table = { title: "", help: "", columns, rows: rows.map((row) => [...row]), row_count: rows.length, null_reasons: {}, sort: "", ...PLAIN_TABLE };
   return KEYS.filter((key) => !hiddenAtFirst(table)(key));
 }
 

@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 
 import type { Row, Table } from "../api/types";
 import { kernelLabel } from "./kernelLabel";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 function tableOf(keys: readonly string[], rows: Row[]): Table {
   const columns = keys.map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN }));
-  return { title: "", help: "", columns, rows: rows.map((row) => [...row]), row_count: rows.length, null_reasons: {}, sort: "", tree: null };
+  return { title: "", help: "", columns, rows: rows.map((row) => [...row]), row_count: rows.length, null_reasons: {}, sort: "", ...PLAIN_TABLE };
 }
 
 const label = (...row: Row) => kernelLabel(tableOf(["name", "operator", "grid", "block"], [row]), row);

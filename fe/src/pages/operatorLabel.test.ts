@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
 import { operatorLabel } from "./operatorLabel";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 /** The label of an operator with these cells. */
 function label(cells: Record<string, string>): string {
   const columns = Object.keys(cells).map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN }));
   const row = Object.values(cells);
-  const table: Table = { title: "", help: "", columns, rows: [row], row_count: 1, null_reasons: {}, sort: "", tree: null };
+  const table: Table = { title: "", help: "", columns, rows: [row], row_count: 1, null_reasons: {}, sort: "", ...PLAIN_TABLE };
   return operatorLabel(table, row);
 }
 

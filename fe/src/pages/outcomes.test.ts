@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
 import { outcomesText } from "./outcomes";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const table = (...outcomes: string[]): Table => ({
   title: "",
@@ -12,7 +12,7 @@ const table = (...outcomes: string[]): Table => ({
   row_count: outcomes.length,
   null_reasons: {},
   sort: "",
-  tree: null,
+  ...PLAIN_TABLE,
 });
 
 it("counts each outcome, in the order in which they come", () => {

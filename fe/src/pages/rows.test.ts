@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
 import { allOfKind, barsByKind } from "./rows";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 it("gives every bar the line of its kind", () => {
   const top = [["a"], ["b"], ["c"]].map((row, index) => ({ row, value: index + 1 }));
@@ -21,7 +21,7 @@ it("knows rows that are all of one kind", () => {
     row_count: kinds.length,
     null_reasons: {},
     sort: "",
-    tree: null,
+    ...PLAIN_TABLE,
   });
   expect(allOfKind(table("kind", "operator", "operator"), "operator")).toBe(true);
   expect(allOfKind(table("kind", "operator", "call"), "operator")).toBe(false);

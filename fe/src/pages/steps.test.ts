@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
 import { stepChart, stepsInRange } from "./steps";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const column = (key: string, unit: Column["unit"]): Column => ({ key, title: key, type: "number", unit, help: "", ...PLAIN_COLUMN });
 
@@ -16,7 +16,7 @@ function steps(names: readonly string[]): Table {
     row_count: rows.length,
     null_reasons: {},
     sort: "",
-    tree: null,
+    ...PLAIN_TABLE,
   };
 }
 

@@ -108,7 +108,7 @@ export function DataTable(props: DataTableProps) {
 
 function emptyText(table: Table, searching: boolean): string {
   if (searching && table.row_count > 0) return "No row passes these filters.";
-  return "No rows in this selection.";
+  return table.why_empty ?? "No rows in this selection.";
 }
 
 /**

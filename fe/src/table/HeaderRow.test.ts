@@ -4,7 +4,7 @@ import type { Column, Table } from "../api/types";
 import { formatSort, parseSort } from "../lib/grammar";
 import { columnViews } from "./columnView";
 import { nextSort } from "./HeaderRow";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TABLE: Table = {
@@ -15,7 +15,7 @@ const TABLE: Table = {
   row_count: 0,
   null_reasons: {},
   sort: "",
-  tree: null,
+  ...PLAIN_TABLE,
 };
 
 /** The order after a click on the header of `key`. */

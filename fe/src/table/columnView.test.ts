@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
 import { columnViews } from "./columnView";
-import { PLAIN_COLUMN } from "../lib/columns";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
 const TEXT = "a sentence of some length";
@@ -15,7 +15,7 @@ const TABLE: Table = {
   row_count: 1,
   null_reasons: {},
   sort: "",
-  tree: null,
+  ...PLAIN_TABLE,
 };
 
 it("gives the room of the opener to the first text only", () => {

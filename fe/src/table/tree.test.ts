@@ -15,6 +15,7 @@ function table(rows: Row[]): Table {
     row_count: rows.length,
     null_reasons: {},
     sort: "",
+    why_empty: null,
     tree: { id: "path", parent: "parent" },
   };
 }

@@ -203,6 +203,7 @@ DEVICES = TableSpec(
         COMPUTE_CAPABILITY,
         Column("worker", "Worker", "string", None, "The worker that used it."),
     ),
+    when_empty="No worker used a device, or devices were not profiled.",
 )
 
 STRAGGLERS = TableSpec(
@@ -271,4 +272,5 @@ UNMATCHED = TableSpec(
         Column("input_bytes", "Size", "integer", "bytes", "Bytes of its inputs."),
         Column("reason", "Reason", "string", None, "Why it has no match."),
     ),
+    when_empty="Every call was matched with those of the other workers.",
 )

@@ -113,6 +113,7 @@ GPUS = TableSpec(
         *(bound for share in SHARES for bound in _bounds(share)),
     ),
     sort="gpu",
+    when_empty="No GPU ran work: the program used none, or devices were not profiled.",
 )
 
 

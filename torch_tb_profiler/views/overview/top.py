@@ -58,6 +58,7 @@ TOP_OPERATORS = TableSpec(
         ),
     ),
     sort="-device_self_us,-host_self_us",
+    when_empty="No operator ran in the selection, or operators were not profiled.",
 )
 
 TOP_KERNELS = TableSpec(
@@ -79,6 +80,7 @@ TOP_KERNELS = TableSpec(
         *OTHER_NAMES,
     ),
     sort="-total_us",
+    when_empty="No kernel ran in the selection, or devices were not profiled.",
 )
 
 
