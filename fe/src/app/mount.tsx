@@ -12,6 +12,7 @@ import "./app.css";
 import "./dialog.css";
 import "../table/table.css";
 import "../pages/pages.css";
+import "./forced.css";
 import "./print.css";
 
 export function mount(apiBase: URL): void {

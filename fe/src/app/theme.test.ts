@@ -57,4 +57,10 @@ describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
       expect(contrast(of("mark-overlap"), of(name)), name).toBeGreaterThan(1.5);
     }
   });
+
+  it("what waits is told from the ground and from all that works", () => {
+    expect(contrast(of("mark-wait"), of("surface"))).toBeGreaterThanOrEqual(AA_GRAPHICS);
+    const others = [...colors].filter(([name]) => /^(cat|mark)-/.test(name) && name !== "mark-wait");
+    for (const [name, color] of others) expect(color, name).not.toBe(of("mark-wait"));
+  });
 });

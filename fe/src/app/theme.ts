@@ -8,6 +8,8 @@ export type Theme = "light" | "dark";
 
 const STORAGE_KEY = "torch-tb-profiler.theme";
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+/** The system's own few colours (Windows: high contrast) stand on its ground, whatever was chosen here. */
+const forced = window.matchMedia("(forced-colors: active)");
 const listeners = new Set<() => void>();
 let chosen: Theme | null = readChosen();
 let printing = false;
@@ -32,6 +34,7 @@ function hostBody(): HTMLElement | null {
 
 export function theme(): Theme {
   if (printing) return "light"; // paper is white
+  if (forced.matches) return systemDark.matches ? "dark" : "light";
   if (chosen !== null) return chosen;
   const host = hostBody();
   const dark = host === null ? systemDark.matches : host.classList.contains("dark-mode");
@@ -46,6 +49,7 @@ function apply(): void {
 export function startTheme(): void {
   apply();
   systemDark.addEventListener("change", apply);
+  forced.addEventListener("change", apply);
   onPrinting((now) => {
     printing = now;
     // Charts have to be drawn anew before the browser takes its picture of the page.

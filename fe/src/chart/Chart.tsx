@@ -8,6 +8,7 @@ import { saveUrl } from "../lib/download";
 import { chartColors } from "./colors";
 import { chartCsv } from "./csv";
 import { Legend } from "./Legend";
+import { nothingText } from "./nothing";
 import { chartOptions, zoomable } from "./options";
 import { SaveMenu } from "./SaveMenu";
 import { isCurve, type ChartData, type ChartRange } from "./types";
@@ -23,9 +24,26 @@ interface Props {
   /** A click on a bar, by its place among the categories. */
   readonly onPick?: (index: number) => void;
   readonly extra?: ReactNode;
+  /** Why there may be no value, where the server says it. */
+  readonly nullReason?: string | undefined;
 }
 
-export function Chart({ title, help, chart: given, fileName, height, onSelect, onPick, extra }: Props) {
+export function Chart({ nullReason, ...props }: Props) {
+  const nothing = nothingText(props.chart, nullReason);
+  if (nothing === null) return <DrawnChart {...props} />;
+  const { title, help, extra } = props;
+  return (
+    <figure className="card chart" aria-label={title}>
+      <header>
+        <h2 title={help}>{title}</h2>
+        {extra}
+      </header>
+      <p className="chart-nothing">{nothing}</p>
+    </figure>
+  );
+}
+
+function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onPick, extra }: Omit<Props, "nullReason">) {
   // Pages make the data anew whenever they draw; only data that says something else is drawn again.
   const [chart, setChart] = useState(given);
   if (chart !== given && !deepEqual(chart, given)) setChart(given);
@@ -73,7 +91,7 @@ export function Chart({ title, help, chart: given, fileName, height, onSelect, o
   // Drawing anew shows everything again.
   const range = zoomed.options === options ? zoomed.range : null;
   return (
-    <section className="card chart" aria-label={title}>
+    <figure className="card chart" aria-label={title}>
       <header>
         <h2 title={help}>{title}</h2>
         {extra}
@@ -98,7 +116,7 @@ export function Chart({ title, help, chart: given, fileName, height, onSelect, o
       </header>
       {chart.lines.length > 1 && <Legend chart={chart} hidden={hidden} onChange={setHidden} />}
       <div ref={element} style={{ height }} role="img" aria-label={`Chart: ${title}`} aria-busy={options === null} />
-    </section>
+    </figure>
   );
 }
 

@@ -15,8 +15,8 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   // Both of them at once: between their colours, and of neither’s lightness.
   overlap: "--mark-overlap",
   transfer: "--cat-communication",
-  // Nothing is done meanwhile.
-  wait: "--cat-other",
+  // Nothing is done meanwhile; what is called other is something.
+  wait: "--mark-wait",
   baseline: "--mark-weak",
   candidate: "--mark-strong",
 };

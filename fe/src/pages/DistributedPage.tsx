@@ -53,11 +53,12 @@ export function DistributedPage(props: PageProps) {
                   chart={workerChart(overlap, OVERLAP, step)}
                   fileName={fileName("overlap")}
                   height={300}
+                  nullReason={firstReason(overlap, OVERLAP)}
                   onPick={(index) => openWorker(overlap, step, index)}
                 />
               )}
               {wait !== undefined && wait.row_count > 0 && (
-                <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} />
+                <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} nullReason={firstReason(wait, WAIT)} />
               )}
             </div>
             {TABLES.map((name) => {
@@ -86,6 +87,10 @@ export function DistributedPage(props: PageProps) {
 
 function rowsOfStep(table: Table, step: string): readonly Row[] {
   return table.rows.filter((row) => textOf(table, row, "step") === step);
+}
+
+function firstReason(table: Table, keys: readonly string[]): string | undefined {
+  return keys.map((key) => table.null_reasons[key]).find((reason) => reason !== undefined);
 }
 
 /** One stacked bar per worker. */

@@ -13,7 +13,7 @@ import { Segmented } from "./Segmented";
 
 type Side = "device" | "host";
 
-const ROW_PX = 20;
+const ROW_PX = 25;
 /** Light enough for dark text in both themes; neighbours differ. */
 const DARK_TEXT = "#10151b";
 const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"];

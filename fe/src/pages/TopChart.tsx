@@ -37,9 +37,8 @@ export function TopChart({ title, table, source, measures, label, kind, fileName
   const measure = measures.find(({ key }) => key === params["by"]) ?? measures[0];
   const count = Number(params["top"] ?? DEFAULT_COUNT) || DEFAULT_COUNT;
   const largest = useLargest(table, source, measure?.key ?? "", count);
-  if (measure === undefined) return null;
+  if (measure === undefined || largest === null || table.row_count === 0) return null;
   const top = topRows(largest, measure.key, count);
-  if (top.length === 0) return null;
   const column = table.columns.find(({ key }) => key === measure.key);
   const chart: CategoryChart = {
     // Each bar has one kind: "stacked" only keeps the bars of several kinds in line.
@@ -52,8 +51,9 @@ export function TopChart({ title, table, source, measures, label, kind, fileName
   };
   return (
     <Chart
-      title={`Top ${Math.min(count, top.length)} ${title}`}
+      title={`Top ${Math.min(count, top.length) || count} ${title}`}
       help={column?.help ?? ""}
+      nullReason={table.null_reasons[measure.key]}
       chart={chart}
       fileName={fileName}
       height={AXIS_PX + BAR_PX * top.length}
@@ -77,12 +77,12 @@ export function TopChart({ title, table, source, measures, label, kind, fileName
   );
 }
 
-/** Rows among which the largest of the whole table are. */
-function useLargest(table: Table, source: TableSource, key: string, count: number): Table {
+/** Rows among which the largest of the whole table are; null until they are known. */
+function useLargest(table: Table, source: TableSource, key: string, count: number): Table | null {
   const isHere = isWhole(table);
   const answer = useView(isHere ? null : source.view, { ...source.query, table: source.table, sort: `-${key}`, limit: count });
   const answered = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
-  return isHere ? table : (answered?.tables[source.table] ?? { ...table, rows: [] });
+  return isHere ? table : (answered?.tables[source.table] ?? null);
 }
 
 function CountPicker({ count }: { readonly count: number }) {
