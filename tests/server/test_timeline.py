@@ -165,6 +165,7 @@ def test_range_search_and_flows(ask: Ask) -> None:
     assert (found["count"], len(found["hits"])) == (1000, 1000)
     assert found["names"][0]["name"] == "aten::empty"
     code = found["names"][0]["code"]
+    assert found["name_codes"] == [code]
     third = found["hits"][2]
     around = ask(f"timeline/search?name_code={code}&from_slice={third['id']}").get_json()
     assert (around["previous"], around["next"]) == (found["hits"][1], found["hits"][3])

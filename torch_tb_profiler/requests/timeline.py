@@ -89,12 +89,17 @@ class TimelineRangeAnswer(Answer, kw_only=True):
 
 
 class TimelineSearchAnswer(Answer, kw_only=True):
-    """``/timeline/search``: what matches, thinned for drawing, and the neighbours of a place."""
+    """``/timeline/search``: what matches, thinned for drawing, and the neighbours of a place.
+
+    ``name_codes``, in order, are those of all names that match; null where they are more than
+    ``views.timeline.search.MAX_NAME_CODES``.
+    """
 
     query: str
     count: int
     position: int | None
     name_count: int
+    name_codes: list[int] | None
     names: list[MatchingName]
     hits: list[PlacedSlice]
     next: PlacedSlice | None

@@ -465,6 +465,7 @@ export interface TimelineSearchAnswer {
   count: number;
   position: number | null;
   name_count: number;
+  name_codes: number[] | null;
   names: TimelineFoundNamePayload[];
   hits: TimelineSlicePayload[];
   next: TimelineSlicePayload | null;

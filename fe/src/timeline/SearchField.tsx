@@ -10,13 +10,14 @@ interface Props {
   readonly result: StackResult | null;
   /** How many are searched. */
   readonly workers: number;
-  readonly onText: (text: string) => void;
+  /** What was typed; with a direction, to go to a hit of it. */
+  readonly onSearch: (text: string, direction: 1 | -1 | null) => void;
   readonly onStep: (direction: 1 | -1) => void;
 }
 
 const TYPING_MS = 250;
 
-export function SearchField({ field, text, result, workers, onText, onStep }: Props) {
+export function SearchField({ field, text, result, workers, onSearch, onStep }: Props) {
   const [typed, setTyped] = useState(text);
   const [asked, setAsked] = useState(text);
   if (asked !== text) {
@@ -26,9 +27,9 @@ export function SearchField({ field, text, result, workers, onText, onStep }: Pr
   }
   useEffect(() => {
     if (typed === text) return;
-    const timer = setTimeout(() => onText(typed), TYPING_MS);
+    const timer = setTimeout(() => onSearch(typed, null), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [typed, text, onText]);
+  }, [typed, text, onSearch]);
   const count = result?.count ?? 0;
   return (
     <span className="tl-search" role="search">
@@ -46,9 +47,8 @@ export function SearchField({ field, text, result, workers, onText, onStep }: Pr
             event.preventDefault();
             event.currentTarget.blur();
           }
-          if (event.key !== "Enter") return;
-          if (typed === text) onStep(event.shiftKey ? -1 : 1);
-          else onText(typed);
+          // Also before there is an answer: the jump waits for it.
+          if (event.key === "Enter") onSearch(typed, event.shiftKey ? -1 : 1);
         }}
       />
       {text !== "" && (

@@ -51,9 +51,8 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const range = dragged ?? place.range;
 
   useEffect(() => {
-    const search = find.text === "" ? null : find.text;
-    stage?.update({ folding, mode, search, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
-  }, [stage, folding, mode, find.text, find.hits, followed.slice, followed.arrows, range, selection]);
+    stage?.update({ folding, mode, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
+  }, [stage, folding, mode, find.found, find.hits, followed.slice, followed.arrows, range, selection]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
@@ -84,7 +83,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         mode={mode}
         dragMode={dragMode}
         helpOpen={helpOpen}
-        search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onText={find.setText} onStep={find.step} />}
+        search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
         onMode={(next) => adjust({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}

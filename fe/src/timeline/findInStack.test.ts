@@ -22,7 +22,7 @@ function slice(id: number, startNs: number): TimelineSlicePayload {
 function answer(hits: readonly TimelineSlicePayload[], before: number, isOwn = false): TimelineSearchAnswer {
   const after = before + Number(isOwn);
   const names = [{ name: "gemm", code: 0, count: hits.length }];
-  return { schema_version: 1, query: "gemm", count: hits.length, position: after, name_count: 1, names, hits: [...hits], next: hits[after] ?? null, previous: hits[before - 1] ?? null };
+  return { schema_version: 1, query: "gemm", count: hits.length, position: after, name_count: 1, name_codes: [0], names, hits: [...hits], next: hits[after] ?? null, previous: hits[before - 1] ?? null };
 }
 
 const upper = part("a", 0);

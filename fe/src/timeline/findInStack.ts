@@ -7,6 +7,7 @@
  */
 import { ApiError, type Query } from "../api/client";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
+import { foundOf, type FoundInStack } from "./marks";
 import { onScreen, type Stack, type StackPart } from "./stack";
 
 /** The slice that is walked on from. */
@@ -31,6 +32,8 @@ export interface StackResult {
   readonly position: number;
   /** Workers that did not answer, and why: their hits are missing. */
   readonly problems: readonly string[];
+  /** What matches, by worker. */
+  readonly found: FoundInStack;
   /** Of all workers, spread evenly when they are many. */
   readonly hits: readonly TimelineSlicePayload[];
   /** From the place, around the ends. */
@@ -75,6 +78,7 @@ export function resultInStack(asked: readonly { readonly part: StackPart; readon
     nameCount: Math.max(names.size, ...answers.map(({ answer }) => answer.name_count)),
     position: sum(({ position }) => position ?? 0),
     problems,
+    found: new Map(answers.map(({ part, answer }) => [part, foundOf(answer)])),
     hits: hitsOf(answers),
     next: ends(({ next }) => next)[0] ?? ends(({ hits }) => hits[0])[0] ?? null,
     previous: ends(({ previous }) => previous).at(-1) ?? ends(({ hits }) => hits.at(-1)).at(-1) ?? null,

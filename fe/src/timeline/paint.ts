@@ -2,6 +2,7 @@
 import type { TimelineCategoryPayload } from "../generated/schema";
 import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
 import { LANE_PX, PADDING_PX } from "./layout";
+import { matchesOf, type Found } from "./marks";
 import type { RectBatch, Rgb } from "./rects";
 import { NO_NAME, type Boxes, type TrackTile } from "./tile";
 
@@ -57,8 +58,8 @@ export interface Paints {
   readonly palette: Palette;
   readonly mode: ColorMode;
   readonly categories: readonly TimelineCategoryPayload[];
-  /** What is searched for, as in the search field; null for nothing. */
-  readonly search: string | null;
+  /** What stands out; null where nothing is searched for, or not yet found. */
+  readonly found: Found | null;
 }
 
 /** More than there are category codes (a byte). */
@@ -68,7 +69,7 @@ const GREY: Rgb = [128, 128, 128];
 /** Fills in the colours; counts the batch's version up. */
 export function paintTile(tile: TrackTile, paints: Paints): void {
   const { boxes, batch } = tile;
-  const { palette, mode, categories, search } = paints;
+  const { palette, mode, categories, found } = paints;
   const base = categories.map(({ key }) => categoryColor(key, palette));
   // The parts of a merged track are no names among others: idle time stays grey.
   const isSum = categories.map(({ key }) => key.startsWith("merged_"));
@@ -87,7 +88,7 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
     batch.paints.set(color, box * 4);
     batch.paints[box * 4 + 3] = busyByte(boxes, box);
   }
-  batch.marks = search === null ? null : marksOf(tile, search, isSum);
+  batch.marks = found === null ? null : marksOf(tile, found, isSum);
   batch.version++;
 }
 
@@ -103,26 +104,9 @@ function boxColor(name: string | null, base: Rgb, palette: Palette, mode: ColorM
   return mode === "name" ? colorOfName(name, palette.dark) : shade(base, name);
 }
 
-/** Whether a search means a name: it contains the text, or after `=` it is the text; case does not matter. */
-export function nameMatcher(search: string): (name: string) => boolean {
-  const text = search.toLowerCase();
-  if (text.length > 1 && text.startsWith("=")) {
-    const exact = text.slice(1);
-    return (name) => name.length === exact.length && name.toLowerCase() === exact;
-  }
-  return (name) => name.toLowerCase().includes(text);
-}
-
-function marksOf(tile: TrackTile, search: string, isSum: readonly boolean[]): Uint8Array {
-  const isHit = nameMatcher(search);
-  const matches = tile.names.map((name) => name !== null && isHit(name));
+function marksOf(tile: TrackTile, found: Found, isSum: readonly boolean[]): Uint8Array {
+  const matches = matchesOf(tile.names, tile.nameCodes, found);
   const { name, category } = tile.boxes;
   // Sums of a GPU are no slices that could be found: they stay as they are.
   return Uint8Array.from(name, (row, box) => (matches[row] === true || isSum[category[box] ?? 0] === true ? 1 : 0));
 }
-
-/** Whether the box is one that stands out, when something is searched for. */
-export function isMarked(tile: TrackTile, box: number): boolean {
-  return tile.batch.marks?.[box] === 1;
-}
-

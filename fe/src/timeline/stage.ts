@@ -10,11 +10,12 @@ import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, laneAt, layOut, rowAt, visibleLanes, visibleTracks, type Folding, type LaneRange, type Layout, type TrackRow } from "./layout";
 import type { Motion } from "./keys";
 import { drawOverlay } from "./overlay";
-import { paintTile } from "./paint";
+import { NOTHING_FOUND, type FoundInStack } from "./marks";
+import { paintTile, type Paints } from "./paint";
 import type { RectRenderer } from "./rects";
 import { ticks } from "./ruler";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
-import type { Stack } from "./stack";
+import type { Stack, StackPart } from "./stack";
 import { StackTiles, unseenSteps } from "./tiles";
 import { between, clampViewport, panBy, spanNs, timeAt, wholeTrace, zoomAt, pxOf, type Viewport } from "./viewport";
 import { webglRenderer } from "./webgl";
@@ -28,7 +29,8 @@ export interface StageEvents {
 export interface StageInputs {
   readonly folding: Folding;
   readonly mode: ColorMode;
-  readonly search: string | null;
+  /** What stands out while the rest is dimmed; null where nothing is searched for. */
+  readonly found: FoundInStack | null;
   readonly hits: readonly TimelineSlicePayload[];
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
@@ -39,7 +41,7 @@ export interface StageInputs {
 export const NO_INPUTS: StageInputs = {
   folding: AS_PROPOSED,
   mode: "category",
-  search: null,
+  found: null,
   hits: [],
   selected: null,
   flows: [],
@@ -108,7 +110,7 @@ export class Stage {
     this.viewport = wholeTrace(this.durationNs);
     this.layout = layOut(stack.groups, stack.tracks, AS_PROPOSED);
     this.loader = new StackTiles(stack, {
-      onTile: (tile) => paintTile(tile, this.paints()),
+      onTile: (tile, part) => paintTile(tile, this.paints(part)),
       onRelease: (batch) => this.renderer.release(batch),
       onChange: () => {
         this.invalidate();
@@ -168,7 +170,7 @@ export class Stage {
       this.scrollTo(this.scrollPx);
       if (wasHidden && inputs.selected !== null) this.scrollIntoSight(inputs.selected.track, inputs.selected.lane);
     }
-    if (before.mode !== inputs.mode || before.search !== inputs.search) this.repaint();
+    if (before.mode !== inputs.mode || before.found !== inputs.found) this.repaint();
     this.invalidate();
   }
 
@@ -297,12 +299,13 @@ export class Stage {
     return { rects: this.rectCanvas, overlay: this.overlay, ratio: pixelRatio(), palette: this.palette };
   }
 
-  private paints() {
-    return { palette: this.palette, mode: this.inputs.mode, categories: this.stack.parts[0].tracks.categories, search: this.inputs.search };
+  private paints(part: StackPart): Paints {
+    const { mode, found } = this.inputs;
+    return { palette: this.palette, mode, categories: this.stack.parts[0].tracks.categories, found: found === null ? null : (found.get(part) ?? NOTHING_FOUND) };
   }
 
   private repaint(): void {
-    for (const tile of new Set(this.loader.all())) paintTile(tile, this.paints());
+    this.loader.each((tile, part) => paintTile(tile, this.paints(part)));
   }
 
   private moved(): void {

@@ -1,18 +1,28 @@
 /** The tiles of all stacked workers: each worker's are asked for by a loader of its own. */
 import type { Failure } from "../api/types";
 import type { LaneRange, Layout } from "./layout";
-import { TileLoader, type LoaderEvents, type TrackTiles } from "./loader";
-import { partOf, type Stack } from "./stack";
+import { TileLoader, type TrackTiles } from "./loader";
+import { partOf, type Stack, type StackPart } from "./stack";
+import type { RectBatch } from "./rects";
 import type { TrackTile } from "./tile";
 import type { Viewport } from "./viewport";
+
+export interface StackTilesEvents {
+  readonly onTile: (tile: TrackTile, part: StackPart) => void;
+  readonly onRelease: (batch: RectBatch) => void;
+  readonly onChange: () => void;
+}
 
 export class StackTiles {
   private readonly loaders: readonly TileLoader[];
   /** By number of the track on screen. */
   private readonly loaderOf: readonly TileLoader[];
 
-  constructor(stack: Stack, events: LoaderEvents) {
-    this.loaders = stack.parts.map((part) => new TileLoader(part, stack.endNs, events));
+  constructor(
+    private readonly stack: Stack,
+    events: StackTilesEvents,
+  ) {
+    this.loaders = stack.parts.map((part) => new TileLoader(part, stack.endNs, { ...events, onTile: (tile) => events.onTile(tile, part) }));
     this.loaderOf = stack.parts.flatMap(({ tracks }, index) => tracks.tracks.map(() => this.loaders[index] as TileLoader));
   }
 
@@ -22,8 +32,11 @@ export class StackTiles {
     return loader.of(track);
   }
 
-  all(): TrackTile[] {
-    return this.loaders.flatMap((loader) => loader.all());
+  /** Every tile once, with the worker it is of. */
+  each(visit: (tile: TrackTile, part: StackPart) => void): void {
+    this.stack.parts.forEach((part, index) => {
+      for (const tile of new Set(this.loaders[index]?.all())) visit(tile, part);
+    });
   }
 
   /** Why the last request of a worker failed; null when none did. */

@@ -44,7 +44,7 @@ from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, pee
 from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
 from torch_tb_profiler.views.timeline.range_summary import range_summary
 from torch_tb_profiler.views.timeline.screen import Viewport
-from torch_tb_profiler.views.timeline.search import codes_matching, find
+from torch_tb_profiler.views.timeline.search import MAX_NAME_CODES, codes_matching, find
 from torch_tb_profiler.views.timeline.selected import selected_ranges
 
 MAX_TRACKS = 5000
@@ -154,6 +154,7 @@ def search_answer(
         count=hits.count,
         position=hits.position,
         name_count=hits.name_count,
+        name_codes=codes.tolist() if len(codes) <= MAX_NAME_CODES else None,
         names=hits.names,
         hits=placed(shown, hits.hits),
         next=_placed_or_none(shown, hits.following),

@@ -14,6 +14,9 @@ MAX_HITS = 2000
 
 MAX_NAMES = 100
 
+MAX_NAME_CODES = 20_000
+"""Codes of names that are listed, so that what matches is told by them and not by cut names."""
+
 
 @dataclass(frozen=True, slots=True)
 class MatchingName:
