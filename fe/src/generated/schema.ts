@@ -164,7 +164,14 @@ export interface TreePayload {
   parent: string;
 }
 
-/** One table: rows are arrays in the order of the columns. */
+/** The sum of an additive column. */
+export interface ColumnSum {
+  shown: number | null;
+  all: number | null;
+  shown_nulls: number;
+}
+
+/** One table: rows are arrays in the order of the columns; `sums` are those of the columns */
 export interface TablePayload {
   title: string;
   help: string;
@@ -175,6 +182,7 @@ export interface TablePayload {
   why_empty: string | null;
   sort: string;
   tree: TreePayload | null;
+  sums?: Record<string, ColumnSum>;
 }
 
 /** One named line of a series; `x` and `y` have equal length, null `y` breaks the line. */
@@ -306,6 +314,26 @@ export interface SliceAnswer {
   schema_version: number;
   trace: TraceRef;
   slice: SlicePayload;
+}
+
+/** One argument as it stands in the file. */
+export interface RecordedArgument {
+  name: string;
+  text: string | null;
+  is_text: boolean;
+  chars: number;
+  in_model: boolean;
+}
+
+/** `/slice/<id>/arguments`: its arguments as the file has them; `problem` says why they */
+export interface SliceArgumentsAnswer {
+  schema_version: number;
+  trace: TraceRef;
+  slice: number;
+  state: "found" | "missing";
+  arguments: RecordedArgument[];
+  count: number;
+  problem: ErrorPayload | null;
 }
 
 /** What a slice's category code means. */
@@ -527,8 +555,8 @@ export const VIEWS = {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct"],
-      "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us"],
-      "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name"],
+      "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct"],
+      "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
@@ -554,7 +582,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes"],
+      "memory_stats": ["device", "name", "calls", "alive_bytes", "size_increase_bytes", "self_size_increase_bytes", "allocation_count", "self_allocation_count", "allocation_bytes", "self_allocation_bytes", "total_pct", "cumulative_pct"],
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
       "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
@@ -577,7 +605,7 @@ export const VIEWS = {
     tables: {
       "overlap": ["step", "worker", "computation_us", "overlap_us", "communication_us", "other_us"],
       "wait": ["step", "worker", "transfer_us", "wait_us", "unmatched_calls"],
-      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "sized_calls", "untimed_calls", "unmatched_calls"],
+      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "sized_calls", "untimed_calls", "unmatched_calls", "total_pct", "cumulative_pct"],
       "devices": ["node", "process", "gpu", "name", "memory_bytes", "compute_capability", "worker"],
       "stragglers": ["worker", "collectives", "arrived_last", "arrived_last_pct", "delay_us", "others_wait_us", "wait_us"],
       "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason"],
@@ -642,6 +670,7 @@ export interface OverviewTopOperatorsRow {
   device_self_us: number | null;
   device_self_pct: number | null;
   host_self_us: number | null;
+  cumulative_pct: number | null;
 }
 
 export interface OverviewTopKernelsRow {
@@ -652,6 +681,7 @@ export interface OverviewTopKernelsRow {
   mean_us: number | null;
   short_name: string | null;
   demangled_name: string | null;
+  cumulative_pct: number | null;
 }
 
 export interface OverviewCheckedRow {
@@ -723,6 +753,8 @@ export interface MemoryMemoryStatsRow {
   self_allocation_count: number | null;
   allocation_bytes: number | null;
   self_allocation_bytes: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
 }
 
 export interface MemoryMemoryEventsRow {
@@ -850,6 +882,8 @@ export interface DistributedCollectivesRow {
   sized_calls: number | null;
   untimed_calls: number | null;
   unmatched_calls: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
 }
 
 export interface DistributedDevicesRow {

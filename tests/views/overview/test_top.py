@@ -59,12 +59,14 @@ def test_the_numbers_of_a_small_trace() -> None:
         (UNKNOWN_LAUNCH, None, 50.0, None),
     ]
     assert values(table, "device_self_pct") == [(67.5,), (20.0,), (12.5,)]
+    assert values(table, "cumulative_pct") == [(67.5,), (87.5,), (100.0,)]
     table = top_kernels(of, ALL)
     assert values(table, "name", "calls", "total_us", "total_pct", "mean_us") == [
         ("add", 2, 270.0, 67.5, 135.0),
         ("gemm", 2, 80.0, 20.0, 40.0),
         ("alone", 1, 50.0, 12.5, 50.0),
     ]
+    assert values(table, "cumulative_pct") == [(67.5,), (87.5,), (100.0,)]
 
 
 def test_a_selection_leaves_the_rest_out() -> None:
@@ -82,7 +84,7 @@ def test_without_device_work_the_host_tells() -> None:
         ("aten::b", None, None, 50.0),
         ("aten::a", None, None, 5.0),
     ]
-    assert set(table.null_reasons) == {"device_self_us", "device_self_pct"}
+    assert set(table.null_reasons) == {"device_self_us", "device_self_pct", "cumulative_pct"}
     assert top_kernels(of, ALL).frame.is_empty()
 
 
@@ -113,7 +115,8 @@ def test_a_launch_outside_every_operator_is_among_them() -> None:
 def test_kernels_of_no_time_have_no_share() -> None:
     table = top_kernels(trace([step(1, 0, 100), kernel("k", 10, 0)]), ALL)
     assert values(table, "total_us", "total_pct") == [(0.0, None)]
-    assert table.null_reasons == {"total_pct": NO_KERNEL_TIME, "demangled_name": AS_RECORDED}
+    shares = dict.fromkeys(("total_pct", "cumulative_pct"), NO_KERNEL_TIME)
+    assert table.null_reasons == {**shares, "demangled_name": AS_RECORDED}
 
 
 def test_of_nothing_there_is_nothing() -> None:

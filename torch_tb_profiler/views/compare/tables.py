@@ -46,16 +46,24 @@ class Measure:
         suffix = f"_{self.unit}"
         return self.key.removesuffix(suffix)
 
+    @property
+    def family(self) -> str:
+        """What is read beside it: its own other side, and self beside total of one place."""
+        sides = ("host", "device")
+        return next((side for side in sides if f"{side}_" in self.key), self.key)
+
 
 def measure_columns(measure: Measure) -> tuple[Column, ...]:
     """The columns that compare one measure."""
     key, title, unit, stem = measure.key, measure.title, measure.unit, measure.stem
+
+    def in_unit(key: str, title: str, text: str) -> Column:
+        return Column(key, title, "number", unit, text, family=measure.family)
+
     columns = [
-        Column(f"baseline_{key}", f"Baseline {title}", "number", unit, f"{title} in the baseline."),
-        Column(
-            f"candidate_{key}", f"Candidate {title}", "number", unit, f"{title} in the candidate."
-        ),
-        Column(f"delta_{key}", f"Δ {title}", "number", unit, "Candidate less baseline."),
+        in_unit(f"baseline_{key}", f"Baseline {title}", f"{title} in the baseline."),
+        in_unit(f"candidate_{key}", f"Candidate {title}", f"{title} in the candidate."),
+        in_unit(f"delta_{key}", f"Δ {title}", "Candidate less baseline."),
         Column(
             f"delta_{stem}_pct",
             f"Δ {title}",
@@ -67,8 +75,8 @@ def measure_columns(measure: Measure) -> tuple[Column, ...]:
     if measure.bounded:
         text = "bound of the difference of the means per step, at 95 % confidence (Welch)."
         columns += [
-            Column(f"delta_{stem}_low_{unit}", "Δ at least", "number", unit, f"Lower {text}"),
-            Column(f"delta_{stem}_high_{unit}", "Δ at most", "number", unit, f"Upper {text}"),
+            in_unit(f"delta_{stem}_low_{unit}", "Δ at least", f"Lower {text}"),
+            in_unit(f"delta_{stem}_high_{unit}", "Δ at most", f"Upper {text}"),
         ]
     if measure.sampled:
         columns.append(

@@ -10,7 +10,9 @@ from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.columns import COLLECTIVES
 from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
 from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.shares import schema_before, with_shares
 
 NO_GROUP = "The recording does not say which process group a call belongs to."
 NO_SIZE = (
@@ -36,7 +38,7 @@ def worker_names(matching: Matching) -> pl.Expr:
 
 
 def collectives_table(matching: Matching) -> Table:
-    """The ``collectives`` table."""
+    """The ``collectives`` table, in its default order."""
     calls = _in_groups(_with_own_times(matching))
     groups = (
         calls.group_by("row")
@@ -77,9 +79,10 @@ def collectives_table(matching: Matching) -> Table:
         transfer_us=microseconds(frame["transfer_ns"]),
         mean_transfer_us=microseconds(frame["transfer_ns"], frame["matched_calls"]),
     )
-    schema = COLLECTIVES.polars_schema()
+    schema = schema_before(COLLECTIVES)
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
-    return Table(COLLECTIVES, shown, needed(shown, {**_REASONS, **_bandwidth_reasons(shown)}))
+    table = Table(COLLECTIVES, shown, needed(shown, {**_REASONS, **_bandwidth_reasons(shown)}))
+    return with_shares(in_default_order(table), "total_us", UNTIMED)
 
 
 _REASONS = {

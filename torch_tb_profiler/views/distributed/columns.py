@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.views.device_properties import COMPUTE_CAPABILITY, DEVICE_MEMORY
 from torch_tb_profiler.views.schema import Column, TableSpec
+from torch_tb_profiler.views.shares import share_columns
 
 ALL_STEPS = "all"
 """Name of the rows that hold the mean over steps."""
@@ -28,9 +29,15 @@ OVERLAP = TableSpec(
             "Kernels other than communication ran and no communication did; on recordings "
             "without such kernels operators of the host that neither communicate nor wait stand "
             "for them.",
+            family="step",
         ),
         Column(
-            "overlap_us", "Overlap", "number", "us", "Computation and communication ran together."
+            "overlap_us",
+            "Overlap",
+            "number",
+            "us",
+            "Computation and communication ran together.",
+            family="step",
         ),
         Column(
             "communication_us",
@@ -38,8 +45,9 @@ OVERLAP = TableSpec(
             "number",
             "us",
             "Communication ran and no computation did: its exposed part.",
+            family="step",
         ),
-        Column("other_us", "Other", "number", "us", "Neither ran."),
+        Column("other_us", "Other", "number", "us", "Neither ran.", family="step"),
     ),
 )
 
@@ -59,6 +67,7 @@ WAIT = TableSpec(
             "Time in which data moved. Of each collective the shortest duration among its workers: "
             "it ends for all together, so who arrives last does not wait.",
             estimated=True,
+            family="time",
         ),
         Column(
             "wait_us",
@@ -67,6 +76,7 @@ WAIT = TableSpec(
             "us",
             "The rest of the collectives' time: waiting for workers that arrived later.",
             estimated=True,
+            family="time",
         ),
         Column(
             "unmatched_calls",
@@ -86,13 +96,14 @@ COLLECTIVES = TableSpec(
         _WORKER,
         Column("name", "Name", "string", None, "The collective as the backend calls it."),
         Column("group", "Group", "string", None, "Process group, with its description."),
-        Column("calls", "Calls", "integer", "count", "How often it ran."),
+        Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
         Column(
             "total_bytes",
             "Total Size",
             "integer",
             "bytes",
             "Bytes of the inputs of the Sized Calls.",
+            additive=True,
         ),
         Column("mean_bytes", "Mean Size", "number", "bytes", "Total Size divided by Sized Calls."),
         Column(
@@ -101,8 +112,11 @@ COLLECTIVES = TableSpec(
             "number",
             "us",
             "Time in which it ran; calls that run at the same time count once.",
+            family="total",
         ),
-        Column("mean_us", "Mean Time", "number", "us", "Total Time divided by Calls."),
+        Column(
+            "mean_us", "Mean Time", "number", "us", "Total Time divided by Calls.", family="call"
+        ),
         Column(
             "transfer_us",
             "Transfer Time",
@@ -111,6 +125,7 @@ COLLECTIVES = TableSpec(
             "Part of Total Time in which data moved, without waiting for other workers; of the "
             "calls that could be matched.",
             estimated=True,
+            family="total",
         ),
         Column(
             "mean_transfer_us",
@@ -119,6 +134,7 @@ COLLECTIVES = TableSpec(
             "us",
             "Transfer Time divided by the calls that could be matched.",
             estimated=True,
+            family="call",
         ),
         Column("collective", "Kind", "string", None, "The collective under its common name."),
         Column("group_size", "Ranks", "integer", "count", "Ranks in the process group."),
@@ -128,6 +144,7 @@ COLLECTIVES = TableSpec(
             "number",
             "us",
             "Mean duration of a call by itself, waiting included.",
+            family="call",
         ),
         Column(
             "algorithm_bandwidth_gb_per_s",
@@ -135,6 +152,7 @@ COLLECTIVES = TableSpec(
             "number",
             "gb_per_s",
             "Size divided by duration, waiting included (NCCL tests' algbw).",
+            family="bandwidth",
         ),
         Column(
             "bus_bandwidth_gb_per_s",
@@ -143,6 +161,7 @@ COLLECTIVES = TableSpec(
             "gb_per_s",
             "Algorithm bandwidth times the factor of the collective (NCCL tests' busbw): "
             "comparable with the speed of the links.",
+            family="bandwidth",
         ),
         Column(
             "transfer_bus_bandwidth_gb_per_s",
@@ -151,6 +170,7 @@ COLLECTIVES = TableSpec(
             "gb_per_s",
             "Bus bandwidth over transfer time only, without waiting.",
             estimated=True,
+            family="bandwidth",
         ),
         Column(
             "sized_calls",
@@ -158,6 +178,7 @@ COLLECTIVES = TableSpec(
             "integer",
             "count",
             "Calls whose size the recording gives.",
+            additive=True,
         ),
         Column(
             "untimed_calls",
@@ -165,6 +186,7 @@ COLLECTIVES = TableSpec(
             "integer",
             "count",
             "Calls whose work on the device is not in the recording; they have no time.",
+            additive=True,
         ),
         Column(
             "unmatched_calls",
@@ -172,7 +194,9 @@ COLLECTIVES = TableSpec(
             "integer",
             "count",
             "Calls whose transfer time is unknown: no other worker of the run has them.",
+            additive=True,
         ),
+        *share_columns("Total Time", "the sum of the Total Times of all rows"),
     ),
     sort="-total_us",
 )
@@ -226,6 +250,7 @@ STRAGGLERS = TableSpec(
             "integer",
             "count",
             "Collectives it arrived at last: all others ran longer. Ties count for nobody.",
+            additive=True,
         ),
         Column("arrived_last_pct", "Share", "number", "pct", "Arrived Last over Collectives."),
         Column(
@@ -236,6 +261,8 @@ STRAGGLERS = TableSpec(
             "How much sooner those collectives could have begun had it arrived with the second "
             "to last, summed.",
             estimated=True,
+            family="wait",
+            additive=True,
         ),
         Column(
             "others_wait_us",
@@ -244,6 +271,8 @@ STRAGGLERS = TableSpec(
             "us",
             "What all other workers together waited in those collectives.",
             estimated=True,
+            family="wait",
+            additive=True,
         ),
         Column(
             "wait_us",
@@ -252,6 +281,8 @@ STRAGGLERS = TableSpec(
             "us",
             "What it waited itself, in all its collectives.",
             estimated=True,
+            family="wait",
+            additive=True,
         ),
     ),
     sort="-delay_us,-arrived_last",

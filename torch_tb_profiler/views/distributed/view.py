@@ -33,7 +33,6 @@ from torch_tb_profiler.views.distributed.devices import devices_table
 from torch_tb_profiler.views.distributed.notes import distributed_notes
 from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
-from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -54,7 +53,7 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     tables = (
         overlap_table(chosen, steps),
         wait_table(matching, steps),
-        in_default_order(collectives_table(matching)),
+        collectives_table(matching),
         devices_table(traces),
         stragglers_table(matching),
         unmatched_table(matching, traces),

@@ -31,6 +31,7 @@ PEAKS = TableSpec(
             "integer",
             "bytes",
             "Largest total of live allocations, as the allocator counted it.",
+            family="memory",
         ),
         Column(
             "peak_reserved_bytes",
@@ -38,6 +39,7 @@ PEAKS = TableSpec(
             "integer",
             "bytes",
             "Largest total the allocator held from the device, used or not.",
+            family="memory",
         ),
         Column(
             "peak_us",
@@ -52,6 +54,7 @@ PEAKS = TableSpec(
             "integer",
             "bytes",
             "Memory of the device, as the trace declares it.",
+            family="memory",
         ),
     ),
 )

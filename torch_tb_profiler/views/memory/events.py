@@ -33,6 +33,7 @@ EVENTS = TableSpec(
             "number",
             "us",
             "Time of the allocation since the start of the recording; null if it lies before.",
+            family="moment",
         ),
         Column(
             "release_us",
@@ -40,6 +41,7 @@ EVENTS = TableSpec(
             "number",
             "us",
             "Time of the release likewise; null if the recording holds none.",
+            family="moment",
         ),
         Column("duration_us", "Duration", "number", "us", "From allocation to release."),
         Column("module", "Module", "string", None, "Path of the module that allocated it."),

@@ -17,14 +17,15 @@ from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, TableSpec
+from torch_tb_profiler.views.shares import schema_before, share_columns
 
 
-def _bytes(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "integer", "bytes", text)
+def _bytes(key: str, title: str, text: str, *, additive: bool = False) -> Column:
+    return Column(key, title, "integer", "bytes", text, family="size", additive=additive)
 
 
-def _count(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "integer", "count", text)
+def _count(key: str, title: str, text: str, *, additive: bool = False) -> Column:
+    return Column(key, title, "integer", "count", text, additive=additive)
 
 
 STATISTICS = TableSpec(
@@ -40,6 +41,7 @@ STATISTICS = TableSpec(
             "alive_bytes",
             "Still Alive",
             "Allocated by the operator itself in the selection, and not released by its end.",
+            additive=True,
         ),
         _bytes(
             "size_increase_bytes",
@@ -50,9 +52,15 @@ STATISTICS = TableSpec(
             "self_size_increase_bytes",
             "Self Size Increase",
             "Allocated less released by the operator itself, whoever allocated what it releases.",
+            additive=True,
         ),
         _count("allocation_count", "Allocations", "Allocations, operators it calls included."),
-        _count("self_allocation_count", "Self Allocations", "Allocations of the operator itself."),
+        _count(
+            "self_allocation_count",
+            "Self Allocations",
+            "Allocations of the operator itself.",
+            additive=True,
+        ),
         _bytes(
             "allocation_bytes",
             "Allocation Size",
@@ -62,7 +70,9 @@ STATISTICS = TableSpec(
             "self_allocation_bytes",
             "Self Allocation Size",
             "Bytes allocated by the operator itself; releases are not taken off.",
+            additive=True,
         ),
+        *share_columns("Self Allocation Size", "all bytes allocated on the device"),
     ),
     sort="-alive_bytes,-self_size_increase_bytes,name",
 )
@@ -185,5 +195,5 @@ class _Sums:
                 "allocation_bytes": inclusive[2],
                 "self_allocation_bytes": own[2],
             },
-            schema=STATISTICS.polars_schema(),
+            schema=schema_before(STATISTICS),
         )

@@ -22,6 +22,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.shares import with_shares
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
@@ -29,6 +30,7 @@ NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases ca
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
 NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
 NO_EVENTS = "No memory event of this device lies in the selection or before it."
+NO_ALLOCATION = "Nothing was allocated on this device in the selection."
 NO_OPERATOR = "What happens outside of operators has no calls."
 NO_SHARED_TOTALS = "Nothing counts how much memory the processes share."
 NO_CAPACITY = "The trace does not declare the memory of this device."
@@ -69,7 +71,7 @@ def memory(trace: Trace, selection: Selection) -> View:
         _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
     )
     return View(
-        tables={table.spec.name: in_default_order(table) for table in tables},
+        tables={table.spec.name: _ordered(table) for table in tables},
         series={} if series is None else {"memory_curve": series},
         facts=(_origin_fact(origin_ns), *_peak_facts(records, curves)),
         notes=(
@@ -84,6 +86,14 @@ def memory(trace: Trace, selection: Selection) -> View:
 
 def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
     return Table(spec, frame, needed(frame, reasons))
+
+
+def _ordered(table: Table) -> Table:
+    """``table`` in its default order, with its shares where it has some."""
+    ordered = in_default_order(table)
+    if table.spec is not STATISTICS:
+        return ordered
+    return with_shares(ordered, "self_allocation_bytes", NO_ALLOCATION, within="device")
 
 
 def _no_peak(records: MemoryRecords, device: int) -> str:

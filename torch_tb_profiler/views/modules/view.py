@@ -39,7 +39,12 @@ MEANS = {"mean_us": "host", "mean_device_us": "device"}
 
 
 def _time(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "number", "us", text)
+    """A time: means are read together, and those of the host, and those of the device; what a
+    module took itself adds up, what holds submodules does not."""
+    family = "mean" if key in MEANS else "host" if "host" in key else "device"
+    return Column(
+        key, title, "number", "us", text, family=family, additive=key.endswith("_self_us")
+    )
 
 
 _COLUMNS = (
@@ -53,13 +58,14 @@ _COLUMNS = (
         "Id of the module object; equal names with different ids are different modules.",
     ),
     Column("parent", "Parent", "string", None, "Path of the module that called it."),
-    Column("occurrences", "Occurrences", "integer", "count", "Forward calls."),
+    Column("occurrences", "Occurrences", "integer", "count", "Forward calls.", additive=True),
     Column(
         "operators",
         "Operators",
         "integer",
         "count",
         "Operators the module called itself: not in a submodule, not in another operator.",
+        additive=True,
     ),
     _time("host_total_us", "Host Total", "Duration of all forward calls."),
     _time(
@@ -99,6 +105,7 @@ _COLUMNS = (
         "count",
         "Calls that ran again in the backward pass (activation checkpointing). They are no "
         "occurrences.",
+        additive=True,
     ),
     _time(
         "recompute_host_total_us",

@@ -85,6 +85,7 @@ OPERATORS = TableSpec(
             "count",
             "How often it was called. An operator that only wraps one call of its own name counts "
             "once.",
+            additive=True,
         ),
         Column(
             "device_self_us",
@@ -93,6 +94,8 @@ OPERATORS = TableSpec(
             "us",
             "Summed duration of the kernels, copies and sets it launched itself. Work that ran at "
             "the same time on several streams adds up.",
+            family="device",
+            additive=True,
         ),
         Column(
             "device_total_us",
@@ -101,6 +104,7 @@ OPERATORS = TableSpec(
             "us",
             "Device Self of the operator and of all operators inside it, once where it calls "
             "itself.",
+            family="device",
         ),
         Column(
             "host_self_us",
@@ -108,6 +112,8 @@ OPERATORS = TableSpec(
             "number",
             "us",
             "Time on the host outside operators inside it and outside its own device API calls.",
+            family="host",
+            additive=True,
         ),
         Column(
             "host_total_us",
@@ -116,6 +122,7 @@ OPERATORS = TableSpec(
             "us",
             "Summed duration on the host; a call inside another one of the same row is part of "
             "that. Operators inside others count too, so rows do not add up to wall time.",
+            family="host",
         ),
         Column(
             "tensor_core_eligible",
@@ -156,6 +163,8 @@ OPERATORS = TableSpec(
             "us",
             "Part of Host Self in Python code that the operator called itself, such as hooks and "
             "functions with a backward in Python. PyTorch's own self time is without it.",
+            family="host",
+            additive=True,
         ),
         *(
             Column(

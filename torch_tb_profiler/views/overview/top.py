@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, OTHER_NAMES, other_names
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.shares import CUMULATIVE, cumulative_column, of_whole
 
 ROWS = 10
 NO_DEVICE_TIME = "No device work ran in this selection."
@@ -33,13 +34,14 @@ TOP_OPERATORS = TableSpec(
     "of their own on the host. Host calls that launched device work outside every operator count.",
     (
         Column("name", "Name", "string", None, "Name of the operator."),
-        Column("calls", "Calls", "integer", "count", "How often it was called."),
+        Column("calls", "Calls", "integer", "count", "How often it was called.", additive=True),
         Column(
             "device_self_us",
             "Device Self",
             "number",
             "us",
             "Summed duration of the kernels, copies and sets it launched itself.",
+            additive=True,
         ),
         Column(
             "device_self_pct",
@@ -48,6 +50,7 @@ TOP_OPERATORS = TableSpec(
             "pct",
             "Device Self as share of the summed duration of all device work of the selection, "
             "whether operators launched it or not.",
+            additive=True,
         ),
         Column(
             "host_self_us",
@@ -55,7 +58,9 @@ TOP_OPERATORS = TableSpec(
             "number",
             "us",
             "Time on the host outside operators inside it and outside its own device API calls.",
+            additive=True,
         ),
+        cumulative_column("Device Self", "the device time of the selection"),
     ),
     sort="-device_self_us,-host_self_us",
     when_empty="No operator ran in the selection, or operators were not profiled.",
@@ -67,17 +72,19 @@ TOP_KERNELS = TableSpec(
     f"The {ROWS} kernels with most time.",
     (
         Column("name", "Name", "string", None, "Name of the kernel."),
-        Column("calls", "Calls", "integer", "count", "How often it ran."),
-        Column("total_us", "Total", "number", "us", "Summed duration."),
+        Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True),
+        Column("total_us", "Total", "number", "us", "Summed duration.", additive=True),
         Column(
             "total_pct",
             "Share of Kernel Time",
             "number",
             "pct",
             "Total as share of the summed duration of all kernels of the selection.",
+            additive=True,
         ),
         Column("mean_us", "Mean", "number", "us", "Total divided by Calls."),
         *OTHER_NAMES,
+        cumulative_column("Total", "the kernel time of the selection"),
     ),
     sort="-total_us",
     when_empty="No kernel ran in the selection, or devices were not profiled.",
@@ -103,10 +110,13 @@ def top_operators(trace: Trace, selection: Selection) -> Table:
     rows = rows.with_columns(
         name=codes.texts(trace, rows["name_code"].replace(-1, None)).fill_null(UNKNOWN_LAUNCH),
         device_self_us=microseconds(rows["device_self_ns"]),
-        device_self_pct=_share("device_self_ns", whole_ns),
+        device_self_pct=of_whole(rows["device_self_ns"], whole_ns),
         host_self_us=microseconds(rows["host_self_ns"]),
+        cumulative_pct=of_whole(rows["device_self_ns"].cum_sum(), whole_ns),
     )
-    device = dict.fromkeys(("device_self_us", "device_self_pct"), unknown or NO_DEVICE_TIME)
+    device = dict.fromkeys(
+        ("device_self_us", "device_self_pct", CUMULATIVE), unknown or NO_DEVICE_TIME
+    )
     launch = dict.fromkeys(("calls", "host_self_us"), NO_LAUNCH)
     return _filled(TOP_OPERATORS, rows, device | launch)
 
@@ -118,25 +128,23 @@ def top_kernels(trace: Trace, selection: Selection) -> Table:
         pl.len().alias("calls"), pl.col("dur_ns").sum()
     )
     rows = _largest(groups, ["dur_ns"])
+    whole_ns = int(calls["dur_ns"].sum())
     rows = rows.with_columns(
         *other_names(trace, rows["name_code"]),
         name=codes.texts(trace, rows["name_code"]),
         total_us=microseconds(rows["dur_ns"]),
-        total_pct=_share("dur_ns", int(calls["dur_ns"].sum())),
+        total_pct=of_whole(rows["dur_ns"], whole_ns),
         mean_us=microseconds(rows["dur_ns"], rows["calls"]),
+        cumulative_pct=of_whole(rows["dur_ns"].cum_sum(), whole_ns),
     )
-    return _filled(TOP_KERNELS, rows, {"total_pct": NO_KERNEL_TIME, DEMANGLED: AS_RECORDED})
+    reasons = dict.fromkeys(("total_pct", CUMULATIVE), NO_KERNEL_TIME)
+    return _filled(TOP_KERNELS, rows, {**reasons, DEMANGLED: AS_RECORDED})
 
 
 def _largest(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The first rows in descending order of ``keys``."""
     ordered = groups.sort(keys, descending=True, nulls_last=True, maintain_order=True)
     return ordered.head(ROWS)
-
-
-def _share(key: str, whole_ns: int) -> pl.Expr:
-    """Of a whole in %; null of nothing."""
-    return pl.col(key) / whole_ns * 100 if whole_ns else pl.lit(None)
 
 
 def _filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:

@@ -48,8 +48,15 @@ AVERAGE_STEP = TableSpec(
     "this list that was active, so the rows add up to the step.",
     (
         Column("category", "Category", "string", None, "What the time was spent on."),
-        Column("duration_us", "Duration", "number", "us", "Time per step, averaged over steps."),
-        Column("pct", "Share", "number", "pct", "Share of the average step."),
+        Column(
+            "duration_us",
+            "Duration",
+            "number",
+            "us",
+            "Time per step, averaged over steps.",
+            additive=True,
+        ),
+        Column("pct", "Share", "number", "pct", "Share of the average step.", additive=True),
     ),
 )
 
@@ -71,9 +78,19 @@ STEPS = TableSpec(
             "us",
             "Length of the step: its range on the host, stretched to the end of the device work "
             "it launched and begun where the step before ended.",
+            family="step",
+            additive=True,
         ),
         *(
-            Column(_role_key(role), ROLE_TITLES[role], "number", "us", ROLE_HELPS[role])
+            Column(
+                _role_key(role),
+                ROLE_TITLES[role],
+                "number",
+                "us",
+                ROLE_HELPS[role],
+                family="step",
+                additive=True,
+            )
             for role in Role
         ),
     ),
