@@ -1,24 +1,29 @@
 """The generic table parameters, against worked cases and a plain-Python reference.
 
 Cases: default order, sort keys and directions, nulls last, ties; every operator on every type;
-free text; escapes; nulls and negation; offset, limit, row_count; each error.
+free text; escapes; nulls and negation; other names of kernels; sums; offset, limit, row_count;
+each error.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import eq, gt, lt
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torch_tb_profiler.requests.views import table_payload
+from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.querying import QueryError, in_default_order, query
-from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.schema import Column, ColumnSum, Table, TableSpec
 
 SPEC = TableSpec(
     "things",
@@ -207,11 +212,13 @@ def vector_table() -> Table:
     return Table(spec, pl.DataFrame(rows, schema=spec.polars_schema(), orient="row"))
 
 
-@pytest.mark.parametrize("parameter", ["filter", "sort"])
-def test_the_grammar_means_what_it_means_in_the_pages(parameter: str) -> None:
+@pytest.mark.parametrize(
+    ("vectors", "parameter"), [("filters", "filter"), ("expressions", "filter"), ("sorts", "sort")]
+)
+def test_the_grammar_means_what_it_means_in_the_pages(vectors: str, parameter: str) -> None:
     table = vector_table()
     place = {row: index for index, row in enumerate(table.frame.rows())}
-    for vector in VECTORS[f"{parameter}s"]:
+    for vector in VECTORS[vectors]:
         text = vector["text"]
         if "error" in vector:
             with pytest.raises(QueryError) as caught:
@@ -220,3 +227,61 @@ def test_the_grammar_means_what_it_means_in_the_pages(parameter: str) -> None:
         else:
             rows = query(table, **{parameter: text}).frame.rows()
             assert [place[row] for row in rows] == vector["rows"], text
+
+
+NAMED = TableSpec("k", "K", "", (SPEC.columns[0], *OTHER_NAMES, SPEC.columns[2]), sort="name")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name~FunctorOn", ["_Z1f"]),
+        ("name~void", ["_Z1f"]),
+        ("name~_z1f", ["_Z1f"]),
+        ("name!~void", ["gemm"]),
+        ("name=~/^add</", ["_Z1f"]),
+        ("name!=~/^add<|^gemm/", []),
+        ("name=add<FunctorOnly>", []),
+    ],
+)
+def test_what_is_looked_for_inside_a_name_is_looked_for_in_all_names(
+    text: str, expected: list[str]
+) -> None:
+    rows = [("_Z1f", "add<FunctorOnly>", "void add<>(int)", 1), ("gemm", "gemm", None, 2)]
+    named = Table(NAMED, pl.DataFrame(rows, schema=NAMED.polars_schema(), orient="row"))
+    assert query(named, filter=text).frame["name"].to_list() == expected
+
+
+SUMMED = TableSpec(
+    "s", "S", "", tuple(replace(each, additive=each.unit is not None) for each in SPEC.columns)
+)
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=12), st.integers(-3, 3), st.integers(0, 5))
+def test_sums_are_those_of_the_rows_that_pass_and_of_all(
+    rows: list[tuple[int | None, int | None]], bound: int, limit: int
+) -> None:
+    frame = table([("x", None, a, b, None) for a, b in rows]).frame
+    answer = query(Table(SUMMED, frame), filter=f"calls>{bound}", offset=1, limit=limit)
+    passing = [row for row in rows if row[0] is not None and row[0] > bound]
+    expected = {
+        key: ColumnSum(
+            total([row[place] for row in passing]),
+            total([row[place] for row in rows]),
+            sum(row[place] is None for row in passing),
+        )
+        for place, key in enumerate(("calls", "total_us"))
+    }
+    assert answer.sums == expected
+
+
+def total(values: list[int | None]) -> int | None:
+    """The sum of what is known; None where there are rows and nothing is."""
+    known = [value for value in values if value is not None]
+    return None if values and not known else sum(known)
+
+
+def test_the_json_has_sums_where_columns_add_up() -> None:
+    assert table_payload(table()).sums is msgspec.UNSET
+    sums = table_payload(Table(SUMMED, table().frame)).sums
+    assert sums == {"calls": ColumnSum(20, 20, 1), "total_us": ColumnSum(23.0, 23.0, 1)}

@@ -15,7 +15,17 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.schema import Column, Fact, Note, Scalar, Series, Table, View
+from torch_tb_profiler.views.querying import column_sums
+from torch_tb_profiler.views.schema import (
+    Column,
+    ColumnSum,
+    Fact,
+    Note,
+    Scalar,
+    Series,
+    Table,
+    View,
+)
 from torch_tb_profiler.views.spec import Scope, ViewSpec
 
 
@@ -45,7 +55,8 @@ class TreePayload(msgspec.Struct, frozen=True):
 
 
 class TablePayload(msgspec.Struct, frozen=True):
-    """One table: rows are arrays in the order of the columns."""
+    """One table: rows are arrays in the order of the columns; ``sums`` are those of the columns
+    whose values add up, left out where there is none."""
 
     title: str
     help: str
@@ -56,6 +67,7 @@ class TablePayload(msgspec.Struct, frozen=True):
     why_empty: str | None
     sort: str
     tree: TreePayload | None
+    sums: dict[str, ColumnSum] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SelectionPayload(msgspec.Struct, frozen=True):
@@ -135,6 +147,7 @@ def view_answer(result: ViewResult) -> ViewAnswer:
 def table_payload(table: Table) -> TablePayload:
     """One table with its declaration."""
     spec = table.spec
+    sums = column_sums(table, table.frame) if table.sums is None else table.sums
     return TablePayload(
         title=spec.title,
         help=spec.help,
@@ -145,6 +158,7 @@ def table_payload(table: Table) -> TablePayload:
         why_empty=table.why_empty,
         sort=spec.sort,
         tree=None if spec.tree is None else TreePayload(*spec.tree),
+        sums=sums or msgspec.UNSET,
     )
 
 

@@ -5,10 +5,13 @@ Grammar (``docs/architecture.md``, "Sort and filter grammar")::
     sort=-device_self_us,name            keys, "-" for descending; nulls last
     filter=name~gemm;calls>=10;conv      clauses joined by ";", all must hold
 
-A clause is ``key operator value`` or a text that any string column must contain. A backslash
-takes ``;``, ``\\`` and the operator characters literally; elsewhere it is itself. Text comparison
-ignores case. Null satisfies ``!=`` and ``!~`` (it is neither equal nor containing) and ``=-``,
-and no other clause, so a clause and its negation part the rows in two.
+A clause is ``key operator value`` or a text that any string column must contain;
+``key=~/expression/`` and ``=~/expression/`` are regular expressions (``!=~/…/``: none is found). A
+backslash takes ``;``, ``\\`` and the operator characters literally; elsewhere it is itself. Text
+comparison ignores case. Null satisfies ``!=``, ``!~`` and ``!=~`` (it is neither equal nor
+containing) and ``=-``, and no other clause, so a clause and its negation part the rows in two. What
+is looked for inside ``name`` is looked for in the other names of the row too
+(``views/name_columns.py``).
 """
 
 from __future__ import annotations
@@ -16,23 +19,32 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from typing import cast
 
 import polars as pl
 
-from torch_tb_profiler.views.schema import Column, Table
+from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT
+from torch_tb_profiler.views.regular_expressions import ExpressionError, matching
+from torch_tb_profiler.views.schema import Column, ColumnSum, Table
 
 _WHITE = r"[^\S\x1c-\x1f\x85]"
 """What is white space to browsers too."""
 _CLAUSE = re.compile(
     rf"{_WHITE}*([A-Za-z_][A-Za-z0-9_]*){_WHITE}*(!~|!=|>=|<=|~|=|>|<)(.*)", re.DOTALL
 )
+_EXPRESSION = re.compile(rf"{_WHITE}*~/(.*)/{_WHITE}*", re.DOTALL)
+"""What behind ``=`` or ``!=`` is a regular expression."""
+_SEARCH = re.compile(rf"{_WHITE}*(!?=)(~/.*)", re.DOTALL)
+"""A regular expression for every string column."""
 _AROUND = re.compile(rf"\A{_WHITE}+|{_WHITE}+\Z")
 _CLAUSES = re.compile(r"((?:\\.|[^;])*)(?:;|$)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([;\\~!=<>])")
 _NULL = "-"
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
-_OPPOSITE = {"!=": "=", "!~": "~"}
+_OPPOSITE = {"!=": "=", "!~": "~", "!=~": "=~"}
+_INSIDE = ("~", "=~")
+"""Operators that look for something inside a text."""
 
 
 class QueryError(ValueError):
@@ -74,12 +86,33 @@ def query(
     frame = table.frame
     if filter:
         frame = frame.filter(_filter_expression(table, filter))
+    sums = column_sums(table, frame)
     if sort:
         frame = _sorted(table, frame, sort)
     height = frame.height  # polars takes no larger number
     shown = frame.slice(min(offset, height), height if limit is None else min(limit, height))
     filtered_out = height == 0 < table.frame.height
-    return replace(table, frame=shown, row_count=height, filtered_out=filtered_out)
+    return replace(table, frame=shown, row_count=height, filtered_out=filtered_out, sums=sums)
+
+
+def column_sums(table: Table, shown: pl.DataFrame) -> dict[str, ColumnSum]:
+    """The sums of the columns of ``table`` whose values add up, over the rows that are ``shown``
+    and over all."""
+    return {
+        column.key: ColumnSum(
+            shown=_sum(shown[column.key]),
+            all=_sum(table.frame[column.key]),
+            shown_nulls=shown[column.key].null_count(),
+        )
+        for column in table.spec.columns
+        if column.additive
+    }
+
+
+def _sum(values: pl.Series) -> int | float | None:
+    """None where no value is known; the sum of no rows is 0."""
+    known = values.drop_nulls()
+    return None if known.is_empty() and len(values) > 0 else cast(int | float, known.sum())
 
 
 def in_default_order(table: Table) -> Table:
@@ -127,9 +160,9 @@ def _filter_expression(table: Table, text: str) -> pl.Expr:
 def _clause_expression(table: Table, clause: str) -> pl.Expr:
     match = _CLAUSE.fullmatch(clause)
     if match is None:
-        return _anywhere(table, _stripped(_ESCAPED.sub(r"\1", clause)))
-    key, operator, escaped_value = match.groups()
-    value = _stripped(_ESCAPED.sub(r"\1", escaped_value))
+        return _search_expression(table, clause)
+    key = match[1]
+    operator, value = _read(match[2], match[3])
     if key not in _columns(table):
         raise QueryError(
             "filter",
@@ -141,24 +174,70 @@ def _clause_expression(table: Table, clause: str) -> pl.Expr:
     if value == _NULL and operator in ("=", "!="):
         is_null = pl.col(key).is_null()
         return is_null if operator == "=" else ~is_null
-    positive = _OPPOSITE.get(operator)
-    expression = _comparison(column, positive or operator, value).fill_null(False)
-    return ~expression if positive else expression
+    positive = _OPPOSITE.get(operator, operator)
+    if positive in _INSIDE:
+        if column.type != "string":
+            raise QueryError("filter", f"{key} holds no text; compare it with = != > >= < or <=")
+        expression = _inside(table, _names_of(table, key), positive, value)
+    else:
+        expression = _comparison(column, positive, value).fill_null(False)
+    return ~expression if positive != operator else expression
 
 
 def _stripped(text: str) -> str:
     return _AROUND.sub("", text)
 
 
-def _anywhere(table: Table, text: str) -> pl.Expr:
+def _read(operator: str, text: str) -> tuple[str, str]:
+    """Operator and value of a clause, of what stands there."""
+    expression = _EXPRESSION.fullmatch(text) if operator in ("=", "!=") else None
+    if expression is None:
+        return operator, _unescaped(text)
+    return f"{operator}~", _ESCAPED.sub(r"\1", expression[1])
+
+
+def _unescaped(text: str) -> str:
+    return _stripped(_ESCAPED.sub(r"\1", text))
+
+
+def _search_expression(table: Table, clause: str) -> pl.Expr:
+    """What a clause without a key means: for every string column."""
+    match = _SEARCH.fullmatch(clause)
+    operator, value = ("", "") if match is None else _read(match[1], match[2])
+    if operator not in ("=~", "!=~"):
+        operator, value = "~", _unescaped(clause)
     keys = [column.key for column in table.spec.columns if column.type == "string"]
     if not keys:
-        raise QueryError("filter", f"{text[:80]!r} has no key, and no column here holds text")
-    return pl.any_horizontal(_contains(key, text).fill_null(False) for key in keys)
+        raise QueryError("filter", f"{value[:80]!r} has no key, and no column here holds text")
+    positive = _OPPOSITE.get(operator, operator)
+    expression = _inside(table, keys, positive, value)
+    return ~expression if positive != operator else expression
+
+
+def _names_of(table: Table, key: str) -> list[str]:
+    """``key``, and where it holds names of kernels the columns with their other names."""
+    others = (SHORT, DEMANGLED) if key == "name" else ()
+    return [key, *(other for other in others if other in table.frame.columns)]
+
+
+def _inside(table: Table, keys: list[str], operator: str, value: str) -> pl.Expr:
+    """Whether one of the texts contains ``value`` or matches it; nulls do not."""
+    look = _contains if operator == "~" else partial(_matches, table)
+    return pl.any_horizontal(look(key, value).fill_null(False) for key in keys)
 
 
 def _contains(key: str, text: str) -> pl.Expr:
     return pl.col(key).str.to_lowercase().str.contains(_lower(text), literal=True)
+
+
+def _matches(table: Table, key: str, pattern: str) -> pl.Expr:
+    # Names repeat: each is matched once.
+    texts = table.frame[key].drop_nulls().unique(maintain_order=True)
+    try:
+        found = matching(texts, pattern)
+    except ExpressionError as error:
+        raise QueryError("filter", str(error)) from error
+    return pl.col(key).is_in(found.implode())
 
 
 def _lower(text: str) -> pl.Expr:
@@ -166,13 +245,7 @@ def _lower(text: str) -> pl.Expr:
 
 
 def _comparison(column: Column, operator: str, value: str) -> pl.Expr:
-    """``column operator value`` for the operators that need no negation."""
-    if operator == "~":
-        if column.type != "string":
-            raise QueryError(
-                "filter", f"{column.key} holds no text; compare it with = != > >= < or <="
-            )
-        return _contains(column.key, value)
+    """``column operator value`` for ``=``, ``>``, ``>=``, ``<`` and ``<=``."""
     if column.type == "string":
         return _compared(pl.col(column.key).str.to_lowercase(), operator, _lower(value))
     if column.type == "boolean":

@@ -86,6 +86,22 @@ class TableSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnSum:
+    """The sum of an additive column.
+
+    Attributes:
+        shown: Over the rows that pass the filter, also those beyond ``limit``; None where no
+            value is known.
+        all: Over all rows likewise.
+        shown_nulls: Rows that pass the filter and whose value is not known: they are in no sum.
+    """
+
+    shown: int | float | None
+    all: int | float | None
+    shown_nulls: int
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A filled table.
 
@@ -96,6 +112,7 @@ class Table:
             simply does not apply to those rows.
         row_count: Rows after ``filter``, before ``offset`` and ``limit``; None means all are here.
         filtered_out: True when rows there were, and none passed the filter.
+        sums: Column key → sum of a column whose values add up; None until the table was queried.
     """
 
     spec: TableSpec
@@ -103,6 +120,7 @@ class Table:
     null_reasons: dict[str, str] = field(default_factory=dict)
     row_count: int | None = None
     filtered_out: bool = False
+    sums: dict[str, ColumnSum] | None = None
 
     @property
     def why_empty(self) -> str | None:

@@ -32,6 +32,8 @@ export type TimelineArrayType = "uint8" | "uint16" | "uint32" | "int32" | "float
 
 export type TimelineFlowKind = "launch" | "forward_backward" | "collective";
 
+export type ArgumentsState = "found" | "missing";
+
 /** What went wrong, for programs and for people. */
 export interface ErrorPayload {
   code: string;
@@ -317,7 +319,7 @@ export interface SliceAnswer {
 }
 
 /** One argument as it stands in the file. */
-export interface RecordedArgument {
+export interface RecordedArgumentPayload {
   name: string;
   text: string | null;
   is_text: boolean;
@@ -330,8 +332,8 @@ export interface SliceArgumentsAnswer {
   schema_version: number;
   trace: TraceRef;
   slice: number;
-  state: "found" | "missing";
-  arguments: RecordedArgument[];
+  state: ArgumentsState;
+  arguments: RecordedArgumentPayload[];
   count: number;
   problem: ErrorPayload | null;
 }
@@ -468,11 +470,10 @@ export interface TimelineRangeAnswer {
   gap_count: number;
 }
 
-/** A name that matches a search, its dictionary code, and how many slices have it. */
-export interface TimelineFoundNamePayload {
-  name: string;
-  code: number;
-  count: number;
+/** How much of a gap one cause explains. */
+export interface TimelineCauseTimePayload {
+  cause: string;
+  dur_us: number;
 }
 
 /** One slice and where it is drawn; times in ns from the origin. */
@@ -484,6 +485,56 @@ export interface TimelineSlicePayload {
   lane: number;
   start_ns: number;
   dur_ns: number;
+}
+
+/** A gap with its causes, longest first, and the work right before and after it on its GPU; */
+export interface TimelineIdleGapPayload {
+  gap: TimelineGapPayload;
+  causes: TimelineCauseTimePayload[];
+  before: TimelineSlicePayload | null;
+  after: TimelineSlicePayload | null;
+}
+
+/** `/timeline/gaps`: the longest idle gaps of a range, how many there are in all, and their */
+export interface TimelineGapsAnswer {
+  schema_version: number;
+  start_ns: number;
+  end_ns: number;
+  gaps: TimelineIdleGapPayload[];
+  count: number;
+  total_us: number;
+}
+
+/** Durations of the slices that share name and category with one of them, over the whole trace. */
+export interface TimelineNamesakesPayload {
+  count: number;
+  dur_us: number;
+  total_us: number;
+  mean_us: number;
+  median_us: number;
+  p95_us: number;
+  min_us: number;
+  max_us: number;
+  shorter: number;
+  longer: number;
+  is_log: boolean;
+  edges_us: number[];
+  counts: number[];
+  own_bin: number;
+}
+
+/** `/timeline/namesakes`: how long the slices of one's name and category took. */
+export interface TimelineNamesakesAnswer {
+  schema_version: number;
+  slice: number;
+  namesakes: TimelineNamesakesPayload;
+}
+
+/** A name that matches a search, its dictionary code, and how many slices have it. */
+export interface TimelineFoundNamePayload {
+  name: string;
+  code: number;
+  count: number;
 }
 
 /** `/timeline/search`: what matches, thinned for drawing, and the neighbours of a place. */
@@ -617,6 +668,7 @@ export const VIEWS = {
     groupBys: ["auto", "total", "per_step"],
     tables: {
       "average_step": ["category", "baseline_duration_us", "candidate_duration_us", "delta_duration_us", "delta_duration_pct", "delta_duration_low_us", "delta_duration_high_us", "confidence_duration_pct"],
+      "surroundings": ["what", "baseline", "candidate", "same", "reason", "why", "severity", "kind"],
       "steps": ["position", "baseline_step", "candidate_step", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "baseline_kernel_us", "candidate_kernel_us", "delta_kernel_us", "delta_kernel_pct", "baseline_memcpy_us", "candidate_memcpy_us", "delta_memcpy_us", "delta_memcpy_pct", "baseline_memset_us", "candidate_memset_us", "delta_memset_us", "delta_memset_pct", "baseline_communication_us", "candidate_communication_us", "delta_communication_us", "delta_communication_pct", "baseline_runtime_us", "candidate_runtime_us", "delta_runtime_us", "delta_runtime_pct", "baseline_dataloader_us", "candidate_dataloader_us", "delta_dataloader_us", "delta_dataloader_pct", "baseline_cpu_exec_us", "candidate_cpu_exec_us", "delta_cpu_exec_us", "delta_cpu_exec_pct", "baseline_other_us", "candidate_other_us", "delta_other_us", "delta_other_pct"],
       "phases": ["phase", "baseline_names", "candidate_names", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct"],
       "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
@@ -929,6 +981,17 @@ export interface CompareAverageStepRow {
   confidence_duration_pct: number | null;
 }
 
+export interface CompareSurroundingsRow {
+  what: string | null;
+  baseline: string | null;
+  candidate: string | null;
+  same: boolean | null;
+  reason: string | null;
+  why: string | null;
+  severity: string | null;
+  kind: string | null;
+}
+
 export interface CompareStepsRow {
   position: number | null;
   baseline_step: string | null;
@@ -1109,6 +1172,7 @@ export interface Rows {
   };
   "compare": {
     "average_step": CompareAverageStepRow;
+    "surroundings": CompareSurroundingsRow;
     "steps": CompareStepsRow;
     "phases": ComparePhasesRow;
     "operators": CompareOperatorsRow;
