@@ -57,7 +57,9 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
             "pct",
             None,
             "How sure it is that the average steps differ (Welch's t-test over steps).",
-            None if sure is not None else FEW_STEPS,
+            None
+            if sure is not None
+            else average.null_reasons.get("confidence_duration_pct", FEW_STEPS),
         ),
         *_count_facts(steps, per_step),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
 
 NO_BASE = "The baseline is 0, so there is no percentage."
 NO_CALLS = "One side has no call, so no mean either."
+_INFERENCE = re.compile(r"confidence_.*_pct|delta_.*_(low|high)_us")
 _DECIMALS_OF_US = 6
 """Differences are given to the picosecond: that keeps averages of whole ns and drops the noise
 that the difference of two doubles has."""
@@ -257,3 +259,15 @@ def by_size_of_change(table: Table, key: str) -> Table:
         pl.col(key).abs(), descending=True, nulls_last=True, maintain_order=True
     )
     return Table(table.spec, frame, table.null_reasons)
+
+
+def without_confidence(table: Table, reason: str) -> Table:
+    """``table`` without what rests on how sure a difference is: ``confidence_…_pct`` and the bounds
+    of differences are null, for ``reason``."""
+    keys = [column.key for column in table.spec.columns if _INFERENCE.match(column.key)]
+    frame = table.frame.with_columns(
+        pl.lit(None, table.frame.schema[key]).alias(key) for key in keys
+    )
+    return replace(
+        table, frame=frame, null_reasons=table.null_reasons | dict.fromkeys(keys, reason)
+    )

@@ -36,6 +36,13 @@ from torch_tb_profiler.views.compare.sides import (
     operator_side,
 )
 from torch_tb_profiler.views.compare.steps import StepBasis, has_cut_steps, step_basis, step_rows
+from torch_tb_profiler.views.compare.surroundings import (
+    SURROUNDINGS,
+    compared_surroundings,
+    no_confidence,
+    surroundings_notes,
+    surroundings_table,
+)
 from torch_tb_profiler.views.compare.tables import (
     Measure,
     Pairing,
@@ -43,6 +50,7 @@ from torch_tb_profiler.views.compare.tables import (
     compared_table,
     pair_by_key,
     pair_spec,
+    without_confidence,
 )
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -117,19 +125,24 @@ def compare(
         step_basis(candidate, candidate_selection, rows[1], per_step),
     )
     steps = step_times(bases[0]), step_times(bases[1])
-    average = compared_average(steps[0], steps[1])
-    tables = (
-        average,
+    around = compared_surroundings(bases)
+    tables: tuple[Table, ...] = (
+        compared_average(steps[0], steps[1]),
+        surroundings_table(around),
         compared_steps(steps[0], steps[1]),
         _phases(bases),
         _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
         _named(KERNELS, KERNEL_MEASURES, kernel_side, bases),
         _modules(bases),
     )
+    unsure = no_confidence(around)
+    if unsure is not None:
+        tables = tuple(without_confidence(table, unsure) for table in tables)
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=comparison_facts(average, (len(rows[0]), len(rows[1])), per_step),
-        notes=comparison_notes(
+        facts=comparison_facts(tables[0], (len(rows[0]), len(rows[1])), per_step),
+        notes=surroundings_notes(around)
+        + comparison_notes(
             bases, (baseline_selection, candidate_selection), scaled=per_step and chosen == AUTO
         ),
     )
@@ -209,7 +222,7 @@ SPEC = ViewSpec(
     title="Compare",
     help="What changed between two recordings, and is it more than chance?",
     scope="pair",
-    tables=(AVERAGE_STEP, STEPS, PHASES, OPERATORS, KERNELS, MODULES),
+    tables=(AVERAGE_STEP, SURROUNDINGS, STEPS, PHASES, OPERATORS, KERNELS, MODULES),
     function=compare,
     group_bys=(AUTO, TOTAL, PER_STEP),
     missing=_missing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Fact, Scalar
+from torch_tb_profiler.views.versions import cuda_version, hip_version
 
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
@@ -27,19 +28,19 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
         (
             "cuda_runtime_version",
             "CUDA runtime",
-            _cuda_version(info.cuda_runtime_version),
+            cuda_version(info.cuda_runtime_version),
             "CUDA version the program was built with.",
         ),
         (
             "cuda_driver_version",
             "CUDA driver",
-            _cuda_version(info.cuda_driver_version),
+            cuda_version(info.cuda_driver_version),
             "Newest CUDA version the driver can run.",
         ),
         (
             "hip_runtime_version",
             "HIP runtime",
-            _hip_version(info.hip_runtime_version),
+            hip_version(info.hip_runtime_version),
             "HIP (ROCm) version of the program.",
         ),
         ("backend", "Backend", _plain(job.backend), "Communication backend."),
@@ -62,17 +63,3 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
 def _plain(value: str | int | None) -> Scalar:
     """A number as it is, a text cut, None for an empty one."""
     return (value[:MAX_TEXT] or None) if isinstance(value, str) else value
-
-
-def _cuda_version(value: int | None) -> str | None:
-    """12040 → "12.4"."""
-    if value is None or value <= 0:
-        return None
-    return f"{value // 1000}.{value % 1000 // 10}"
-
-
-def _hip_version(value: int | None) -> str | None:
-    """60443483 → "6.4.43483"."""
-    if value is None or value <= 0:
-        return None
-    return f"{value // 10**7}.{value // 10**5 % 100}.{value % 10**5}"

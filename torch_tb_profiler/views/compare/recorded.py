@@ -1,0 +1,198 @@
+"""What one recording says of where and how it was made, each thing as text or with the reason.
+
+Definitions: ``docs/views-compare.md#surroundings``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.knowledge.surroundings import torch_versions
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.info import JobInfo
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare.steps import StepBasis
+from torch_tb_profiler.views.device_properties import NOT_DECLARED
+from torch_tb_profiler.views.quality_notes import LOSS_ISSUES
+from torch_tb_profiler.views.versions import cuda_version, hip_version
+
+NO_DEVICE = "none (CPU)"
+NOT_RECORDED = "not recorded"
+NO_JOB = "no word of a distributed job"
+MAX_TEXT = 200
+"""Longer values are cut: a file may hold anything."""
+
+_TORCH_FRAME = re.compile(r"(?:.*/)?(torch/[\w/]+\.py)\((\d+)\): (\w+)")
+_OPTIONS = {
+    "record_shapes": "shapes",
+    "with_stack": "stacks",
+    "profile_memory": "memory",
+    "with_flops": "FLOPs",
+    "with_modules": "modules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one side says.
+
+    Attributes:
+        text: For people; None where it says nothing.
+        reason: Why ``text`` is None, or why it cannot be compared.
+    """
+
+    text: str | None
+    reason: str | None = None
+
+
+def told(value: str | int | None, reason: str = NOT_RECORDED) -> Told:
+    """``value`` as text, or the reason why there is none."""
+    text = None if value is None or value == "" else str(value)[:MAX_TEXT]
+    return Told(text, None if text is not None else reason)
+
+
+def device(trace: Trace) -> Told:
+    """Models of the devices that worked."""
+    used = trace.devices.filter(trace.devices["used"])
+    if trace.device_work.is_empty():
+        is_lost = bool(trace.quality.counts.get("launch_without_kernel"))
+        return Told(None, "device work is not recorded") if is_lost else Told(NO_DEVICE)
+    names = used["name"].to_list()
+    if not names or any(name is None for name in names):
+        return Told(None, NOT_DECLARED)
+    return told(", ".join(sorted(set(names))))
+
+
+def device_count(trace: Trace) -> Told:
+    """How many devices worked."""
+    return Told(str(trace.devices.filter(trace.devices["used"]).height))
+
+
+def runtime(trace: Trace) -> Told:
+    """Version of the device runtime."""
+    info = trace.meta.info
+    cuda, hip = cuda_version(info.cuda_runtime_version), hip_version(info.hip_runtime_version)
+    return told(f"CUDA {cuda}" if cuda else f"HIP {hip}" if hip else None)
+
+
+def driver(trace: Trace) -> Told:
+    """The newest CUDA that the driver can run."""
+    return told(cuda_version(trace.meta.info.cuda_driver_version))
+
+
+def _job(trace: Trace) -> JobInfo:
+    return trace.meta.info.job or JobInfo()
+
+
+def world_size(trace: Trace) -> Told:
+    """How many ranks there are."""
+    return told(_job(trace).world_size, NO_JOB)
+
+
+def rank(trace: Trace) -> Told:
+    """Which of them this is."""
+    return told(_job(trace).rank, NO_JOB)
+
+
+def backend(trace: Trace) -> Told:
+    """What collectives run on."""
+    return told(_job(trace).backend)
+
+
+def library(trace: Trace) -> Told:
+    """Version of NCCL or RCCL."""
+    return told(_job(trace).library_version)
+
+
+def host(trace: Trace) -> Told:
+    """The machine. No recording names its processor."""
+    return told(trace.meta.info.host_name)
+
+
+def cudnn_benchmark(trace: Trace) -> Told:
+    """Whether cuDNN tries its algorithms."""
+    value = trace.meta.info.settings.cudnn_benchmark
+    return told(None if value is None else "on" if value else "off")
+
+
+def file_format(trace: Trace) -> Told:
+    """The format, with the framework that ran the model."""
+    info = trace.meta.info
+    version = f" {info.framework_version}" if info.framework_version else ""
+    framework = f" ({info.framework}{version})" if info.framework else ""
+    return told(f"{trace.meta.format}{framework}")
+
+
+def recording(trace: Trace) -> Told:
+    """What the profiler recorded beside times, as far as the file says."""
+    options = trace.meta.info.recording
+    known = [title for key, title in _OPTIONS.items() if getattr(options, key)]
+    says = any(getattr(options, key) is not None for key in _OPTIONS)
+    return Told(", ".join(known) or "nothing") if says else Told(None, NOT_RECORDED)
+
+
+def damage(trace: Trace) -> Told:
+    """Damages by which events are missing."""
+    found = sorted(LOSS_ISSUES & set(trace.quality.counts))
+    return Told(", ".join(issue.replace("_", " ") for issue in found) or "none")
+
+
+def links(trace: Trace) -> Told:
+    """How much of the device work has no launch in the file."""
+    work = trace.device_work
+    if work.is_empty():
+        return Told(None, "no device work")
+    return Told(f"{work['launch'].null_count():,} of {work.height:,}")
+
+
+def steps(basis: StepBasis) -> Told:
+    """How many steps are averaged over, of how many."""
+    count = basis.trace.steps.height
+    if not len(basis.rows):
+        return Told(None, "no step in the selection")
+    return Told(f"{len(basis.rows):,} of {count:,}")
+
+
+def cut_steps(basis: StepBasis) -> Told:
+    """Names of steps of which only a part is there."""
+    windows = step_windows(basis.trace, basis.selection)
+    names = [*windows.cut, *windows.left_out]
+    return told(", ".join(dict.fromkeys(names)) or "none")
+
+
+@per_trace
+def torch_version(trace: Trace) -> str | None:
+    """Between which versions of torch a trace was written, by how it is; made once."""
+    if trace.meta.format != "kineto":
+        return None
+    arguments = trace.operators
+    categories = {trace.text(code) for code in trace.slices["raw_category_code"].unique()}
+    options = trace.meta.info.recording
+    types = {trace.text(code) for code in arguments["input_type_code"].unique()}
+    marks = {
+        "capital_categories": "Operator" in categories,
+        "lower_categories": "cpu_op" in categories,
+        "settings": any(getattr(options, key) is not None for key in _OPTIONS),
+        "shapes": arguments["input_shape_code"].null_count() < arguments.height,
+        "input_types": bool(types - {None, "", "[]"}),
+        "concrete_inputs": arguments["concrete_inputs_code"].null_count() < arguments.height,
+        "record_function_ids": arguments["record_function_id"].null_count() < arguments.height,
+    }
+    return torch_versions({mark for mark, is_there in marks.items() if is_there})
+
+
+@per_trace
+def torch_lines(trace: Trace) -> dict[tuple[str, str], frozenset[int]]:
+    """Lines of torch's own python functions as frames name them, by file and function; made
+    once."""
+    is_python = trace.slices["category"].is_in([Category.PYTHON_FUNCTION, Category.MODULE])
+    lines: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for code in trace.slices["name_code"].filter(is_python).unique().to_list():
+        match = _TORCH_FRAME.fullmatch(trace.text(code) or "")
+        if match is not None:
+            lines[match[1], match[3]].add(int(match[2]))
+    return {key: frozenset(values) for key, values in lines.items()}

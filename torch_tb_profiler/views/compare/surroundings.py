@@ -1,0 +1,345 @@
+"""What differs between two recordings beside the code, and whether times may be compared at all.
+
+Definitions: ``docs/views-compare.md#surroundings``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.knowledge.surroundings import Aspect, surroundings
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare import recorded
+from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Told
+from torch_tb_profiler.views.compare.shared_work import shared_work
+from torch_tb_profiler.views.compare.steps import StepBasis
+from torch_tb_profiler.views.compare.workload import Workload, workload
+from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec
+
+SIDES = ("baseline", "candidate")
+Bases = tuple[StepBasis, StepBasis]
+
+SURROUNDINGS = TableSpec(
+    "surroundings",
+    "Surroundings",
+    "One row per thing that may differ beside the code, what differs first. Where a row of warning "
+    "differs, differences of times are not the code's doing alone: no confidence is given.",
+    (
+        Column("what", "What", "string", None, "What may differ."),
+        Column("baseline", "Baseline", "string", None, "What the baseline says."),
+        Column("candidate", "Candidate", "string", None, "What the candidate says."),
+        Column("same", "Same", "boolean", None, "Whether both say the same; null: not known."),
+        Column("reason", "Not Known", "string", None, "Why it is not known whether it differs."),
+        Column("why", "Why It Matters", "string", None, "What a difference does to times."),
+        Column(
+            "severity",
+            "Severity",
+            "string",
+            None,
+            "warning: times cannot be compared; info: what differs may explain times.",
+        ),
+        Column("kind", "Kind", "string", None, "Its name for --allow-different.", hidden=True),
+    ),
+)
+WHERE_RECORDED = frozenset({"driver", "library", "backend", "cudnn_benchmark"})
+"""Aspects of which nothing is said where neither side records them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One aspect of both sides.
+
+    Attributes:
+        aspect: Which.
+        baseline: What the baseline says.
+        candidate: What the candidate says.
+        same: Whether they say the same; None where it is not known.
+        reason: Why ``same`` is None.
+        severity: ``warning`` where times cannot be compared for it, ``info`` where it is told.
+    """
+
+    aspect: Aspect
+    baseline: Told
+    candidate: Told
+    same: bool | None
+    reason: str | None
+    severity: str | None
+
+    @property
+    def forbids(self) -> bool:
+        """Whether times cannot be compared for it."""
+        return self.severity == "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What both sides say of an aspect; ``matters``: whether a difference is large enough."""
+
+    baseline: Told
+    candidate: Told
+    same: bool | None
+    reason: str | None = None
+    matters: bool = True
+
+
+def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
+    """Every aspect of two recordings, in the order of ``knowledge/surroundings.toml``."""
+    rows = []
+    for aspect in surroundings().aspects:
+        verdict = _COMPARED[aspect.kind](bases)
+        is_silent = verdict.baseline.text is verdict.candidate.text is None
+        if is_silent and aspect.kind in WHERE_RECORDED:
+            continue
+        severity = None
+        if verdict.same is False and verdict.matters:
+            severity = {"times": "warning", "told": "info", "shown": None}[aspect.effect]
+        rows.append(
+            Compared(
+                aspect,
+                verdict.baseline,
+                verdict.candidate,
+                verdict.same,
+                verdict.reason,
+                severity,
+            )
+        )
+    return tuple(rows)
+
+
+def surroundings_table(rows: tuple[Compared, ...]) -> Table:
+    """The table of surroundings: what forbids to compare times, what differs, what is not known,
+    what is the same."""
+    rank = {False: 2, None: 3, True: 4}
+    ordered = sorted(rows, key=lambda row: 1 if row.severity == "warning" else rank[row.same])
+    frame = pl.DataFrame(
+        [
+            (
+                row.aspect.title,
+                row.baseline.text,
+                row.candidate.text,
+                row.same,
+                row.reason,
+                row.aspect.why,
+                row.severity,
+                row.aspect.kind,
+            )
+            for row in ordered
+        ],
+        schema=SURROUNDINGS.polars_schema(),
+        orient="row",
+    )
+    unknown = "It is not recorded, or cannot be told: the row says why."
+    columns = [key for key in (*SIDES, "same") if frame[key].null_count()]
+    return Table(SURROUNDINGS, frame, dict.fromkeys(columns, unknown))
+
+
+def surroundings_notes(rows: tuple[Compared, ...]) -> tuple[Note, ...]:
+    """What is said of differences, those that forbid to compare times first.
+
+    Damage is told by the notes of the recordings' quality already.
+    """
+    notes = [
+        Note(
+            "quality",
+            f"other_{row.aspect.kind}",
+            "warning" if row.forbids else "info",
+            row.aspect.text.format(baseline=_shown(row.baseline), candidate=_shown(row.candidate)),
+            {
+                "kind": row.aspect.kind,
+                "baseline": row.baseline.text,
+                "candidate": row.candidate.text,
+            },
+        )
+        for row in rows
+        if row.severity is not None and row.aspect.kind != "quality"
+    ]
+    return tuple(sorted(notes, key=lambda note: note.severity != "warning"))
+
+
+def no_confidence(rows: tuple[Compared, ...]) -> str | None:
+    """Why no confidence is given, naming what differs; None where times can be compared."""
+    differing = [
+        f"{row.aspect.title} ({_shown(row.baseline)} against {_shown(row.candidate)})"
+        for row in rows
+        if row.forbids
+    ]
+    if not differing:
+        return None
+    return (
+        f"Not told, for the recordings differ in {'; '.join(differing)}: "
+        "a difference of times is not the code's doing alone."
+    )
+
+
+def _shown(side: Told) -> str:
+    return side.text if side.text is not None else "not known"
+
+
+def _by_text(baseline: Told, candidate: Told, *, matters: bool = True) -> _Verdict:
+    """Both sides by what they say; not known where one says nothing."""
+    if baseline.text is not None and candidate.text is not None:
+        same = baseline.text == candidate.text
+        return _Verdict(baseline, candidate, same, None, matters)
+    return _Verdict(baseline, candidate, None, _reasons(baseline, candidate))
+
+
+def _reasons(baseline: Told, candidate: Told) -> str:
+    if baseline.text is candidate.text is None and baseline.reason == candidate.reason:
+        return f"Both sides: {_ended(baseline.reason)}"
+    sides = zip(("Baseline", "Candidate"), (baseline, candidate), strict=True)
+    return " ".join(f"{title}: {_ended(side.reason)}" for title, side in sides if side.reason)
+
+
+def _ended(reason: str | None) -> str:
+    """A reason as the end of a sentence."""
+    return f"{(reason or recorded.NOT_RECORDED).rstrip('.')}."
+
+
+def _of_trace(tell: Callable[[Trace], Told]) -> Callable[[Bases], _Verdict]:
+    return lambda bases: _by_text(tell(bases[0].trace), tell(bases[1].trace))
+
+
+def _device(bases: Bases) -> _Verdict:
+    """Models; a device of unknown model still differs from none."""
+    sides = recorded.device(bases[0].trace), recorded.device(bases[1].trace)
+    if NO_DEVICE in (sides[0].text, sides[1].text) and all(
+        side.text is not None or not basis.trace.device_work.is_empty()
+        for side, basis in zip(sides, bases, strict=True)
+    ):
+        return _Verdict(*sides, sides[0].text == sides[1].text)
+    return _by_text(*sides)
+
+
+def _device_count(bases: Bases) -> _Verdict:
+    sides = recorded.device_count(bases[0].trace), recorded.device_count(bases[1].trace)
+    # Where one has none, the row of the device says it.
+    return _by_text(*sides, matters="0" not in (sides[0].text, sides[1].text))
+
+
+def _loads(bases: Bases) -> tuple[Workload, Workload]:
+    return workload(bases[0].trace), workload(bases[1].trace)
+
+
+def _batch(bases: Bases) -> _Verdict:
+    sides = []
+    for basis, load in zip(bases, _loads(bases), strict=True):
+        named = basis.trace.meta.info.settings.batch_size
+        value = load.batch if named is None else named
+        sides.append(recorded.told(value, load.reasons.get("batch", "")))
+    return _by_text(*sides)
+
+
+def _shapes(bases: Bases) -> _Verdict:
+    a, b = _loads(bases)
+    shared_names = {name for name, _ in a.products} & {name for name, _ in b.products}
+    share, sides = 1.0, []
+    for own, other in ((a, b), (b, a)):
+        calls = {key: n for key, n in own.products.items() if key[0] in shared_names}
+        both = sum(n for key, n in calls.items() if key in other.products)
+        share = min(share, both / sum(calls.values())) if calls else share
+        lone = [key for key in own.hottest if key[0] in shared_names and key not in other.products]
+        hottest = lone or [key for key in a.hottest if key in own.products] or list(own.hottest)
+        text = f"{hottest[0][0]} {hottest[0][1]}" if hottest else None
+        sides.append(recorded.told(text, own.reasons.get("products", "")))
+    if not a.products or not b.products:
+        return _Verdict(sides[0], sides[1], None, _reasons(*sides))
+    if not shared_names:
+        reason = "No product or convolution of one name is on both sides."
+        return _Verdict(sides[0], sides[1], None, reason)
+    return _Verdict(sides[0], sides[1], share >= surroundings().shapes_shared)
+
+
+def _precision(bases: Bases) -> _Verdict:
+    loads = _loads(bases)
+    sides = []
+    for basis, load in zip(bases, loads, strict=True):
+        parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()]
+        settings = basis.trace.meta.info.settings
+        parts += [f"autocast {settings.autocast}"] if settings.autocast else []
+        parts += [settings.matmul_precision] if settings.matmul_precision else []
+        sides.append(recorded.told(", ".join(parts), load.reasons.get("precision_pct", "")))
+    if not loads[0].precision_pct or not loads[1].precision_pct:
+        return _by_text(*sides)
+    a, b = (load.precision_pct for load in loads)
+    apart = max(abs(a.get(kind, 0.0) - b.get(kind, 0.0)) for kind in {*a, *b})
+    return _Verdict(sides[0], sides[1], apart < surroundings().precision_points)
+
+
+def _work(bases: Bases) -> _Verdict:
+    shares = shared_work(bases[0].trace, bases[1].trace)
+    if shares is None:
+        nothing = Told(None, "neither operators nor kernels")
+        return _Verdict(nothing, nothing, None, "A side has neither operators nor kernels.")
+    sides = [Told(f"{100 * share:.0f} %") for share in shares]
+    return _Verdict(sides[0], sides[1], min(shares) >= surroundings().work_shared)
+
+
+def _steps(bases: Bases) -> _Verdict:
+    a, b = len(bases[0].rows), len(bases[1].rows)
+    sides = recorded.steps(bases[0]), recorded.steps(bases[1])
+    matters = max(a, b) >= surroundings().steps_ratio * max(min(a, b), 1)
+    same = None if sides[0].text is None or sides[1].text is None else a == b
+    reason = _reasons(*sides) if same is None else None
+    return _Verdict(*sides, same, reason, matters)
+
+
+def _quality(bases: Bases) -> _Verdict:
+    """Damage forbids whether one side has it or both."""
+    sides = recorded.damage(bases[0].trace), recorded.damage(bases[1].trace)
+    return _Verdict(*sides, sides[0].text == sides[1].text == "none")
+
+
+def _torch(bases: Bases) -> _Verdict:
+    """Versions by how the traces are written, or by the lines of torch's own functions."""
+    traces = bases[0].trace, bases[1].trace
+    sides = [
+        recorded.told(recorded.torch_version(trace), "nothing tells the torch version")
+        for trace in traces
+    ]
+    lines = [recorded.torch_lines(trace) for trace in traces]
+    for file, function in sorted(lines[0].keys() & lines[1].keys()):
+        a, b = lines[0][file, function], lines[1][file, function]
+        if not a & b:
+            sides = [
+                Told(f"{side.text or 'torch'}, {function} in line {min(at)} of {file}")
+                for side, at in zip(sides, (a, b), strict=True)
+            ]
+            return _Verdict(sides[0], sides[1], False)
+    if sides[0].text is None or sides[1].text is None:
+        return _Verdict(sides[0], sides[1], None, _reasons(*sides))
+    if sides[0].text != sides[1].text:
+        return _Verdict(sides[0], sides[1], False)
+    reason = "Traces do not name their torch version, and these are written alike."
+    return _Verdict(sides[0], sides[1], None, reason)
+
+
+def _of_basis(tell: Callable[[StepBasis], Told]) -> Callable[[Bases], _Verdict]:
+    return lambda bases: _by_text(tell(bases[0]), tell(bases[1]))
+
+
+_COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
+    "device": _device,
+    "device_count": _device_count,
+    "world_size": _of_trace(recorded.world_size),
+    "batch": _batch,
+    "shapes": _shapes,
+    "precision": _precision,
+    "work": _work,
+    "steps": _steps,
+    "quality": _quality,
+    "torch": _torch,
+    "runtime": _of_trace(recorded.runtime),
+    "driver": _of_trace(recorded.driver),
+    "library": _of_trace(recorded.library),
+    "backend": _of_trace(recorded.backend),
+    "recording": _of_trace(recorded.recording),
+    "format": _of_trace(recorded.file_format),
+    "cudnn_benchmark": _of_trace(recorded.cudnn_benchmark),
+    "rank": _of_trace(recorded.rank),
+    "host": _of_trace(recorded.host),
+    "links": _of_trace(recorded.links),
+    "cut_steps": _of_basis(recorded.cut_steps),
+}
