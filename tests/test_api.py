@@ -207,3 +207,29 @@ def test_what_could_not_be_opened_leaves_no_thread(tmp_path: Path) -> None:
     with pytest.raises(OpenError):
         open_trace(tmp_path / "w.json", cache=False)
     wait_until(lambda: gc.collect() >= 0 and not readers() - before)
+
+
+def test_a_trace_of_another_place_is_compared_as_the_command_line_does(
+    trace: OpenedTrace, folder: Path, samples: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    other = samples / "cpu_resnet_full"
+    arguments = ["compare", other, folder, "--span", "1", "--format", "json", "--no-cache",
+                 "--baseline-steps", "5:6", "--steps", "6:7", "--table", "operators",
+                 "--limit", "3"]  # fmt: skip
+    main([str(word) for word in arguments])
+    printed = json.loads(capsysbinary.readouterr().out)["tables"]
+    with open_trace(other, cache=False) as baseline:
+        options: dict[str, Any] = {"steps": "6:7", "baseline_steps": range(5, 7)}
+        compared = trace.compare(baseline, **options, table="operators", limit=3)
+        assert [list(row) for row in compared.table("operators").rows()] == printed["operators"][
+            "rows"
+        ]
+        assert "kineto_resnet50_nw0 · worker0 · 1 against cpu_resnet_full" in str(compared)
+        with pytest.raises(RequestError, match="knows no baseline"):
+            trace.view("kernels", baseline=baseline)
+        with pytest.raises(RequestError, match="steps"):
+            trace.compare(baseline, baseline_steps="400")
+    with pytest.raises(RequestError, match="is closed"):
+        trace.compare(baseline)
+    with pytest.raises(RequestError, match="needs a baseline"):
+        trace.view("compare")

@@ -22,7 +22,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.queries.traces import open_traces
-from torch_tb_profiler.loading.queries.views import view_result
+from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
 from torch_tb_profiler.loading.waiting import when_ready
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
@@ -170,8 +170,12 @@ class OpenedTrace:
         filter: str | None = None,
         offset: int = 0,
         limit: int | None = None,
+        baseline: OpenedTrace | None = None,
+        baseline_steps: Steps | None = None,
+        baseline_start_us: Time | None = None,
+        baseline_end_us: Time | None = None,
     ) -> Result:
-        """Any view by name (:meth:`views` lists them).
+        """Any view by name (:meth:`views` lists those of one trace; ``compare`` needs a baseline).
 
         Args:
             name: Name of the view.
@@ -185,15 +189,28 @@ class OpenedTrace:
             filter: ``"name~gemm;calls>=10"``.
             offset: Rows to skip.
             limit: Rows to keep at most; None for all.
+            baseline: What ``compare`` compares this trace with, maybe of another place.
+            baseline_steps, baseline_start_us, baseline_end_us: What part of the baseline.
 
         Raises:
             UnknownError: there is no such view or table.
             RequestError: a parameter makes no sense, the trace has nothing for this view, or is
                 closed.
         """
-        times = _ns("start_us", start_us), _ns("end_us", end_us)
-        selection = Selection(_steps_text(steps), *times, group_by)
-        return self._answer(name, selection, TableQuery(table, sort, filter, offset, limit))
+        rows = TableQuery(table, sort, filter, offset, limit)
+        own = _subject(self, _selection(steps, start_us, end_us, group_by))
+        if baseline is None:
+            return self._answer(name, own, rows)
+        part = _selection(baseline_steps, baseline_start_us, baseline_end_us, group_by)
+        spec = view_spec(name)
+        if spec.scope != "pair":
+            raise RequestError("bad_parameter", f"View {spec.name} knows no baseline.")
+        sides = (_subject(baseline, part), baseline.trace), (own, self.trace)
+        return Result(pair_result(spec, *sides, rows))
+
+    def compare(self, baseline: OpenedTrace, **options: Any) -> Result:
+        """What differs from ``baseline``, and how sure that is. Options as in :meth:`view`."""
+        return self.view("compare", baseline=baseline, **options)
 
     def views(self) -> dict[str, str | None]:
         """View → why this trace has nothing for it, or None when it has."""
@@ -202,8 +219,7 @@ class OpenedTrace:
             spec.name: spec.missing(trace) for spec in all_views().values() if spec.scope != "pair"
         }
 
-    def _answer(self, name: str, selection: Selection, rows: TableQuery) -> Result:
-        subject = Subject(self.run, self.worker, self.span, selection)
+    def _answer(self, name: str, subject: Subject, rows: TableQuery) -> Result:
         request = ViewRequest(name, subject, rows=rows)
         return Result(
             self._when_ready(lambda wait_s: view_result(self._catalog, request, wait_s=wait_s))
@@ -249,8 +265,8 @@ class Result:
         return f"<Result of {self._result.spec.name} ({shapes})>"
 
     def __str__(self) -> str:
-        about = self._result.subject
-        heading = " · ".join(filter(None, (about.run, about.worker, about.span)))
+        sides = filter(None, (self._result.subject, self._result.baseline))
+        heading = " against ".join(map(_heading, sides))
         return terminal.dumps(self._result.spec, self._result.view, heading)
 
     @property
@@ -290,6 +306,21 @@ class Result:
         """The same as plain dicts and lists."""
         answer: dict[str, Any] = msgspec.json.decode(self.to_json())
         return answer
+
+
+def _subject(trace: OpenedTrace, selection: Selection) -> Subject:
+    return Subject(trace.run, trace.worker, trace.span, selection)
+
+
+def _heading(about: Subject) -> str:
+    return " · ".join(filter(None, (about.run, about.worker, about.span)))
+
+
+def _selection(
+    steps: Steps | None, start_us: Time | None, end_us: Time | None, group_by: str | None
+) -> Selection:
+    times = _ns("start_us", start_us), _ns("end_us", end_us)
+    return Selection(_steps_text(steps), *times, group_by)
 
 
 def _steps_text(steps: Steps | None) -> str | None:

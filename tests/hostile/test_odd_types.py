@@ -116,7 +116,7 @@ def _show_for_people(trace: Trace) -> None:
         for group_by in spec.group_bys or (None,):
             view = _view(spec, trace, Selection(group_by=group_by))
             markdown.dumps(spec, view, "odd")
-            terminal.dumps(spec, view, "odd", width=100, columns=None, sort=None)
+            terminal.dumps(spec, view, "odd")
             for table in view.tables.values():
                 csv.dumps(table)
 

@@ -6,9 +6,16 @@ means the same time; nothing but a text; no gain.
 
 from __future__ import annotations
 
+import pytest
+
 from tests.reports.examples import SPEC
 from torch_tb_profiler.reports import markdown, terminal
-from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
+from torch_tb_profiler.reports.notes import (
+    in_reading_order,
+    note_text,
+    same_time_texts,
+    title_text,
+)
 from torch_tb_profiler.views.schema import Note, View
 
 LOADING = Note(
@@ -33,27 +40,50 @@ def test_findings_come_first_in_their_own_order() -> None:
 
 
 def test_a_finding_has_title_and_gain() -> None:
-    assert note_text(LOADING) == (
-        "Data loading. The program waits. Est. gain: 58.730 ms per step (33.14 % of it)."
-    )
-    assert note_text(DAMAGE) == "Damaged. It is cut."
-    assert note_text(CUT) == CUT.text
+    assert title_text(LOADING) == "Data loading: est. gain 58.730 ms per step (33.14 % of it)"
+    assert note_text(LOADING) == "The program waits."
+    assert title_text(DAMAGE) == "Damaged"
+    assert title_text(CUT) is None
     assert same_time_texts(CUT) == []
 
 
 def test_a_gain_without_its_share_is_told_alone() -> None:
-    note = Note("advice", "x", "warning", "T.", {"estimated_gain_us_per_step": 5.0})
-    assert note_text(note) == "T. Est. gain: 5.000 µs per step."
-    none = Note("advice", "x", "warning", "T.", {"estimated_gain_us_per_step": None})
-    assert note_text(none) == "T."
+    evidence = {"title": "T", "estimated_gain_us_per_step": 5.0}
+    assert (
+        title_text(Note("advice", "x", "warning", "", evidence)) == "T: est. gain 5.000 µs per step"
+    )
+    evidence["estimated_gain_us_per_step"] = None
+    assert title_text(Note("advice", "x", "warning", "", evidence)) == "T"
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "shown"),
+    [
+        ("Lost launches.", {"count": 1204}, "Lost launches. (1,204 times)"),
+        ("Lost 1,204 launches.", {"count": 1204}, "Lost 1,204 launches."),
+        ("Lost 1 204 launches.", {"count": 1204}, "Lost 1 204 launches."),
+        ("Lost a launch.", {"count": 1}, "Lost a launch."),
+        (
+            "Odd.",
+            {"count": 9, "examples": ["a", {"ts": 1}, 2, "b"]},
+            'Odd. (9 times; for example a, {"ts":1}, 2)',
+        ),
+    ],
+)
+def test_a_limit_of_the_numbers_says_how_often_and_where(
+    text: str, evidence: dict[str, object], shown: str
+) -> None:
+    assert note_text(Note("quality", "x", "info", text, evidence)) == shown
 
 
 def test_the_terminal_tells_it_in_this_order() -> None:
-    lines = terminal.dumps(SPEC, VIEW, "run", width=120).split("\n")[3:]
+    lines = terminal.dumps(SPEC, VIEW, "run", terminal.Look(120)).split("\n")[3:]
     assert lines == [
-        "! Damaged. It is cut.",
-        "! Data loading. The program waits. Est. gain: 58.730 ms per step (33.14 % of it).",
-        "  Also of this time: Little used <GPU>. It idles.",
+        "1. Damaged",
+        "   It is cut.",
+        "2. Data loading: est. gain 58.730 ms per step (33.14 % of it)",
+        "   The program waits.",
+        "   Also of this time: Little used <GPU>. It idles.",
         "- The file ends in the middle.",
         "",
     ]
@@ -61,10 +91,10 @@ def test_the_terminal_tells_it_in_this_order() -> None:
 
 def test_markdown_tells_it_in_this_order_and_escaped() -> None:
     lines = markdown.dumps(SPEC, VIEW, "run").split("\n")[2:]
-    assert lines[:4] == [
-        "- **warning**: Damaged. It is cut.",
-        "- **warning**: Data loading. The program waits. Est. gain: 58.730 ms per step "
-        "(33.14 % of it).",
-        "  - Also of this time: Little used &lt;GPU&gt;. It idles.",
+    assert lines[:5] == [
+        "1. **Damaged**. It is cut.",
+        "2. **Data loading: est. gain 58.730 ms per step (33.14 % of it)**. The program waits.",
+        "   - Also of this time: Little used &lt;GPU&gt;. It idles.",
+        "",
         "- **info**: The file ends in the middle.",
     ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from dataclasses import replace
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -10,15 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reports.examples import KERNELS, SPEC, kernels_view
-from torch_tb_profiler.reports.terminal import dumps
+from torch_tb_profiler.reports.style import COLOURED
+from torch_tb_profiler.reports.terminal import Look, dumps
 from torch_tb_profiler.reports.text import display_width
-from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.name_columns import OTHER_NAMES, NameMode
+from torch_tb_profiler.views.querying import query
+from torch_tb_profiler.views.schema import NONE_PASSED, Column, Table, TableSpec, View
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
 def _text(view: View, width: int = 100, columns: list[str] | None = None) -> str:
-    return dumps(SPEC, view, "run · worker0", width=width, columns=columns)
+    return dumps(SPEC, view, "run · worker0", Look(width, columns))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160, 300])
@@ -86,7 +92,42 @@ def test_chosen_columns_come_in_the_order_asked_for() -> None:
 def test_rows_left_out_are_counted() -> None:
     assert "Kernels (3 of 1,204 rows)" in _text(kernels_view(3, row_count=1204))
     assert "Kernels (3 rows)" in _text(kernels_view(3))
-    assert "Kernels (0 rows)" in _text(kernels_view(0))
+
+
+def test_a_table_without_rows_is_left_out_with_the_reason() -> None:
+    text = _text(kernels_view(0))
+    assert "Kernels (" not in text
+    assert f"Kernels: no rows. {KERNELS.when_empty}\n" in text
+    filtered = replace(kernels_view(3).tables["kernels"], row_count=None)
+    filtered = query(filtered, filter="name~nowhere")
+    assert f"Kernels: no rows. {NONE_PASSED}\n" in _text(View(tables={"kernels": filtered}))
+
+
+def test_colours_change_nothing_but_colours() -> None:
+    view = kernels_view()
+    coloured = dumps(SPEC, view, "run · worker0", Look(100, style=COLOURED))
+    assert "\x1b[1m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == _text(view)
+
+
+def test_a_kernel_has_the_name_that_was_chosen() -> None:
+    spec = TableSpec(
+        "kernels",
+        "Kernels",
+        "",
+        (Column("name", "Name", "string", None, ""), *OTHER_NAMES),
+    )
+    rows = [("_Z3addv", "add", "add()"), ("copy", None, None)]
+    table = Table(spec, pl.DataFrame(rows, spec.polars_schema(), orient="row"))
+    shown = {
+        mode: dumps(SPEC, View(tables={"kernels": table}), "", Look(names=mode)).split()[-2:]
+        for mode in get_args(NameMode)
+    }
+    assert shown == {
+        "short": ["add", "copy"],
+        "demangled": ["add()", "copy"],
+        "recorded": ["_Z3addv", "copy"],
+    }
 
 
 def test_facts_and_notes_stand_above_the_tables() -> None:

@@ -8,6 +8,8 @@ import math
 from torch_tb_profiler._version import __version__
 
 FORMATS = ("table", "json", "csv", "md")
+NAMES = ("short", "demangled", "recorded")
+SHELLS = ("bash", "zsh", "tcsh", "fish")
 DEFAULT_PORT = 6007
 """Next to TensorBoard's 6006."""
 
@@ -24,7 +26,7 @@ examples:
   torch-tb-profiler report logs/worker0.pt.trace.json.gz
   torch-tb-profiler report logs --view operators --sort -device_self_us --limit 10
   torch-tb-profiler report logs --view overview,kernels --format json > report.json
-  torch-tb-profiler serve logs
+  torch-tb-profiler open logs
   torch-tb-profiler ingest s3://bucket/run --scheduler tcp://10.0.0.1:8786
 """
 
@@ -41,10 +43,12 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_report(commands)
     _add_compare(commands)
+    _add_open(commands)
     _add_serve(commands)
     _add_ingest(commands)
     _add_cache_command(commands)
     _add_views(commands)
+    _add_completion(commands)
     return parser
 
 
@@ -100,18 +104,32 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_workers(compare)
 
 
+def _add_open(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    opened = commands.add_parser(
+        "open",
+        help="show the pages, and open the browser",
+        description="Serve the pages of the traces found under PATH, as serve does on a free port, "
+        "and open them in the browser.",
+    )
+    _add_serving(opened, default_port=0)
+
+
 def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser(
         "serve",
         help="show the pages in a browser, without TensorBoard",
         description="Serve the pages of the traces found under PATH.",
     )
+    _add_serving(serve, default_port=DEFAULT_PORT)
+
+
+def _add_serving(serve: argparse.ArgumentParser, *, default_port: int) -> None:
     serve.add_argument("path", metavar="PATH", help="a trace, a folder or a URL")
     serve.add_argument(
         "--port",
         type=_port,
-        default=DEFAULT_PORT,
-        help=f"port, 0 for a free one (default: {DEFAULT_PORT})",
+        default=default_port,
+        help=f"port, 0 for a free one (default: {default_port})",
     )
     serve.add_argument(
         "--host",
@@ -182,6 +200,16 @@ def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     views.add_argument("--format", choices=("table", "json"), default="table")
 
 
+def _add_completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    completion = commands.add_parser(
+        "completion",
+        help="print what lets a shell complete commands and options",
+        description="Print a script for SHELL; bash reads it with "
+        "'eval \"$(torch-tb-profiler completion bash)\"'.",
+    )
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+
+
 def _add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, default="table", help="how to print (default: table)"
@@ -193,6 +221,18 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--force", action="store_true", help="replace files that are in DIR (default: refuse)"
+    )
+    parser.add_argument(
+        "--names",
+        choices=NAMES,
+        default="short",
+        help="names of kernels in table and md (default: short)",
+    )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colours of table on stdout (default: auto: on a terminal, unless NO_COLOR is set)",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Callable
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
 from torch_tb_profiler.cli.tasks import cache_of, options_of, tell_failure
@@ -12,8 +13,13 @@ from torch_tb_profiler.server.access import AUTOMATIC, TOKEN_VARIABLE, is_token,
 from torch_tb_profiler.server.serving import serve
 
 
-def run(arguments: Namespace) -> int:
+def run(arguments: Namespace, announce: Callable[[str], None] | None = None) -> int:
     """Serve until interrupted.
+
+    Args:
+        arguments: What was typed.
+        announce: Gets the address when the server listens, and what to know beside; None prints
+            it.
 
     Returns:
         0 after an interrupt, 2 when address or token cannot be used, 3 when there is nothing to
@@ -35,7 +41,7 @@ def run(arguments: Namespace) -> int:
             workers=arguments.workers,
             token=token,
             options=options_of(arguments),
-            announce=_announce,
+            announce=announce or _announce,
         )
     except LoadingError as error:
         return tell_failure(error)

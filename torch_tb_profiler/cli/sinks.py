@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
+from torch_tb_profiler.cli.exits import tell_warning
 from torch_tb_profiler.cli.output import Output
 from torch_tb_profiler.reports import csv, json, markdown, terminal
+from torch_tb_profiler.reports.notes import note_text
+from torch_tb_profiler.reports.style import COLOURED, PLAIN
+from torch_tb_profiler.reports.terminal import Look
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
@@ -101,6 +107,10 @@ class CsvSink:
         )
         for name, file in zip(names, self.files(stem, names), strict=True):
             self._output.write(file, csv.dumps(tables[name]))
+        # CSV has no place for what limits its numbers.
+        for note in result.view.notes:
+            if note.kind == "quality":
+                tell_warning(f"{heading_of(result)}: {note_text(note)}")
 
     def _chosen(self, tables: Sequence[str]) -> list[str]:
         return [table for table in tables if self._table in (None, table)]
@@ -112,23 +122,31 @@ class CsvSink:
         """Nothing is left."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows of a table are printed for people.
+
+    Attributes:
+        limit: Rows at most, None for all; where nobody said, :data:`DEFAULT_ROWS`.
+        table: Name of the only table that ``limit`` is for, None for all.
+    """
+
+    limit: int | None
+    table: str | None = None
+
+    def of(self, name: str) -> int | None:
+        """Rows of the table ``name`` at most, None for all."""
+        return self.limit if self.table in (None, name) else DEFAULT_ROWS
+
+
 class TextSink:
     """For people: a terminal's table or Markdown."""
 
-    def __init__(
-        self,
-        output: Output,
-        *,
-        is_markdown: bool,
-        max_rows: int | None,
-        columns: Sequence[str] | None,
-        sort: str | None,
-    ) -> None:
+    def __init__(self, output: Output, *, is_markdown: bool, rows: Rows, look: Look) -> None:
         self._output = output
         self._is_markdown = is_markdown
-        self._max_rows = max_rows
-        self._columns = columns
-        self._sort = sort
+        self._rows = rows
+        self._look = look
         self._count = 0
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
@@ -137,19 +155,12 @@ class TextSink:
 
     def add(self, result: ViewResult, stem: str) -> None:
         """Write one answer."""
-        view = _cut(result.view, self._max_rows)
-        heading = heading_of(result)
+        view = _cut(result.view, self._rows)
+        spec, heading, look = result.spec, heading_of(result), self._look
         if self._is_markdown:
-            text = markdown.dumps(result.spec, view, heading, self._columns)
+            text = markdown.dumps(spec, view, heading, look.columns, look.names)
         else:
-            text = terminal.dumps(
-                result.spec,
-                view,
-                heading,
-                width=_width(self._output),
-                columns=self._columns,
-                sort=self._sort,
-            )
+            text = terminal.dumps(spec, view, heading, look)
         if self._count and self._output.folder is None:
             text = "\n" + text
         self._count += 1
@@ -236,13 +247,28 @@ def _sink(
         tables = list(dict.fromkeys(table for _, tables in planned for table in tables))
         check_csv(arguments.table, tables, arguments.output, several_answers)
         return CsvSink(output, arguments.table)
+    look = Look(
+        width=_width(output),
+        columns=columns_of(arguments.columns),
+        sort=arguments.sort,
+        names=arguments.names,
+        style=COLOURED if output.folder is None and wants_colour(arguments.color) else PLAIN,
+    )
     return TextSink(
         output,
         is_markdown=arguments.format == "md",
-        max_rows=_max_rows(arguments.limit),
-        columns=columns_of(arguments.columns),
-        sort=arguments.sort,
+        rows=Rows(_max_rows(arguments.limit), arguments.table),
+        look=look,
     )
+
+
+def wants_colour(choice: str) -> bool:
+    """Whether stdout gets colours: ``auto`` gives them to terminals that know some, unless
+    ``NO_COLOR`` is set (https://no-color.org)."""
+    if choice != "auto":
+        return choice == "always"
+    is_dumb = os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not is_dumb and not os.environ.get("NO_COLOR")
 
 
 def _max_rows(limit: str | None) -> int | None:
@@ -255,13 +281,13 @@ def _max_rows(limit: str | None) -> int | None:
     return parameters.count({"limit": limit}, "limit")
 
 
-def _cut(view: View, max_rows: int | None) -> View:
-    if max_rows is None:
-        return view
+def _cut(view: View, rows: Rows) -> View:
     tables = {}
     for name, table in view.tables.items():
         total = table.frame.height if table.row_count is None else table.row_count
-        tables[name] = dataclasses.replace(table, frame=table.frame.head(max_rows), row_count=total)
+        limit = rows.of(name)
+        frame = table.frame if limit is None else table.frame.head(limit)
+        tables[name] = dataclasses.replace(table, frame=frame, row_count=total)
     return dataclasses.replace(view, tables=tables)
 
 

@@ -6,12 +6,13 @@ For the terminal and Markdown. Exact values are what JSON and CSV are for.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
 
+from torch_tb_profiler.views.name_columns import NameMode, shown_names
 from torch_tb_profiler.views.scales import (
     CONFIDENCE_DECIMALS,
     decimals_to_tell_apart,
@@ -85,9 +86,12 @@ class DisplayColumn:
     hidden: bool = False
 
 
-def display_columns(table: Table) -> list[DisplayColumn]:
-    """The columns of ``table`` as text, in order."""
+def display_columns(table: Table, names: NameMode = "short") -> list[DisplayColumn]:
+    """The columns of ``table`` as text, in order; kernels under the name that ``names`` says."""
     frame = finite(table.frame)
+    shown = shown_names(table, names)
+    if shown is not None:
+        frame = frame.with_columns(shown)
     largest = {
         column.key: _largest(frame[column.key])
         for column in table.spec.columns
@@ -190,3 +194,12 @@ def chosen(columns: Sequence[DisplayColumn], keys: Sequence[str] | None) -> list
         return [column for column in columns if not column.hidden]
     by_key = {column.key: column for column in columns}
     return [by_key[key] for key in keys if key in by_key]
+
+
+def with_columns(tables: Iterable[Table], keys: Sequence[str] | None) -> list[Table]:
+    """The tables that have one of the columns named by ``keys``; None takes all."""
+    return [
+        table
+        for table in tables
+        if keys is None or any(column.key in keys for column in table.spec.columns)
+    ]

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text
-from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
+from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text, with_columns
+from torch_tb_profiler.reports.notes import (
+    in_reading_order,
+    note_text,
+    same_time_texts,
+    title_text,
+)
 from torch_tb_profiler.reports.text import visible
+from torch_tb_profiler.views.name_columns import NameMode
 from torch_tb_profiler.views.schema import Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -15,7 +21,13 @@ _MARKUP = re.compile(r"([\\`*_\[\]|~])")
 _HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 
 
-def dumps(spec: ViewSpec, view: View, heading: str, columns: Sequence[str] | None = None) -> str:
+def dumps(
+    spec: ViewSpec,
+    view: View,
+    heading: str,
+    columns: Sequence[str] | None = None,
+    names: NameMode = "short",
+) -> str:
     """The view with a heading, its facts, notes and tables.
 
     Args:
@@ -23,13 +35,20 @@ def dumps(spec: ViewSpec, view: View, heading: str, columns: Sequence[str] | Non
         view: What it answered.
         heading: What it is about: run, worker, span, selection.
         columns: Keys of the columns to show, None for all that have values.
+        names: Which name of kernels is shown.
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
     if view.notes:
-        parts.append("".join(map(_note, in_reading_order(view.notes))))
+        notes = list(enumerate(in_reading_order(view.notes), start=1))
+        for titled in (True, False):  # two lists: Markdown would take one for part of the other
+            texts = [_note(*each) for each in notes if (title_text(each[1]) is not None) is titled]
+            parts += ["".join(texts)] if texts else []
     if view.facts:
         parts.append(_facts(view))
-    parts += [_table(table, columns) for table in view.tables.values()]
+    tables = with_columns(view.tables.values(), columns)
+    parts += [_table(table, columns, names) for table in tables if table.why_empty is None]
+    empty = [table for table in tables if table.why_empty is not None]
+    parts += ["".join(map(_why_empty, empty))] if empty else []
     return "\n".join(parts)
 
 
@@ -38,9 +57,16 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\1", visible(text)).translate(_HTML)
 
 
-def _note(note: Note) -> str:
-    others = "".join(f"  - {escaped(text)}\n" for text in same_time_texts(note))
-    return f"- **{note.severity}**: {escaped(note_text(note))}\n{others}"
+def _note(number: int, note: Note) -> str:
+    title, text = title_text(note), escaped(note_text(note))
+    if title is None:
+        return f"- **{note.severity}**: {text}\n"
+    others = "".join(f"   - {escaped(text)}\n" for text in same_time_texts(note))
+    return f"{number}. **{escaped(title)}**. {text}\n{others}"
+
+
+def _why_empty(table: Table) -> str:
+    return f"- {escaped(table.spec.title)}: no rows. {escaped(table.why_empty or '')}\n"
 
 
 def _facts(view: View) -> str:
@@ -48,16 +74,14 @@ def _facts(view: View) -> str:
     return _grid(["", "of", "value"], [False, False, True], rows)
 
 
-def _table(table: Table, keys: Sequence[str] | None) -> str:
-    shown = chosen(display_columns(table), keys)
+def _table(table: Table, keys: Sequence[str] | None, names: NameMode) -> str:
+    shown = chosen(display_columns(table, names), keys)
     if keys is None and table.frame.height:
         shown = [column for column in shown if column.has_values]
     headers = [f"{c.title} [{c.unit}]" if c.unit else c.title for c in shown]
     rows = list(zip(*(column.cells for column in shown), strict=True))
     title = f"### {escaped(table.spec.title)}\n\n"
     total = table.frame.height if table.row_count is None else table.row_count
-    if total == 0:
-        return title + "No rows.\n"
     left = total - table.frame.height
     more = f"\n{table.frame.height} of {total} rows.\n" if left > 0 else ""
     return title + _grid(headers, [column.is_number for column in shown], rows) + more

@@ -1,12 +1,17 @@
-"""The notes of a view as people read them: findings first, each with title, gain and what else
-means the same time."""
+"""The notes of a view as people read them: findings first, each with its number, title, gain and
+what else means the same time; then what limits the numbers, how often and where."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from torch_tb_profiler.reports.cells import scale_for
+from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.views.schema import Note, Unit
+
+EXAMPLES = 3
+"""Of what a limit of the numbers is about."""
 
 
 def in_reading_order(notes: Sequence[Note]) -> list[Note]:
@@ -14,11 +19,31 @@ def in_reading_order(notes: Sequence[Note]) -> list[Note]:
     return sorted(notes, key=lambda note: note.kind != "advice")
 
 
-def note_text(note: Note) -> str:
-    """What it says, a finding with its title and its estimated gain."""
+def title_text(note: Note) -> str | None:
+    """The title of a finding with its estimated gain; None of what has none."""
     title = note.evidence.get("title")
-    start = f"{title}. " if isinstance(title, str) else ""
-    return f"{start}{note.text}{_gain(note)}"
+    return f"{title}{_gain(note)}" if isinstance(title, str) else None
+
+
+def note_text(note: Note) -> str:
+    """What it says; a limit of the numbers with how often and where, as far as its text does not
+    tell that itself."""
+    count, examples = note.evidence.get("count"), note.evidence.get("examples")
+    parts = []
+    if isinstance(count, int) and count != 1 and not _tells(note.text, count):
+        parts.append(f"{count:,} times")
+    if isinstance(examples, list) and examples:
+        parts.append(f"for example {', '.join(map(_example_text, examples[:EXAMPLES]))}")
+    return f"{note.text} ({'; '.join(parts)})" if parts and note.kind == "quality" else note.text
+
+
+def _tells(text: str, count: int) -> bool:
+    """Whether a number stands in ``text``, however its digits are grouped."""
+    return str(count) in re.findall(r"\d+", re.sub(r"(?<=\d)[\s,](?=\d{3}(?!\d))", "", text))
+
+
+def _example_text(example: object) -> str:
+    return example if isinstance(example, str) else encode(example).decode()
 
 
 def same_time_texts(note: Note) -> list[str]:
@@ -36,7 +61,7 @@ def _gain(note: Note) -> str:
         return ""
     share = note.evidence.get("estimated_gain_pct_of_step")
     of_step = f" ({_quantity(share, 'pct')} of it)" if isinstance(share, (int, float)) else ""
-    return f" Est. gain: {_quantity(gain_us, 'us')} per step{of_step}."
+    return f": est. gain {_quantity(gain_us, 'us')} per step{of_step}"
 
 
 def _quantity(value: float, unit: Unit) -> str:

@@ -8,12 +8,25 @@ rows are ordered by; a line under the table names what was left out.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from torch_tb_profiler.reports.cells import DisplayColumn, chosen, display_columns, fact_text
-from torch_tb_profiler.reports.notes import in_reading_order, note_text, same_time_texts
+from torch_tb_profiler.reports.cells import (
+    DisplayColumn,
+    chosen,
+    display_columns,
+    fact_text,
+    with_columns,
+)
+from torch_tb_profiler.reports.notes import (
+    in_reading_order,
+    note_text,
+    same_time_texts,
+    title_text,
+)
+from torch_tb_profiler.reports.style import PLAIN, Style
 from torch_tb_profiler.reports.text import display_width, shortened, visible
+from torch_tb_profiler.views.name_columns import NameMode
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -30,48 +43,89 @@ MIN_FIRST_WIDTH = 40
 """Nor the first, which says what the row is, below this: kernels of one family start alike."""
 
 
-def dumps(
-    spec: ViewSpec,
-    view: View,
-    heading: str,
-    *,
-    width: int = DEFAULT_WIDTH,
-    columns: Sequence[str] | None = None,
-    sort: str | None = None,
-) -> str:
-    """The view as lines of at most ``width`` cells.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a view is printed.
+
+    Attributes:
+        width: Cells per line; less than 40 counts as 40.
+        columns: Keys of the columns to show, None for all that fit.
+        sort: The order that was asked for; its columns are never left out.
+        names: Which name of kernels is shown.
+        style: Colours.
+    """
+
+    width: int = DEFAULT_WIDTH
+    columns: Sequence[str] | None = None
+    sort: str | None = None
+    names: NameMode = "short"
+    style: Style = PLAIN
+
+
+def dumps(spec: ViewSpec, view: View, heading: str, look: Look | None = None) -> str:
+    """The view as lines that fit.
 
     Args:
         spec: The declaration of the view.
         view: What it answered.
         heading: What it is about: run, worker, span, selection.
-        width: Cells per line; less than 40 counts as 40.
-        columns: Keys of the columns to show, None for all that fit.
-        sort: The order that was asked for; its columns are never left out.
+        look: How it is printed; None for plain text of 100 cells.
     """
-    width = max(width, MIN_WIDTH)
-    lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), width)
-    parts = ["\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"]
+    look = look or Look()
+    look = replace(look, width=max(look.width, MIN_WIDTH))
+    lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), look.width)
+    head = "\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"
+    parts = [look.style.paint(look.style.strong, head)]
     if view.notes:
-        parts.append("".join(_note(note, width) for note in in_reading_order(view.notes)))
+        parts.append(_notes(view.notes, look.width, look.style))
     if view.facts:
-        parts.append(_facts(view, width))
-    parts += [_table(table, width, columns, sort) for table in view.tables.values()]
+        parts.append(_facts(view, look.width))
+    tables = with_columns(view.tables.values(), look.columns)
+    parts += [_table(table, look) for table in tables if table.why_empty is None]
+    parts += _without_rows(tables, look.width, look.style)
     return "\n".join(parts)
 
 
-def _note(note: Note, width: int) -> str:
-    mark = "! " if note.severity == "warning" else "- "
+def _notes(notes: Sequence[Note], width: int, style: Style) -> str:
+    """Findings by number, worst first, then what limits the numbers."""
+    texts = []
+    for number, note in enumerate(in_reading_order(notes), start=1):
+        is_warning = note.severity == "warning"
+        title = title_text(note)
+        mark = f"{number}." if title is not None else "!" if is_warning else "-"
+        before = style.warning if is_warning else style.strong
+        said = note_text(note)
+        if title is None:
+            texts.append(_marked(mark, said, width))
+            continue
+        texts.append(style.paint(before, _marked(mark, title, width)))
+        texts.append(_marked("", said, width, len(mark)))
+        texts += [
+            style.paint(style.aside, _marked("", text, width, len(mark)))
+            for text in same_time_texts(note)
+        ]
+    return "".join(texts)
+
+
+def _marked(mark: str, text: str, width: int, least: int = 1) -> str:
+    """``text`` in lines of at most ``width`` cells, all but the mark indented."""
+    indent = max(len(mark), least) + 1
+    lines = textwrap.wrap(
+        visible(text), width - indent, break_long_words=True, break_on_hyphens=False
+    )
+    starts = [mark.ljust(indent), *[" " * indent] * (len(lines) - 1)]
+    return "".join(f"{start}{line}\n" for start, line in zip(starts, lines, strict=True))
+
+
+def _without_rows(tables: Iterable[Table], width: int, style: Style) -> list[str]:
+    """Which tables are left out, and why."""
     lines = [
         line
-        for text in (note_text(note), *same_time_texts(note))
-        for line in textwrap.wrap(
-            visible(text), width - 2, break_long_words=True, break_on_hyphens=False
-        )
+        for table in tables
+        if table.why_empty is not None
+        for line in textwrap.wrap(f"{table.spec.title}: no rows. {table.why_empty}", width)
     ]
-    return "".join(
-        (mark if number == 0 else "  ") + line + "\n" for number, line in enumerate(lines)
-    )
+    return ["".join(style.paint(style.aside, f"{line}\n") for line in lines)] if lines else []
 
 
 def _facts(view: View, width: int) -> str:
@@ -92,21 +146,25 @@ def _adds_scope(fact: Fact) -> bool:
     return fact.scope is not None and fact.scope not in fact.title
 
 
-def _table(table: Table, width: int, keys: Sequence[str] | None, sort: str | None) -> str:
+def _table(table: Table, look: Look) -> str:
     rows, total = table.frame.height, table.row_count
     total = rows if total is None else total
     count = f"{rows:,} of {total:,} rows" if rows < total else f"{total:,} rows"
     count = "1 row" if total == 1 else count
-    title = shortened(f"{table.spec.title} ({count})", width)
+    style, width = look.style, look.width
+    title = style.paint(style.strong, shortened(f"{table.spec.title} ({count})", width))
     if rows == 0:
         return f"{title}\n"
-    candidates = [_visible_cells(column) for column in chosen(display_columns(table), keys)]
+    every = display_columns(table, look.names)
+    candidates = [_visible_cells(column) for column in chosen(every, look.columns)]
     filled = [column for column in candidates if column.has_values]
-    ordered_by = {key.strip().removeprefix("-") for key in (sort or table.spec.sort).split(",")}
+    order = look.sort or table.spec.sort
+    ordered_by = {key.strip().removeprefix("-") for key in order.split(",")}
     shown, widths = _fitted(filled, width, ordered_by)
     lines = [title, *_header(shown, widths), "  ".join("-" * cells for cells in widths)]
     lines += [_row([column.cells[row] for column in shown], shown, widths) for row in range(rows)]
-    lines += _left_out(candidates, filled, shown, width)
+    aside = _left_out(candidates, filled, shown, width)
+    lines += [style.paint(style.aside, line) for line in aside]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

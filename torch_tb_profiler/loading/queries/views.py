@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -54,12 +55,39 @@ def view_result(
     spec = view_spec(request.view)
     _check_group_by(spec, request.subject.selection)
     try:
-        result = _whole_result(catalog, spec, request, wait_s)
-        return replace(result, view=with_rows(result.view, request.rows))
-    except (SelectionError, QueryError) as error:
-        raise RequestError("bad_parameter", str(error)) from error
+        with _as_bad_parameters():
+            result = _whole_result(catalog, spec, request, wait_s)
+            return replace(result, view=with_rows(result.view, request.rows))
     finally:
         catalog.store.settle()
+
+
+@contextmanager
+def _as_bad_parameters() -> Iterator[None]:
+    """What is wrong with a selection or with rows asked for, as an error for people."""
+    try:
+        yield
+    except (SelectionError, QueryError) as error:
+        raise RequestError("bad_parameter", str(error)) from error
+
+
+def pair_result(
+    spec: ViewSpec,
+    baseline: tuple[Subject, Trace],
+    candidate: tuple[Subject, Trace],
+    rows: TableQuery,
+) -> ViewResult:
+    """A ``pair`` view of two traces that are open already, maybe of different places.
+
+    Raises:
+        RequestError: one of them has nothing for it, or a selection or the rows make no sense.
+        UnknownError: there is no such table.
+    """
+    (base_subject, base_trace), (subject, trace) = baseline, candidate
+    _check_group_by(spec, subject.selection)
+    with _as_bad_parameters():
+        view = _pair_view(spec, base_trace, base_subject.selection, trace, subject.selection)
+        return ViewResult(spec, with_rows(view, rows), subject, base_subject)
 
 
 def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0.0) -> ViewsAnswer:
@@ -211,7 +239,10 @@ def _pair_result(
     catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
 ) -> ViewResult:
     if request.baseline is None:
-        hint = "Give baseline_run, and baseline_worker and baseline_span where there are several."
+        hint = (
+            "Give baseline_run, and baseline_worker and baseline_span where there are several; "
+            "in Python, baseline=open_trace(…)."
+        )
         raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
     subjects = (request.baseline, request.subject)
     files = [
@@ -219,12 +250,29 @@ def _pair_result(
         for subject in subjects
     ]
     baseline, candidate = open_traces(catalog, files, wait_s)
+    sides = (request.baseline.selection, request.subject.selection)
+    view = _pair_view(spec, baseline, sides[0], candidate, sides[1])
+    return ViewResult(spec, view, _named(subjects[1], files[1]), _named(subjects[0], files[0]))
+
+
+def _pair_view(
+    spec: ViewSpec,
+    baseline: Trace,
+    baseline_selection: Selection,
+    candidate: Trace,
+    selection: Selection,
+) -> View:
+    """A ``pair`` view of two open traces.
+
+    Raises:
+        RequestError: one of them has nothing for it; the message says which.
+        SelectionError: as the view.
+    """
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
         if (reason := spec.missing(trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])
     function = cast(PairView, spec.function)
-    view = function(baseline, request.baseline.selection, candidate, request.subject.selection)
-    return ViewResult(spec, view, _named(subjects[1], files[1]), _named(subjects[0], files[0]))
+    return function(baseline, baseline_selection, candidate, selection)
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
