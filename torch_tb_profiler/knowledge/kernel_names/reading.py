@@ -1,0 +1,169 @@
+"""A C++ name as it stands in the source, read into its parts.
+
+Names are text of strangers: each letter is looked at once, depth and length are bounded, and what
+does not fit the grammar is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MAX_CHARS = 1 << 13
+"""So much of a name is read."""
+
+MAX_DEPTH = 40
+"""What lies deeper in brackets is passed over."""
+
+ANONYMOUS = frozenset(("(anonymous namespace)", "(unnamed)", "{anonymous}", "<unnamed>"))
+LAMBDA = frozenset(("{lambda(", "[lambda("))
+TOKEN = re.compile(
+    r"\(anonymous namespace\)|\(unnamed\)|\{anonymous\}|<unnamed>|[{\[]lambda\("
+    r"|operator *(?:\(\)|\[\]|->\*|<=>|<<=|>>=|<<|>>|<=|>=|->|<|>|[-+*/%^&|~!=]=?|&&|\|\|)"
+    r"|~?[^\W\d][\w$]*|-?\d[\w.]*|::|->|&&|\s+|.",
+    re.DOTALL,
+)
+CALL = "operator()"
+CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+DECORATIONS = frozenset(("const", "volatile", "__restrict__", "restrict"))
+
+
+@dataclass(slots=True)
+class Part:
+    """One part of a name between two ``::``.
+
+    Attributes:
+        text: An identifier, ``operator()``, ``{lambda}`` or a number.
+        arguments: Of the template; None where there are none.
+        parameters: Of the function or lambda; None where there are none.
+        number: Of a lambda: ``2``.
+    """
+
+    text: str
+    arguments: list[Name] | None = None
+    parameters: list[Name] | None = None
+    number: str = ""
+
+
+@dataclass(slots=True)
+class Name:
+    """A function, type or value.
+
+    Attributes:
+        parts: What ``::`` joins.
+        before: Words before it: ``unsigned``, a return type, the type that a value is cast to.
+        behind: ``*`` and ``&``.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    behind: str = ""
+
+
+class NameReader:
+    """Reads one name."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = TOKEN.findall(text[:MAX_CHARS])
+        self._at = 0
+        self._open: list[str] = []
+
+    def function(self) -> Name:
+        """The whole text as one name."""
+        return self._name()
+
+    def _name(self) -> Name:
+        """A name up to a comma, a bracket that closes what is open, or the end."""
+        name, tokens = Name(), self._tokens
+        joined = False  # whether the next word goes on the path
+        while self._at < len(tokens):
+            token = tokens[self._at]
+            if self._open and (token == "," or token == self._open[-1]):
+                break
+            if token in ")]}" and token in self._open:
+                break
+            self._at += 1
+            if token == "::":
+                joined = True
+            elif token in ("*", "&", "&&"):
+                name.behind += token
+            elif token in CLOSING:
+                self._bracket(name, token, joined)
+            elif token in LAMBDA:
+                self._word(name, self._lambda(token), joined)
+                joined = False
+            elif is_word(token) and token not in DECORATIONS:
+                self._word(
+                    name,
+                    Part(CALL if token.startswith("operator") and token.endswith("()") else token),
+                    joined,
+                )
+                joined = False
+        return name
+
+    def _word(self, name: Name, part: Part, joined: bool) -> None:
+        if name.parts and not joined:
+            name.before.append(name.parts[-1].text)
+            name.parts = []
+        name.parts.append(part)
+
+    def _bracket(self, name: Name, token: str, joined: bool) -> None:
+        if token == "<":
+            before = self._tokens[self._at - 2] if self._at > 1 else ""
+            if name.parts and not joined and is_word(before) and not is_number(before):
+                name.parts[-1].arguments = self._list(">")
+            return
+        inner = self._list(CLOSING[token])
+        if token != "(":
+            return
+        if name.parts and not joined:
+            if name.parts[-1].parameters is None:
+                name.parts[-1].parameters = inner
+        elif inner and inner[0].parts:
+            name.before.append(inner[0].parts[-1].text)  # a cast, or a value in brackets
+
+    def _lambda(self, token: str) -> Part:
+        part = Part("{lambda}", None, self._list(")"))
+        start = self._at
+        self._skip(token[0])
+        behind = self._tokens[start : self._at]
+        part.number = next(filter(is_number, behind), "")
+        return part
+
+    def _list(self, closing: str) -> list[Name]:
+        """Names with commas between, up to ``closing``, which is read too; an outer bracket that
+        closes ends the list before it."""
+        if len(self._open) >= MAX_DEPTH:
+            self._skip(next(key for key, value in CLOSING.items() if value == closing))
+            return []
+        names: list[Name] = []
+        self._open.append(closing)
+        while self._at < len(self._tokens):
+            name = self._name()
+            if name.parts or name.before or name.behind:
+                names.append(name)
+            if self._at < len(self._tokens) and self._tokens[self._at] not in (",", closing):
+                break
+            self._at += 1
+            if self._at > len(self._tokens) or self._tokens[self._at - 1] == closing:
+                break
+        self._open.pop()
+        return names
+
+    def _skip(self, opening: str) -> None:
+        """Past the bracket that closes ``opening``."""
+        depth, closing = 1, CLOSING[opening]
+        while self._at < len(self._tokens) and depth:
+            token = self._tokens[self._at]
+            depth += (token == opening) - (token == closing)
+            self._at += 1
+
+
+def is_word(token: str) -> bool:
+    """Whether a token is an identifier, a number or a namespace without a name."""
+    return token[:1].isalnum() or token[0] in "_~$" or is_number(token) or token in ANONYMOUS
+
+
+def is_number(token: str) -> bool:
+    """Whether a token is a number."""
+    return token[:1].isdigit() or (token[:1] == "-" and token[1:2].isdigit())

@@ -1,0 +1,287 @@
+"""From the parts of a C++ name to its short form, by the rules of ``kernel_names.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torch_tb_profiler.knowledge.kernel_names.plain import (
+    ELLIPSIS,
+    READABLE_CHARS,
+    cut,
+    plain_name,
+)
+from torch_tb_profiler.knowledge.kernel_names.reading import ANONYMOUS, Name, Part, is_number
+from torch_tb_profiler.knowledge.kernel_names.rules import ArgumentPattern, Rules
+
+MAX_NESTED = 3
+"""Arguments of arguments: what lies deeper is not written."""
+
+MAX_WALKED = 400
+"""So many parts of a type are looked at for its tile and its element types."""
+
+MIN_TILE = 8
+BUILTIN = frozenset(["unsigned", "signed", "long", "short", "int", "char"])
+ELEMENT_TYPES = frozenset(
+    ("float", "double", "half", "bf16", "tf32", "fp8", "fp4", "char", "uchar")
+)
+PLACE = re.compile(r"\{([\d.]+)\}")
+UNNAMED = re.compile(r"_GLOBAL__N_|\(anonymous|\{|<unnamed>|\(unnamed")
+
+
+class Writer:
+    """Writes short forms by ``rules``."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._file = rules.file
+
+    def function(self, name: Name, depth: int = 0) -> str:
+        """The short form of a kernel's name."""
+        if any(part.text == "{lambda}" for part in name.parts):
+            return cut(self.argument(name, 0) or "lambda")
+        part = name.parts[-1]
+        given = part.arguments or []
+        if part.text in self._file.entries and depth < MAX_NESTED:
+            inner = next(filter(self._is_class, given), None)
+            if inner is not None:
+                return self.function(inner, depth + 1)
+        if part.text in self._rules.patterns and given:
+            shown = self._by_pattern(part, self._rules.patterns[part.text])
+            if shown is not None:
+                return shown
+        if self._rules.deep.search(part.text) and given:
+            return _fitting([part.text], self._deep(part))
+        return _fitting(self._heads(name), self._arguments(given, 0))
+
+    def argument(self, name: Name, depth: int) -> str | None:
+        """The short form of a template argument; None for one that tells nothing."""
+        if not name.parts:
+            return self._functor(name.before[-1]) if name.before else None
+        if any(part.text == "{lambda}" for part in name.parts):
+            return self._home(name, depth)
+        part = name.parts[-1]
+        given = part.arguments or []
+        if is_number(part.text):
+            return _number(name)
+        simple = self.type_name(name)
+        if simple is not None:
+            return simple
+        if part.text in self._file.noise.names or self._rules.noise.search(part.text):
+            return None
+        if part.text in self._file.tiles.names | self._file.tiles.numbers and given:
+            return self._tile(given)
+        for places, prefix in ((self._file.wrappers, ""), (self._file.holders, part.text)):
+            at = places.get(part.text)
+            if at is not None and at < len(given):
+                inner = self.argument(given[at], depth)
+                return f"{self._functor(prefix)} {inner}".strip() if inner else inner
+        text = self._functor(part.text)
+        if self._rules.deep.search(part.text):
+            return _written(text, self._deep(part), ", ")
+        inside = self._arguments(given, depth + 1) if depth < MAX_NESTED else []
+        return _written(text, inside, ", ") + name.behind.replace("&", "")
+
+    def type_name(self, name: Name) -> str | None:
+        """The short form of an element type, of pointers too; None of what is none."""
+        last = name.parts[-1].text
+        words = [*(word for word in name.before if word in BUILTIN), last]
+        text = " ".join(words)
+        short = self._file.types.get(text)
+        if short is None and (last in BUILTIN or last in ("float", "double", "bool", "void")):
+            short = text
+        return None if short is None else short + name.behind.replace("&", "")
+
+    def _heads(self, name: Name) -> list[str]:
+        """How the function may be called, the longest first."""
+        part = name.parts[-1]
+        around = [each.text for each in name.parts[:-1] if not UNNAMED.search(each.text)]
+        if part.text in self._file.vague and around:
+            kept = [each for each in around if each not in self._file.namespaces] or around
+            return ["::".join([*kept, part.text]), f"{kept[-1]}::{part.text}"]
+        kept = [each for each in around if each not in self._file.namespaces]
+        if not part.arguments:
+            return ["::".join([*kept, part.text]), part.text]
+        text = self._file.heads.get(part.text, part.text)
+        heads = ["::".join([*kept, text]), text]
+        return [*heads, self._file.short_heads[text]] if text in self._file.short_heads else heads
+
+    def _arguments(self, given: list[Name], depth: int) -> list[str]:
+        """The arguments that tell something: of neighbours of the same type one, and no false
+        behind the last that is not."""
+        texts: list[str] = []
+        for name in given:
+            text = self.argument(name, depth)
+            is_value = bool(name.parts) and (
+                is_number(name.parts[-1].text) or name.parts[-1].text in ("true", "false")
+            )
+            if text and (is_value or texts[-1:] != [text]):
+                texts.append(text)
+        while texts and texts[-1] == "false":
+            texts.pop()
+        return texts
+
+    def _is_class(self, name: Name) -> bool:
+        return (
+            bool(name.parts)
+            and not is_number(name.parts[-1].text)
+            and name.parts[-1].text not in self._file.noise.names
+            and not self._rules.noise.search(name.parts[-1].text)
+            and self.type_name(name) is None
+        )
+
+    def _home(self, name: Name, depth: int) -> str | None:
+        """Of a lambda: the function it is in, and what it takes."""
+        last = name.parts[-1]
+        homes = [part for part in name.parts if part.text not in ("{lambda}", "operator()")]
+        homes = [part for part in homes if part.text not in ANONYMOUS]
+        if not homes:
+            return _written("lambda", self._taken(last), ", ")
+        home = homes[-1]
+        given = home.arguments or []
+        at = self._file.wrappers.get(home.text)
+        if at is not None and at < len(given):
+            return self.argument(given[at], depth)
+        types = self._taken(last) or self._arguments(given, depth + 1)
+        known = self._file.homes.names.get(home.text)
+        if known is not None:
+            return known.replace("{}", ", ".join(types))
+        text = self._functor(home.text)
+        ending = next((each for each in self._file.homes.endings if text.endswith(each)), "")
+        text = text[: len(text) - len(ending)] or text
+        return f"{text}({', '.join(types)})" if types else text
+
+    def _taken(self, part: Part) -> list[str]:
+        return self._arguments(part.parameters or [], MAX_NESTED)
+
+    def _functor(self, text: str) -> str:
+        functors = self._file.functors
+        if text in functors.names:
+            return functors.names[text]
+        for beginning in functors.beginnings:
+            if text.startswith(beginning) and text != beginning:
+                text = text.removeprefix(beginning)
+                break
+        for ending in functors.endings:
+            if text.endswith(ending) and text != ending:
+                return text.removesuffix(ending)
+        return text
+
+    def _tile(self, given: list[Name]) -> str | None:
+        """``128x64`` of the numbers; None where there are none."""
+        sides = [side for side in map(self._side, given) if side is not None]
+        return "x".join(sides) or None
+
+    def _side(self, name: Name) -> str | None:
+        if not name.parts:
+            return None
+        part = name.parts[-1]
+        if part.text in self._file.tiles.numbers and part.arguments:
+            return self._side(part.arguments[-1])
+        if is_number(part.text):
+            return _number(name)
+        return part.text[1:] if re.fullmatch(r"_\d+", part.text) else None
+
+    def _deep(self, part: Part) -> list[str]:
+        """The first tile and the first two element types of a whole kernel's type."""
+        tile, numbers = "", []
+        types: list[str] = []
+        for name in _walked(part.arguments or []):
+            inner = name.parts[-1]
+            if inner.text in self._file.tiles.names and inner.arguments and not tile:
+                sides = self._tile(inner.arguments) or ""
+                big = [
+                    side for side in sides.split("x") if side.isdigit() and int(side) >= MIN_TILE
+                ]
+                tile = sides if big else ""
+            elif is_number(inner.text):
+                numbers.append(_number(name))
+            else:
+                simple = self.type_name(name)
+                if (
+                    simple
+                    and simple not in types
+                    and (simple in ELEMENT_TYPES or (simple[0] == "e" and simple[1:2].isdigit()))
+                ):
+                    types.append(simple)
+        big = list(filter(_is_big, numbers))
+        return [*filter(None, [tile or ", ".join(big[:4])]), *types[:2]]
+
+    def _by_pattern(self, part: Part, pattern: ArgumentPattern) -> str | None:
+        """The kernel as its pattern shows it; None where its arguments are others."""
+        given = part.arguments or []
+        texts = []
+        for shown in pattern.shows:
+            values = {place: self._at(given, place) for place in PLACE.findall(shown)}
+            if None not in values.values():
+                for place, value in values.items():
+                    shown = shown.replace(f"{{{place}}}", str(value))
+                texts.append(shown)
+        if not texts:
+            return None
+        if pattern.types:
+            texts += [each for each in self._deep(part) if not each[0].isdigit()][:1]
+        flags = {at: text for at, text in pattern.flags.items() if at < len(given)}
+        texts += [text for at, text in flags.items() if self.argument(given[at], 0) == "true"]
+        return _fitting([part.text], texts)
+
+    def _at(self, given: list[Name], place: str) -> str | None:
+        """The number at a place like ``0.2``."""
+        steps = [int(step) for step in place.split(".")]
+        for step in steps[:-1]:
+            if step >= len(given) or not given[step].parts:
+                return None
+            given = given[step].parts[-1].arguments or []
+        if steps[-1] >= len(given):
+            return None
+        found = given[steps[-1]]
+        return _number(found) if found.parts and is_number(found.parts[-1].text) else None
+
+
+def _number(name: Name) -> str:
+    text = name.parts[-1].text.rstrip("uUlL")
+    if "bool" in name.before:
+        return "true" if text == "1" else "false"
+    return text
+
+
+def _is_big(side: str) -> bool:
+    return side.isdigit() and len(side) < 10 and int(side) >= MIN_TILE
+
+
+def _walked(given: list[Name]) -> Iterator[Name]:
+    """The arguments and theirs, from left to right."""
+    left, waiting = MAX_WALKED, list(reversed(given))
+    while waiting and left:
+        name = waiting.pop()
+        left -= 1
+        if name.parts:
+            yield name
+            waiting += reversed(name.parts[-1].arguments or [])
+
+
+def _written(head: str, texts: list[str], comma: str) -> str:
+    return f"{head}<{comma.join(texts)}>" if texts else head
+
+
+def _fitting(heads: list[str], texts: list[str]) -> str:
+    """The first of the forms that a reader sees whole; else the shortest name of the function with
+    as many arguments as there is room for."""
+    if not texts:
+        return next(
+            (plain_name(head) for head in heads if len(head) <= READABLE_CHARS),
+            plain_name(heads[-1]),
+        )
+    telling = [text for text in texts if text not in ("true", "false")] or texts
+    for shown, comma in ((texts, ", "), (texts, ","), (telling, ",")):
+        for head in heads:
+            text = _written(head, shown, comma)
+            if len(text) <= READABLE_CHARS:
+                return text
+    head, texts = heads[-1], telling
+    for count in range(len(texts) - 1, 0, -1):
+        text = _written(head, [*texts[:count], ELLIPSIS], ",")
+        if len(text) <= READABLE_CHARS:
+            return text
+    room = READABLE_CHARS - len(head) - len("<…>")
+    return f"{head}<{texts[0][:room]}{ELLIPSIS}>" if room >= len("float") else cut(head)
