@@ -1,4 +1,4 @@
-"""The command ``torch-tb-profiler``: report, compare, serve, ingest, cache, views.
+"""The command ``torch-tb-profiler``: report, compare, open, serve, ingest, cache, views …
 
 Nothing heavy is imported before the arguments are understood: ``--help`` and a typing error
 answer at once.
