@@ -53,6 +53,7 @@ from torch_tb_profiler.advice.finding import Finding, ranked
 from torch_tb_profiler.advice.needs import unmet
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, Table, TableSpec
 
@@ -145,11 +146,23 @@ def all_advice(trace: Trace, selection: Selection) -> tuple[Note, ...]:
 
 
 def examined(trace: Trace, selection: Selection) -> Examined:
-    """All advice on a selection of one trace, and what was looked for.
+    """All advice on a selection of one trace, and what was looked for; of the whole trace it is
+    kept.
 
     Raises:
         SelectionError: steps are malformed or not in this trace.
     """
+    if selection.is_everything:
+        return _examined_whole(trace)
+    return _examine(trace, selection)
+
+
+@per_trace
+def _examined_whole(trace: Trace) -> Examined:
+    return _examine(trace, Selection())
+
+
+def _examine(trace: Trace, selection: Selection) -> Examined:
     context = Context(trace, selection)
     checks = [detector.CODE for detector in DETECTORS]
     if context.step_ns <= 0:
