@@ -2,10 +2,11 @@
  * The sort and filter grammar of the server (`docs/architecture.md`), read and written here too: addresses
  * and requests speak it. What a text means is in `rowQuery.ts`.
  *
- *     parseFilter("name~gemm;calls>=10;conv")
+ *     parseFilter("name~gemm;calls>=10;conv;stack=~/train.*\\.py/")
  */
 
-export type Operator = "~" | "!~" | "=" | "!=" | ">" | ">=" | "<" | "<=";
+/** `=~` and `!=~` take a regular expression; written `key=~/expression/`. */
+export type Operator = "~" | "!~" | "=" | "!=" | ">" | ">=" | "<" | "<=" | "=~" | "!=~";
 
 export interface Clause {
   /** Null searches every text column. */
@@ -20,6 +21,8 @@ export interface SortKey {
 }
 
 const CLAUSE = /^[^\S\ufeff]*([A-Za-z_][A-Za-z0-9_]*)[^\S\ufeff]*(!~|!=|>=|<=|~|=|>|<)([^]*)$/;
+const SEARCHED_EXPRESSION = /^[^\S\ufeff]*(!?=)(~\/[^]*)$/;
+const EXPRESSION = /^[^\S\ufeff]*~\/([^]*)\/[^\S\ufeff]*$/;
 const CLAUSES = /((?:\\[^]|[^;\\]|\\$)*)(?:;|$)/g;
 const ESCAPED = /\\([;\\~!=<>])/g;
 /** White space to the server too. */
@@ -43,21 +46,44 @@ export function parseFilter(text: string): Clause[] {
   for (const [, part = ""] of text.matchAll(CLAUSES)) {
     if (stripped(part) === "") continue;
     const match = CLAUSE.exec(part);
-    const unescape = (raw: string) => stripped(raw.replace(ESCAPED, "$1"));
-    if (match === null) clauses.push({ key: null, operator: "~", value: unescape(part) });
+    if (match === null) clauses.push(parseSearch(part));
     else {
       const [, key = "", operator = "=", value = ""] = match;
-      clauses.push({ key, operator: operator as Operator, value: unescape(value) });
+      clauses.push({ key, ...(expressionOf(operator, value) ?? { operator: operator as Operator, value: unescaped(value) }) });
     }
   }
   return clauses;
 }
 
+function parseSearch(part: string): Clause {
+  const [, operator = "", value = ""] = SEARCHED_EXPRESSION.exec(part) ?? [];
+  return { key: null, ...(expressionOf(operator, value) ?? { operator: "~", value: unescaped(part) }) };
+}
+
+/** Operator and value of a regular expression; null where none stands there. */
+function expressionOf(operator: string, value: string): Pick<Clause, "operator" | "value"> | null {
+  const [, expression] = EXPRESSION.exec(value) ?? [];
+  if (expression === undefined || (operator !== "=" && operator !== "!=")) return null;
+  return { operator: `${operator}~`, value: expression.replace(ESCAPED, "$1") };
+}
+
+function unescaped(raw: string): string {
+  return stripped(raw.replace(ESCAPED, "$1"));
+}
+
+/** Whether a clause holds a regular expression, which only the server matches. */
+export function isExpression({ operator }: Clause): boolean {
+  return operator === "=~" || operator === "!=~";
+}
+
 export function formatFilter(clauses: readonly Clause[]): string {
   return clauses
-    .map(({ key, operator, value }) =>
-      key === null ? escapeSearch(value) : `${key}${operator}${escapeValue(value)}`,
-    )
+    .map((clause) => {
+      const { key, operator, value } = clause;
+      if (isExpression(clause)) return `${key ?? ""}${operator}/${escapeValue(value)}/`;
+      // What begins like an expression is meant as it stands.
+      return key === null ? escapeSearch(value) : `${key}${operator}${escapeValue(value).replace(/^~/, "\\~")}`;
+    })
     .join(";");
 }
 

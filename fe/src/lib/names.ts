@@ -2,6 +2,10 @@
  * By which of its names a kernel is shown: short, demangled, or as recorded, as the columns `short_name`,
  * `demangled_name` and `name` of its row say.
  */
+export const NAME_KEY = "name";
+export const SHORT_KEY = "short_name";
+export const DEMANGLED_KEY = "demangled_name";
+
 export type NameMode = "short" | "demangled" | "recorded";
 
 export const NAME_MODES: readonly NameMode[] = ["short", "demangled", "recorded"];

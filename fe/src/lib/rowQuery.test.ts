@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Row } from "../api/types";
 import vectors from "../../../tests/data/filter_grammar.json";
-import { parseFilter, parseSort } from "./grammar";
+import { formatFilter, isExpression, parseFilter, parseSort } from "./grammar";
 import { compileFilter, compileSort, filterProblem, unknownColumns } from "./rowQuery";
 import { PLAIN_COLUMN } from "./columns";
 
@@ -16,6 +16,26 @@ it.each(vectors.filters)("filter $text", ({ text, rows }) => {
   if (rows === undefined) return;
   const passes = compileFilter(COLUMNS, clauses);
   expect(ROWS.flatMap((row, index) => (passes(row) ? [index] : []))).toEqual(rows);
+});
+
+it.each(vectors.expressions)("reads the expression $text", ({ text, clauses }) => {
+  const parsed = parseFilter(text);
+  expect(parsed.map(({ key, operator, value }) => [key, operator, value])).toEqual(clauses);
+  expect(parseFilter(formatFilter(parsed))).toEqual(parsed);
+});
+
+it("leaves expressions to the server", () => {
+  const hostile = parseFilter("name=~/^(a|aa)+$/");
+  expect(hostile.every(isExpression)).toBe(true);
+  expect(compileFilter(COLUMNS, hostile)(["a".repeat(40), null, 1, 1, true])).toBe(false);
+});
+
+it("looks for text in every name of a kernel", () => {
+  const keys = ["name", "short_name", "demangled_name"];
+  const columns = keys.map((key): Column => ({ key, title: key, type: "string", unit: null, help: "", ...PLAIN_COLUMN }));
+  const row = ["_Z1f", "add<FunctorOnly>", "void add<>(int)"];
+  const passes = (text: string) => compileFilter(columns, parseFilter(text))(row);
+  expect(["name~FunctorOn", "name~void", "name~_z1f", "name!~void", "name=add<FunctorOnly>", "short_name~void"].map(passes)).toEqual([true, true, true, false, false, false]);
 });
 
 it.each(vectors.sorts)("sort $text", ({ text, rows }) => {

@@ -3,7 +3,8 @@
  * `tests/data/filter_grammar.json` holds both to the same.
  */
 import type { Column, Row, Scalar } from "../api/types";
-import type { Clause, Operator, SortKey } from "./grammar";
+import { isExpression, type Clause, type Operator, type SortKey } from "./grammar";
+import { DEMANGLED_KEY, NAME_KEY, SHORT_KEY } from "./names";
 
 const NULL_VALUE = "-";
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -30,27 +31,33 @@ export function filterProblem(columns: readonly Column[], clauses: readonly Clau
   return null;
 }
 
-function clauseProblem(columns: readonly Column[], { key, operator, value }: Clause): string | null {
+function clauseProblem(columns: readonly Column[], clause: Clause): string | null {
+  const { key, operator, value } = clause;
   if (key === null) return columns.some(({ type }) => type === "string") ? null : `“${value}” has no key, and no column here holds text`;
   const column = columns.find((each) => each.key === key);
   if (column === undefined) return `no column “${key}” here`;
   const isEquality = operator === "=" || operator === "!=";
   if (column.type === "string" || (value === NULL_VALUE && isEquality)) return null;
-  if (operator === "~" || operator === "!~") return `${key} holds no text; compare it with = != > >= < or <=`;
+  if (operator === "~" || operator === "!~" || isExpression(clause)) return `${key} holds no text; compare it with = != > >= < or <=`;
   if (column.type === "boolean") return isEquality && BOOLEANS.has(value.toLowerCase()) ? null : `${key} is yes or no; write ${key}=yes`;
   return NUMBER.test(value) ? null : `${key} is a number, “${value}” is none`;
 }
 
 type Test = (row: Row) => boolean;
 
-/** One test for all clauses; those that {@link filterProblem} speaks of pass nothing or everything. */
+/**
+ * One test for all clauses; those that {@link filterProblem} speaks of pass nothing or everything. Regular
+ * expressions pass nothing: the server matches them, in bounded time and by one syntax.
+ */
 export function compileFilter(columns: readonly Column[], clauses: readonly Clause[]): Test {
   const tests = clauses.map((clause) => clauseTest(columns, clause));
   return (row) => tests.every((test) => test(row));
 }
 
-function clauseTest(columns: readonly Column[], { key, operator, value }: Clause): Test {
-  if (key === null) return searchTest(columns, value);
+function clauseTest(columns: readonly Column[], clause: Clause): Test {
+  const { key, operator, value } = clause;
+  if (isExpression(clause)) return () => false;
+  if (key === null) return searchTest(columns.filter(({ type }) => type === "string").map((column) => column.key), columns, value);
   const index = columns.findIndex((column) => column.key === key);
   const column = columns[index];
   if (column === undefined) return () => true;
@@ -60,6 +67,7 @@ function clauseTest(columns: readonly Column[], { key, operator, value }: Clause
     const same = clauseTest(columns, { key, operator: operator === "!=" ? "=" : "~", value });
     return (row) => !same(row);
   }
+  if (operator === "~" && column.type === "string") return searchTest(namesOf(key), columns, value);
   const compare = comparison(column, operator, value);
   return (row) => {
     const cell = row[index] ?? null;
@@ -67,9 +75,14 @@ function clauseTest(columns: readonly Column[], { key, operator, value }: Clause
   };
 }
 
-function searchTest(columns: readonly Column[], value: string): Test {
+/** What is looked for inside a kernel's name is looked for in its other names too. */
+function namesOf(key: string): readonly string[] {
+  return key === NAME_KEY ? [NAME_KEY, SHORT_KEY, DEMANGLED_KEY] : [key];
+}
+
+function searchTest(keys: readonly string[], columns: readonly Column[], value: string): Test {
   const wanted = value.toLowerCase();
-  const indexes = columns.flatMap((column, index) => (column.type === "string" ? [index] : []));
+  const indexes = columns.flatMap((column, index) => (keys.includes(column.key) ? [index] : []));
   return (row) =>
     indexes.some((index) => {
       const cell = row[index];
@@ -79,7 +92,7 @@ function searchTest(columns: readonly Column[], value: string): Test {
 
 function comparison(
   column: Column,
-  operator: Exclude<Operator, "!=" | "!~">,
+  operator: Operator,
   value: string,
 ): (cell: Exclude<Scalar, null>) => boolean {
   if (column.type === "boolean") {
@@ -88,7 +101,6 @@ function comparison(
   }
   if (column.type === "string") {
     const wanted = value.toLowerCase();
-    if (operator === "~") return (cell) => String(cell).toLowerCase().includes(wanted);
     return (cell) => isOrdered(compareTexts(String(cell).toLowerCase(), wanted), operator);
   }
   if (!NUMBER.test(value) || operator === "~") return () => false;
