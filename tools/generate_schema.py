@@ -30,11 +30,14 @@ from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
 from torch_tb_profiler.views import schema, spec
 from torch_tb_profiler.views.registry import ViewSpec, all_views
 from torch_tb_profiler.views.schema import Column, TableSpec
-from torch_tb_profiler.views.slice import details
+from torch_tb_profiler.views.slice import arguments, details
 from torch_tb_profiler.views.timeline import (
     categories,
     clocks,
     flows,
+    idle_gaps,
+    lane_sums,
+    namesakes,
     places,
     range_summary,
     search,
@@ -60,6 +63,7 @@ _ALIASES = {
     "TimelineUnit": tracks.Unit,
     "TimelineArrayType": timeline.ArrayType,
     "TimelineFlowKind": flows.FlowKind,
+    "ArgumentsState": slices.ArgumentsState,
 }
 """The named types of the declarations, kept as named types in TypeScript."""
 
@@ -83,10 +87,14 @@ _NAMES: dict[type, str] = {
     categories.TimelineCategory: "TimelineCategoryPayload",
     tracks.Group: "TimelineGroupPayload",
     tracks.TimelineTrack: "TimelineTrackPayload",
-    range_summary.CategoryTime: "TimelineTimePayload",
-    range_summary.NameTime: "TimelineTopPayload",
+    lane_sums.CategoryTime: "TimelineTimePayload",
+    lane_sums.NameTime: "TimelineTopPayload",
     range_summary.GpuTime: "TimelineGpuPayload",
-    range_summary.Gap: "TimelineGapPayload",
+    idle_gaps.Gap: "TimelineGapPayload",
+    idle_gaps.CauseTime: "TimelineCauseTimePayload",
+    idle_gaps.IdleGap: "TimelineIdleGapPayload",
+    namesakes.Namesakes: "TimelineNamesakesPayload",
+    arguments.RecordedArgument: "RecordedArgumentPayload",
     places.PlacedSlice: "TimelineSlicePayload",
     search.MatchingName: "TimelineFoundNamePayload",
     clocks.WorkerClock: "TimelineClockPayload",

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from torch_tb_profiler.storage.heads import TellHead
 from torch_tb_profiler.storage.names import NamePattern
 
 if TYPE_CHECKING:
+    from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
     from torch_tb_profiler.importers.source import AnySource
     from torch_tb_profiler.trace.columns import EventColumns
 
@@ -95,7 +97,11 @@ class Importer:
         sniff: Whether a file may be of this format, by its first bytes, unpacked, and its name.
         files: Names that are those of its files.
         folders: Names that are those of folders which are one trace each.
-        endings: Of files that are worth a try when somebody names them.
+        endings: Of files that may be traces, whatever else they are called.
+        tell: What a file with one of these endings is, by its first bytes, unpacked, that ``sniff``
+            accepts; None where ``sniff`` says enough.
+        finder: The module whose ``find(source, sought, limits)`` finds one event again; None where
+            arguments outside the columns cannot be read.
     """
 
     name: str
@@ -105,6 +111,8 @@ class Importer:
     files: tuple[NamePattern, ...] = ()
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
+    tell: TellHead | None = None
+    finder: str | None = None
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """The trace that ``source`` holds.
@@ -115,3 +123,18 @@ class Importer:
         """
         columns: EventColumns = importlib.import_module(self.module).read(source, reading)
         return columns
+
+    def find(
+        self, source: AnySource, sought: SoughtEvent, limits: SearchLimits
+    ) -> FoundArguments | None:
+        """The arguments of one event of ``source``; None where the format cannot find events.
+
+        Raises:
+            StorageError, OSError: it cannot be read.
+            UnpackLimitError: it unpacks too far.
+        """
+        if self.finder is None:
+            return None
+        module = importlib.import_module(self.finder)
+        found: FoundArguments = module.find(source, sought, limits)
+        return found

@@ -16,8 +16,11 @@ from torch_tb_profiler.requests.views import TraceRef
 from torch_tb_profiler.views.timeline.categories import TimelineCategory
 from torch_tb_profiler.views.timeline.clocks import WorkerClock
 from torch_tb_profiler.views.timeline.flows import FlowKind
+from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
+from torch_tb_profiler.views.timeline.lane_sums import CategoryTime, NameTime
+from torch_tb_profiler.views.timeline.namesakes import Namesakes
 from torch_tb_profiler.views.timeline.places import PlacedSlice
-from torch_tb_profiler.views.timeline.range_summary import CategoryTime, Gap, GpuTime, NameTime
+from torch_tb_profiler.views.timeline.range_summary import GpuTime
 from torch_tb_profiler.views.timeline.search import MatchingName
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack
 
@@ -47,7 +50,11 @@ class TimelineArrayPayload(msgspec.Struct):
 
 
 class TimelineHead(Answer, kw_only=True):
-    """The JSON at the beginning of the binary answer."""
+    """The JSON at the beginning of the binary answer.
+
+    ``short_names`` has the short form of the ``names`` of kernels; null of others, and where there
+    was no room.
+    """
 
     start_ns: int
     end_ns: int
@@ -58,20 +65,29 @@ class TimelineHead(Answer, kw_only=True):
     lanes_left_out: int
     names: list[str | None]
     arrays: dict[str, TimelineArrayPayload]
+    short_names: list[str | None]
 
 
 class TimelineNamesAnswer(Answer, kw_only=True):
-    """``/timeline/names?codes=``: the names behind codes, in their order."""
+    """``/timeline/names?codes=``: the names behind codes, in their order.
+
+    ``short_names`` has the short form of those of kernels, else null.
+    """
 
     names: list[str | None]
+    short_names: list[str | None]
 
 
 class TimelineNamePageAnswer(Answer, kw_only=True):
-    """``/timeline/names?from=``: names of slices in order of code; ``next`` asks for more."""
+    """``/timeline/names?from=``: names of slices in order of code; ``next`` asks for more.
+
+    ``short_names`` has the short form of those of kernels, else null.
+    """
 
     codes: list[int]
     names: list[str]
     next: int | None
+    short_names: list[str | None]
 
 
 class TimelineRangeAnswer(Answer, kw_only=True):
@@ -86,6 +102,24 @@ class TimelineRangeAnswer(Answer, kw_only=True):
     gpus: list[GpuTime]
     gaps: list[Gap]
     gap_count: int
+
+
+class TimelineGapsAnswer(Answer, kw_only=True):
+    """``/timeline/gaps``: the longest idle gaps of a range, how many there are in all, and their
+    time together."""
+
+    start_ns: int
+    end_ns: int
+    gaps: list[IdleGap]
+    count: int
+    total_us: float
+
+
+class TimelineNamesakesAnswer(Answer, kw_only=True):
+    """``/timeline/namesakes``: how long the slices of one's name and category took."""
+
+    slice: int
+    namesakes: Namesakes
 
 
 class TimelineSearchAnswer(Answer, kw_only=True):

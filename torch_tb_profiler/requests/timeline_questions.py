@@ -37,6 +37,22 @@ class ScreenRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """What a stretch holds; ``tracks`` None means on all of them."""
+
+    range: RangeRequest
+    tracks: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRequest:
+    """One slice of a trace."""
+
+    subject: Subject
+    slice: int
+
+
+@dataclass(frozen=True, slots=True)
 class NamesRequest:
     """The names behind ``codes``, or, when that is None, those of slices from a code on."""
 
@@ -81,11 +97,17 @@ def screen_request(given: Parameters) -> ScreenRequest:
     width_px = parameters.count(given, "width_px")
     if width_px is None or not 1 <= width_px <= MAX_WIDTH_PX:
         raise RequestError("bad_parameter", f"width_px: needs a number from 1 to {MAX_WIDTH_PX}.")
-    stretch = range_request(given)
-    tracks = given.get("tracks") or None
-    if tracks is not None and len(tracks) > MAX_TRACKS_TEXT:
-        raise RequestError("bad_parameter", f"tracks: {MAX_TRACKS_TEXT} characters are allowed.")
-    return ScreenRequest(stretch, width_px, tracks)
+    return ScreenRequest(range_request(given), width_px, _tracks(given))
+
+
+def summary_request(given: Parameters) -> SummaryRequest:
+    """What ``/timeline/range?…`` asks for."""
+    return SummaryRequest(range_request(given), _tracks(given))
+
+
+def slice_request(given: Parameters) -> SliceRequest:
+    """What ``/timeline/namesakes?…`` asks for."""
+    return SliceRequest(parameters.subject(given), _slice(given))
 
 
 def names_request(given: Parameters) -> NamesRequest:
@@ -114,11 +136,21 @@ def search_request(given: Parameters) -> SearchRequest:
 
 def flows_request(given: Parameters) -> FlowsRequest:
     """What ``/timeline/flows?…`` asks for."""
-    subject = parameters.subject(given)
+    return FlowsRequest(parameters.subject(given), _slice(given), given.get("peers") == "1")
+
+
+def _slice(given: Parameters) -> int:
     slice_id = parameters.count(given, "slice")
     if slice_id is None:
         raise RequestError("bad_parameter", "slice: needs the id of a slice.")
-    return FlowsRequest(subject, slice_id, given.get("peers") == "1")
+    return slice_id
+
+
+def _tracks(given: Parameters) -> str | None:
+    tracks = given.get("tracks") or None
+    if tracks is not None and len(tracks) > MAX_TRACKS_TEXT:
+        raise RequestError("bad_parameter", f"tracks: {MAX_TRACKS_TEXT} characters are allowed.")
+    return tracks
 
 
 def _time_ns(given: Parameters, name: str) -> float | None:

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.loading.queries.traces import subject_trace
@@ -67,9 +68,15 @@ def view(site: Site, request: Request, name: str) -> Response:
     return data_response(request, data, CSV_TYPE, file_name=f"{name}_{chosen}.csv")
 
 
-def slice_(site: Site, request: Request, number: str) -> Response:
-    """One event with its arguments, call stack and links."""
+def slice_(site: Site, request: Request, rest: str) -> Response:
+    """One event with its arguments, call stack and links; or ``<id>/arguments``: all arguments
+    that the file has of it."""
+    number, slash, part = rest.partition("/")
+    if slash and part != "arguments":
+        raise unknown("route", f"slice/{rest[:80]}", ["slice/<id>", "slice/<id>/arguments"])
     slice_id, subject = parameters.slice_id(number), parameters.subject(request.args)
+    if slash:
+        return json_response(request, arguments_answer(site.catalog, subject, slice_id, WAIT_S))
     return json_response(request, slice_answer(site.catalog, subject, slice_id, WAIT_S))
 
 

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries import timeline as queries
+from torch_tb_profiler.loading.queries import timeline_panels as panels
 from torch_tb_profiler.reports.timeline_binary import timeline_bytes
 from torch_tb_profiler.requests import timeline_questions as questions
 from torch_tb_profiler.requests.encoding import Answer
@@ -52,7 +53,9 @@ def timeline_part(site: Site, request: Request, name: str) -> Response:
 PARTS: dict[str, TimelinePart[Any]] = {
     "tracks": TimelinePart(subject, queries.tracks_answer),
     "names": TimelinePart(questions.names_request, queries.names_answer),
-    "range": TimelinePart(questions.range_request, queries.range_answer),
+    "range": TimelinePart(questions.summary_request, panels.range_answer),
+    "gaps": TimelinePart(questions.range_request, panels.gaps_answer),
+    "namesakes": TimelinePart(questions.slice_request, panels.namesakes_answer),
     "search": TimelinePart(questions.search_request, queries.search_answer),
     "flows": TimelinePart(questions.flows_request, queries.flows_answer),
     "steps": TimelinePart(subject, queries.steps_answer),

@@ -262,10 +262,11 @@ export interface FramePayload {
   jumpable: boolean;
 }
 
-/** A slice at the other end of a link. */
+/** A slice at the other end of a link; `short_name` where its name is that of a kernel. */
 export interface LinkedSlicePayload {
   id: number;
   name: string | null;
+  short_name: string | null;
 }
 
 /** Slices that one is linked to in one way: how many, and the first hundred. */
@@ -309,6 +310,8 @@ export interface SlicePayload {
   args: Record<string, unknown>;
   call_stack: FramePayload[];
   links: SliceLinksPayload;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 /** `/slice/<id>`: one event with its arguments, call stack and links. */
@@ -404,12 +407,14 @@ export interface TimelineHead {
   lanes_left_out: number;
   names: (string | null)[];
   arrays: Record<string, TimelineArrayPayload>;
+  short_names: (string | null)[];
 }
 
 /** `/timeline/names?codes=`: the names behind codes, in their order. */
 export interface TimelineNamesAnswer {
   schema_version: number;
   names: (string | null)[];
+  short_names: (string | null)[];
 }
 
 /** `/timeline/names?from=`: names of slices in order of code; `next` asks for more. */
@@ -418,6 +423,7 @@ export interface TimelineNamePageAnswer {
   codes: number[];
   names: string[];
   next: number | null;
+  short_names: (string | null)[];
 }
 
 /** Time of one category in a range. */
@@ -434,6 +440,7 @@ export interface TimelineTopPayload {
   count: number;
   self_us: number;
   total_us: number;
+  short_name: string | null;
 }
 
 /** What one GPU did in a range. */
@@ -485,6 +492,7 @@ export interface TimelineSlicePayload {
   lane: number;
   start_ns: number;
   dur_ns: number;
+  short_name: string | null;
 }
 
 /** A gap with its causes, longest first, and the work right before and after it on its GPU; */
@@ -535,6 +543,7 @@ export interface TimelineFoundNamePayload {
   name: string;
   code: number;
   count: number;
+  short_name: string | null;
 }
 
 /** `/timeline/search`: what matches, thinned for drawing, and the neighbours of a place. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.importers.kineto.heads import tell
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.names import NamePattern
@@ -24,4 +25,6 @@ FORMAT = Importer(
         NamePattern.ending_with(".pt.trace.json.gz"),
     ),
     endings=(".json", ".json.gz"),
+    tell=tell,
+    finder="torch_tb_profiler.importers.kineto.find_event",
 )

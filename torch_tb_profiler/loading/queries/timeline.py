@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
@@ -19,7 +20,6 @@ from torch_tb_profiler.requests.timeline import (
     TimelineFlowsAnswer,
     TimelineNamePageAnswer,
     TimelineNamesAnswer,
-    TimelineRangeAnswer,
     TimelineSearchAnswer,
     TimelineStepsAnswer,
     TimelineStretchPayload,
@@ -42,7 +42,6 @@ from torch_tb_profiler.views.timeline.index import Timeline, timeline
 from torch_tb_profiler.views.timeline.names import names_from
 from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
 from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
-from torch_tb_profiler.views.timeline.range_summary import range_summary
 from torch_tb_profiler.views.timeline.screen import Viewport
 from torch_tb_profiler.views.timeline.search import MAX_NAME_CODES, codes_matching, find
 from torch_tb_profiler.views.timeline.selected import selected_ranges
@@ -81,12 +80,21 @@ def screen_question(
         RequestError: the range is empty, or the tracks are not those of the timeline.
     """
     shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
-    start_ns, end_ns = _whole_range(request.range, shown)
+    start_ns, end_ns = whole_range(request.range, shown)
+    choice = chosen_lanes(shown, request.tracks)
+    return shown, choice, Viewport(start_ns, end_ns, request.width_px)
+
+
+def chosen_lanes(shown: Timeline, tracks: str | None) -> Choice:
+    """The lanes that a list of tracks names.
+
+    Raises:
+        RequestError: the tracks are not those of the timeline.
+    """
     try:
-        choice = choose(shown, request.tracks)
+        return choose(shown, tracks)
     except ChoiceError as error:
         raise RequestError("bad_parameter", str(error)) from error
-    return shown, choice, Viewport(start_ns, end_ns, request.width_px)
 
 
 def names_answer(
@@ -96,34 +104,16 @@ def names_answer(
     trace = subject_trace(catalog, request.subject, wait_s)[1]
     if request.codes is None:
         page = names_from(trace, request.from_code)
-        return TimelineNamePageAnswer(codes=page.codes, names=page.names, next=page.next_code)
-    known = len(trace.strings)
+        return TimelineNamePageAnswer(
+            codes=page.codes,
+            names=page.names,
+            next=page.next_code,
+            short_names=page.short_names,
+        )
+    known, shorts = len(trace.strings), kernel_names(trace)
     return TimelineNamesAnswer(
-        names=[trace.text(code) if code < known else None for code in request.codes]
-    )
-
-
-def range_answer(
-    catalog: Catalog, request: RangeRequest, wait_s: float | None
-) -> TimelineRangeAnswer:
-    """Summary of a range.
-
-    Raises:
-        RequestError: the range is empty.
-    """
-    shown = timeline(subject_trace(catalog, request.subject, wait_s)[1])
-    start_ns, end_ns = _whole_range(request, shown)
-    summary = range_summary(shown, start_ns, end_ns)
-    return TimelineRangeAnswer(
-        start_ns=start_ns,
-        end_ns=end_ns,
-        categories=summary.categories,
-        operators=summary.operators,
-        python=summary.python,
-        kernels=summary.kernels,
-        gpus=summary.gpus,
-        gaps=summary.gaps,
-        gap_count=summary.gap_count,
+        names=[trace.text(code) if code < known else None for code in request.codes],
+        short_names=[shorts.short_text(code) for code in request.codes],
     )
 
 
@@ -216,8 +206,12 @@ def clocks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> T
     return TimelineClocksAnswer(trace=trace_ref(file), workers=clocks)
 
 
-def _whole_range(request: RangeRequest, shown: Timeline) -> tuple[int, int]:
-    """Whole ns that hold the range; what is not given is that of the trace."""
+def whole_range(request: RangeRequest, shown: Timeline) -> tuple[int, int]:
+    """Whole ns that hold the range; what is not given is that of the trace.
+
+    Raises:
+        RequestError: the range is empty.
+    """
     start_ns = 0 if request.start_ns is None else math.floor(request.start_ns)
     end_ns = shown.end_ns + 1 if request.end_ns is None else math.ceil(request.end_ns)
     if end_ns <= start_ns:

@@ -1,0 +1,93 @@
+"""A range on some tracks: the sums of its slices moment by moment, the GPUs it touches."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.traces import call, kernel, op, trace
+from tests.views.random_traces import Recording, recordings
+from torch_tb_profiler.views.timeline.choice import choose
+from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
+from torch_tb_profiler.views.timeline.range_summary import range_summary
+
+TWO_GPUS = [
+    op("aten::a", 0, 100),
+    op("aten::b", 10, 50),
+    call("cudaLaunchKernel", 20, 5, corr=1),
+    op("aten::c", 0, 80, tid=2),
+    kernel("k0", 30, 20, device=0, stream=7, corr=1),
+    kernel("k1", 40, 30, device=1, stream=9),
+]
+
+
+def all_keys(shown: Timeline) -> str:
+    return ",".join(track.key for track in shown.tracks)
+
+
+def key_of(shown: Timeline, name: str) -> str:
+    """The track of the slices of a name."""
+    for lane, number in enumerate(shown.lanes.track.tolist()):
+        for place in range(int(shown.lanes.first[lane]), int(shown.lanes.first[lane + 1])):
+            slice_id = int(shown.lanes.slice[place])
+            if slice_id == NO_SLICE:
+                continue
+            if shown.trace.text(shown.trace.slices["name_code"][slice_id]) == name:
+                return shown.tracks[number].key
+    raise AssertionError(name)
+
+
+def test_only_the_tracks_that_were_chosen() -> None:
+    shown = timeline(trace(TWO_GPUS))
+    host = range_summary(shown, 0, 100_000, choose(shown, key_of(shown, "aten::c")))
+    assert [entry.name for entry in host.operators] == ["aten::c"]
+    assert (host.kernels, host.gpus, host.gaps, host.gap_count) == ([], [], [], 0)
+    second = range_summary(shown, 0, 100_000, choose(shown, key_of(shown, "k1")))
+    assert [entry.name for entry in second.kernels] == ["k1"]
+    assert [gpu.device for gpu in second.gpus] == [1]
+    assert {gap.device for gap in second.gaps} == {1}
+    assert second.operators == []
+
+
+def test_self_time_leaves_out_a_lane_that_was_not_chosen() -> None:
+    shown = timeline(trace(TWO_GPUS))
+    key = key_of(shown, "aten::a")
+    outer = range_summary(shown, 0, 100_000, choose(shown, f"{key}:0"))
+    assert [(entry.name, entry.self_us) for entry in outer.operators] == [("aten::a", 50.0)]
+
+
+def test_all_tracks_are_the_whole() -> None:
+    shown = timeline(trace(TWO_GPUS))
+    whole = range_summary(shown, 5_000, 90_000)
+    assert range_summary(shown, 5_000, 90_000, choose(shown, all_keys(shown))) == whole
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings(), st.integers(-20, 150), st.integers(1, 200), st.data())
+def test_sums_of_some_tracks_by_hand(
+    recording: Recording, start: int, length: int, data: st.DataObject
+) -> None:
+    shown = timeline(trace(recording.events))
+    assume(shown.tracks)
+    chosen = data.draw(st.sets(st.sampled_from(range(len(shown.tracks))), min_size=1))
+    keys = ",".join(shown.tracks[number].key for number in chosen)
+    told = range_summary(shown, start, start + length, choose(shown, keys))
+    counts: Counter[tuple[int, bool]] = Counter()
+    for lane, number in enumerate(shown.lanes.track.tolist()):
+        if number not in chosen or shown.tracks[number].key not in shown.rows:
+            continue
+        places = np.arange(shown.lanes.first[lane], shown.lanes.first[lane + 1])
+        ends = shown.lanes.end_ns(places)
+        for place, end in zip(places.tolist(), ends.tolist(), strict=True):
+            begin = int(shown.lanes.start_ns[place])
+            if begin < start + length and (end > start or start <= begin):
+                device = shown.tracks[number].device is not None
+                counts[int(shown.lanes.category[place]), device] += 1
+    assert {(entry.category, entry.is_device): entry.count for entry in told.categories} == counts
+    devices = {shown.tracks[number].device for number in chosen} - {None}
+    assert {gpu.device for gpu in told.gpus} == devices & {
+        gpu.device for gpu in range_summary(shown, start, start + length).gpus
+    }

@@ -1,0 +1,200 @@
+"""An event of a Kineto trace, found again by its row, start, name and duration.
+
+Text is searched for the digits of the start; only a piece that has them behind ``"ts":`` is
+decoded. That costs what reading the file costs, for an event in its middle half of it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import msgspec
+
+from torch_tb_profiler.importers.kineto import structs
+from torch_tb_profiler.importers.kineto.batch import UNNAMED
+from torch_tb_profiler.importers.kineto.careful import decode_piece
+from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.dialects import DIALECTS
+from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
+from torch_tb_profiler.importers.kineto.kinds import MEMORY_CATEGORY
+from torch_tb_profiler.importers.kineto.pieces import Piece, Pieces
+from torch_tb_profiler.importers.kineto.repair import repaired_object
+from torch_tb_profiler.importers.kineto.structs import Event
+from torch_tb_profiler.importers.kineto.times import padded, raw_to_ns
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, text_of
+from torch_tb_profiler.importers.sought import FoundArguments, SearchEnd, SearchLimits, SoughtEvent
+from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.importers.text import utf8
+from torch_tb_profiler.trace.quality import QualityReport
+
+SEARCH_BYTES = 1 << 20
+"""Text that is searched, and decoded where it has the digits, at once."""
+
+TS_KEY = re.compile(rb'"ts"\s*:\s*"?-?0*\Z')
+MAX_KEY_BYTES = 64
+ODD_TIME = re.compile(rb'"ts"\s*:\s*"?-?[\d.]*(?:\.\d{4}|[eExX])')
+"""A time whose text may not begin with the digits of its microseconds: rounded, or with an
+exponent. In files with such times everything is decoded."""
+
+KNOWN_KEYS = frozenset(
+    field.key
+    for group in (
+        structs.LINK_FIELDS,
+        structs.OPERATOR_FIELDS,
+        structs.COLLECTIVE_FIELDS,
+        structs.PYTHON_FIELDS,
+        structs.DEVICE_FIELDS,
+    )
+    for field in group.values()
+)
+"""Arguments that a trace has columns for."""
+
+_OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments:
+    """The arguments of one event of a file.
+
+    Raises:
+        StorageError, OSError: the file cannot be read.
+        UnpackLimitError: it unpacks too far.
+    """
+    assert isinstance(source, Source), "no folder is a Kineto trace"
+    search = _Search(sought, limits)
+    if source.path is not None and is_plain_text(source.path):
+        places = FilePieces(source.path, SEARCH_BYTES)
+        return search.result((place.read() for place in places), places.cuts)
+    with closing(source.unpacked()) as unpacked:
+        pieces = Pieces(iter(utf8(unpacked, QualityReport())), SEARCH_BYTES)
+        return search.result(iter(pieces), pieces.cuts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An event that is called alike and begins at the moment.
+
+    Attributes:
+        dur_ns: As the trace has it, None where the event alone does not tell (of a B).
+        args: Undecoded.
+    """
+
+    dur_ns: int | None
+    args: bytes
+
+
+class _Search:
+    """One search for one event."""
+
+    def __init__(self, sought: SoughtEvent, limits: SearchLimits) -> None:
+        self._sought = sought
+        self._limits = limits
+        self._starts_ns = {sought.start_ns, sought.start_ns + sought.base_ns}
+        self._digits = [str(abs(start) // 1000).encode() for start in self._starts_ns]
+        self._candidates: list[_Candidate] = []
+        self._text_bytes = 0
+
+    def result(self, pieces: Iterator[Piece], cuts: Cuts) -> FoundArguments:
+        """What the pieces hold."""
+        is_within = self._look(pieces, cuts)
+        chosen = self._chosen()
+        if chosen is None:
+            end: SearchEnd = "too_far" if not is_within else "unclear"
+            return self._ended("absent" if is_within and not self._candidates else end)
+        return self._ended("found", _values(chosen.args))
+
+    def _ended(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> FoundArguments:
+        found = arguments or {}
+        return FoundArguments(end, found, KNOWN_KEYS & found.keys(), self._text_bytes)
+
+    def _look(self, pieces: Iterator[Piece], cuts: Cuts) -> bool:
+        """Gather the candidates; whether the end, or all of them, came before the limits."""
+        until_s = time.monotonic() + self._limits.seconds
+        by_digits: bool | None = None
+        for piece in pieces:
+            if by_digits is None:
+                by_digits = ODD_TIME.search(piece.text) is None
+            self._text_bytes += len(piece.text)
+            if not by_digits or self._has_start(piece.text):
+                decoded = decode_piece(piece, cuts, QualityReport())
+                self._take(decoded.events, cuts)
+                if decoded.tail is not None:
+                    return True
+            if len(self._candidates) >= len(self._sought.twins_dur_ns):
+                return True
+            if self._text_bytes > self._limits.text_bytes or time.monotonic() > until_s:
+                return False
+        return True
+
+    def _has_start(self, text: bytes) -> bool:
+        """Whether the digits of the start stand somewhere as a time."""
+        for digits in self._digits:
+            at = text.find(digits)
+            while at >= 0:
+                if TS_KEY.search(text, max(0, at - MAX_KEY_BYTES), at):
+                    return True
+                at = text.find(digits, at + 1)
+        return False
+
+    def _take(self, events: Iterable[Event], cuts: Cuts) -> None:
+        for event in events:
+            if not self._is_alike(event):
+                continue
+            ts, dur = event.ts, event.dur
+            if cuts.has_unpadded_times:
+                ts, dur = padded(ts), padded(dur)
+            if raw_to_ns(bytes(ts)) not in self._starts_ns:
+                continue
+            # A duration that is absent or negative is 0 in the trace.
+            dur_ns = max(0, raw_to_ns(bytes(dur))) if event.ph == "X" else None
+            self._candidates.append(_Candidate(dur_ns, bytes(event.args)))
+
+    def _is_alike(self, event: Event) -> bool:
+        sought = self._sought
+        return (
+            event.ph in ("X", "B")
+            and event.cat != MEMORY_CATEGORY
+            and text_of(event.pid) == sought.pid
+            and text_of(event.tid) == sought.tid
+            and (_cut(event.cat) or None) == sought.raw_category
+            and _may_be_called(_cut(event.name) or UNNAMED, sought.name)
+        )
+
+    def _chosen(self) -> _Candidate | None:
+        """The candidate that is the slice; None where that is not clear."""
+        twins, place = self._sought.twins_dur_ns, self._sought.place
+        if len(self._candidates) != len(twins):
+            return None
+        own = twins[place]
+        same = [each for each in self._candidates if each.dur_ns == own]
+        if len(same) == twins.count(own):
+            return same[twins[:place].count(own)]
+        # What no duration tells (a B, a duration beyond sense): in the order of the file, which is
+        # that of the twins without the others.
+        told = {each.dur_ns for each in self._candidates} & set(twins)
+        rest = [each for each in self._candidates if each.dur_ns not in told]
+        left = [number for number, dur_ns in enumerate(twins) if dur_ns not in told]
+        return rest[left.index(place)] if len(rest) == len(left) and place in left else None
+
+
+def _cut(value: object) -> str:
+    return text_of(value)[:MAX_TEXT_CHARS]
+
+
+def _may_be_called(name: str, sought: str) -> bool:
+    """Whether a trace may call an event so: as the file does, or as its dialect renames it."""
+    return name == sought or any(
+        dialect.renamed is not None and dialect.renamed(name) == sought for dialect in DIALECTS
+    )
+
+
+def _values(args: bytes) -> dict[str, str]:
+    """Name → JSON text of the value; as far as a damaged object can be repaired."""
+    try:
+        raws = _OBJECT.decode(args)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raws = _OBJECT.decode(repaired_object(args, QualityReport()))
+    return {name: bytes(raw).decode("utf-8", "replace") for name, raw in raws.items()}

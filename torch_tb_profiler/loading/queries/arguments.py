@@ -1,0 +1,174 @@
+"""From a question about a slice to its arguments as they stand in the file."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections import OrderedDict
+
+import numpy as np
+
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.registry import importer_of
+from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
+from torch_tb_profiler.importers.source import source_of
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.queries.slices import check_slice
+from torch_tb_profiler.loading.queries.traces import subject_trace, trace_ref
+from torch_tb_profiler.requests.errors import Problem
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.requests.slices import SliceArgumentsAnswer
+from torch_tb_profiler.storage.decompress import UnpackLimitError
+from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.storage.errors import StorageError, changed, from_os_error
+from torch_tb_profiler.storage.locations import FileState, Location, file_state
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.slice.arguments import recorded_arguments
+
+LIMITS = SearchLimits(text_bytes=8 << 30, seconds=20.0)
+"""How far a file is searched for one event."""
+
+MAX_REMOTE_BYTES = 256 << 20
+"""Of a file elsewhere so much is fetched for one event."""
+
+MAX_KEPT = 64
+_DOWNLOAD = "Download the trace and open it in an editor, or open it from this machine's disk."
+
+
+class _Kept:
+    """The last searches that ended well, by file, its state and slice."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[tuple[str, str, int], FoundArguments] = OrderedDict()
+
+    def get(self, key: tuple[str, str, int]) -> FoundArguments | None:
+        with self._lock:
+            return self._found.get(key)
+
+    def put(self, key: tuple[str, str, int], found: FoundArguments) -> None:
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > MAX_KEPT:
+                self._found.popitem(last=False)
+
+
+_KEPT = _Kept()
+
+
+def arguments_answer(
+    catalog: Catalog, subject: Subject, slice_id: int, wait_s: float | None
+) -> SliceArgumentsAnswer:
+    """All arguments of one slice, read from the file that it came from.
+
+    Raises:
+        UnknownError: there is no such slice.
+        LoadingError, NotReadyError: as ``queries.traces.subject_trace``.
+    """
+    file, trace = subject_trace(catalog, subject, wait_s)
+    check_slice(trace, slice_id)
+    found = _found(file, trace, slice_id)
+    if isinstance(found, Problem):
+        return SliceArgumentsAnswer(
+            trace=trace_ref(file),
+            slice=slice_id,
+            state="missing",
+            arguments=[],
+            count=0,
+            problem=found,
+        )
+    return SliceArgumentsAnswer(
+        trace=trace_ref(file),
+        slice=slice_id,
+        state="found",
+        arguments=recorded_arguments(found.arguments, found.known),
+        count=len(found.arguments),
+        problem=None,
+    )
+
+
+def _found(file: SpanFile, trace: Trace, slice_id: int) -> FoundArguments | Problem:
+    """The arguments of a slice, or why they cannot be told."""
+    location = file.location
+    try:
+        state = file_state(location)
+        key = (location.url + location.variant, state.version, slice_id)
+        found = _KEPT.get(key)
+        if found is not None:
+            return found
+        if location.filesystem is not None and state.size_bytes > MAX_REMOTE_BYTES:
+            return _too_far(location, state)
+        found = _searched(location, state, trace, slice_id)
+    except StorageError as error:
+        return Problem.of(error)
+    except TraceFormatError as error:
+        return Problem.of(error)
+    except UnpackLimitError as error:
+        return Problem("unpacks_too_far", f"{location.url} {error.reason}", error.hint)
+    if found is None:
+        message = f"Files of the format {trace.meta.format} are not searched for single events."
+        return Problem("format_not_searched", message)
+    if found.end == "found":
+        _KEPT.put(key, found)
+        return found
+    return _ended(found, file, state)
+
+
+def _searched(
+    location: Location, state: FileState, trace: Trace, slice_id: int
+) -> FoundArguments | None:
+    source = source_of(location, state)
+    try:
+        return importer_of(source).find(source, sought_event(trace, slice_id), LIMITS)
+    except OSError as error:
+        if error.errno == errno.ESTALE:
+            raise changed(location.url) from error
+        raise from_os_error(error, location.url) from error
+
+
+def _ended(found: FoundArguments, file: SpanFile, state: FileState) -> Problem:
+    """Why a search found nothing."""
+    url = file.location.url
+    if found.end == "too_far":
+        read = f"{found.text_bytes / 1e6:.0f} MB of text"
+        message = f"{url} was searched for {LIMITS.seconds:.0f} s ({read}) without coming to it."
+        return Problem("too_far", message, _DOWNLOAD)
+    if state != file.state:
+        return Problem.of(changed(url))
+    message = f"{url} does not hold this event as the trace has it."
+    if found.end == "unclear":
+        message = f"{url} holds several such events, and nothing tells which of them this is."
+    return Problem(f"event_{found.end}", message, _DOWNLOAD)
+
+
+def _too_far(location: Location, state: FileState) -> Problem:
+    size, most = state.size_bytes >> 20, MAX_REMOTE_BYTES >> 20
+    message = f"{location.url} lies on another machine and has {size} MiB; up to {most} are read."
+    return Problem("too_far", message, _DOWNLOAD)
+
+
+def sought_event(trace: Trace, slice_id: int) -> SoughtEvent:
+    """What tells a slice from all others of its file."""
+    row = trace.slices.row(slice_id, named=True)
+    track = trace.tracks.row(row["track"], named=True)
+    # Slices are ordered by row and start: those that share both are neighbours.
+    edges = np.array([row["track"], row["track"] + 1], np.int32)
+    first, last = np.searchsorted(trace.slices["track"].to_numpy(), edges).tolist()
+    starts_ns = trace.slices["start_ns"].to_numpy()[first:last]
+    low = first + int(np.searchsorted(starts_ns, row["start_ns"]))
+    high = first + int(np.searchsorted(starts_ns, row["start_ns"], "right"))
+    near = trace.slices[low:high]
+    alike = near.filter(
+        near["name_code"].eq_missing(row["name_code"])
+        & near["raw_category_code"].eq_missing(row["raw_category_code"])
+    )
+    return SoughtEvent(
+        pid=track["pid"],
+        tid=track["tid"],
+        name=trace.text(row["name_code"]) or "",
+        raw_category=trace.text(row["raw_category_code"]) or None,
+        start_ns=row["start_ns"],
+        base_ns=trace.meta.base_ns,
+        twins_dur_ns=tuple(alike["dur_ns"]),
+        place=int(np.flatnonzero(alike["id"].to_numpy() == slice_id)[0]),
+    )

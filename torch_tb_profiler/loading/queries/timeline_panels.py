@@ -1,0 +1,82 @@
+"""From a question of the timeline's panels to its answer: what a range holds, where GPUs idle, how
+long slices of one name take."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.queries.slices import check_slice
+from torch_tb_profiler.loading.queries.timeline import chosen_lanes, whole_range
+from torch_tb_profiler.loading.queries.traces import subject_trace
+from torch_tb_profiler.requests.timeline import (
+    TimelineGapsAnswer,
+    TimelineNamesakesAnswer,
+    TimelineRangeAnswer,
+)
+from torch_tb_profiler.requests.timeline_questions import (
+    RangeRequest,
+    SliceRequest,
+    SummaryRequest,
+)
+from torch_tb_profiler.views.timeline.idle_gaps import idle_gaps
+from torch_tb_profiler.views.timeline.index import timeline
+from torch_tb_profiler.views.timeline.namesakes import namesakes
+from torch_tb_profiler.views.timeline.range_summary import range_summary
+
+
+def range_answer(
+    catalog: Catalog, request: SummaryRequest, wait_s: float | None
+) -> TimelineRangeAnswer:
+    """Summary of a range, on all tracks or on some.
+
+    Raises:
+        RequestError: the range is empty, or the tracks are not those of the timeline.
+        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
+    """
+    shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
+    start_ns, end_ns = whole_range(request.range, shown)
+    choice = None if request.tracks is None else chosen_lanes(shown, request.tracks)
+    summary = range_summary(shown, start_ns, end_ns, choice)
+    return TimelineRangeAnswer(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        categories=summary.categories,
+        operators=summary.operators,
+        python=summary.python,
+        kernels=summary.kernels,
+        gpus=summary.gpus,
+        gaps=summary.gaps,
+        gap_count=summary.gap_count,
+    )
+
+
+def gaps_answer(
+    catalog: Catalog, request: RangeRequest, wait_s: float | None
+) -> TimelineGapsAnswer:
+    """The idle gaps of a range.
+
+    Raises:
+        RequestError: the range is empty.
+    """
+    shown = timeline(subject_trace(catalog, request.subject, wait_s)[1])
+    start_ns, end_ns = whole_range(request, shown)
+    found = idle_gaps(shown, start_ns, end_ns)
+    return TimelineGapsAnswer(
+        start_ns=start_ns,
+        end_ns=end_ns,
+        gaps=found.gaps,
+        count=found.count,
+        total_us=found.total_us,
+    )
+
+
+def namesakes_answer(
+    catalog: Catalog, request: SliceRequest, wait_s: float | None
+) -> TimelineNamesakesAnswer:
+    """How long the slices of one's name took.
+
+    Raises:
+        UnknownError: there is no such slice.
+    """
+    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    check_slice(trace, request.slice)
+    return TimelineNamesakesAnswer(slice=request.slice, namesakes=namesakes(trace, request.slice))

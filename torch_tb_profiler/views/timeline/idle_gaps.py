@@ -1,0 +1,217 @@
+"""When a GPU ran nothing: for how long, why, between what, and what the host did meanwhile.
+
+A cause is that of most of the gap (``docs/metrics.md#idle-devices``): causes are those of moments
+in which no device works, so that of several GPUs one may wait while another works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, Cause, idle_causes
+from torch_tb_profiler.analysis.intervals import clip, total_within
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.views.timeline.categories import CATEGORIES
+from torch_tb_profiler.views.timeline.index import Timeline
+from torch_tb_profiler.views.timeline.lane_sums import NameTime, lane_sums
+from torch_tb_profiler.views.timeline.merged import device_activity
+from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
+
+GAP_NAMES = 3
+MAX_LISTED = 100
+"""Gaps listed with all that is known of them; one takes a tenth of a millisecond."""
+
+ELSEWHERE = "another device works"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile.
+
+    ``thread`` is the one that launches most of its work. Times from the origin.
+    """
+
+    device: int
+    start_ns: int
+    end_ns: int
+    thread: str | None
+    host: list[NameTime]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseTime:
+    """How much of a gap one cause explains."""
+
+    cause: str
+    dur_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class IdleGap:
+    """A gap with its causes, longest first, and the work right before and after it on its GPU;
+    null where the recording begins or ends with it."""
+
+    gap: Gap
+    causes: list[CauseTime]
+    before: PlacedSlice | None
+    after: PlacedSlice | None
+
+
+@dataclass(frozen=True, slots=True)
+class IdleGaps:
+    """The longest gaps of a range, longest first, how many there are, and their time together."""
+
+    gaps: list[IdleGap]
+    count: int
+    total_us: float
+
+
+class Span(NamedTuple):
+    """A gap of a device, from the origin."""
+
+    device: int
+    start_ns: int
+    end_ns: int
+
+
+class Spans(NamedTuple):
+    """The longest gaps, how many there are, and their time together in ns."""
+
+    longest: list[Span]
+    all_count: int
+    total_ns: int
+
+
+def longest_gaps(
+    timeline: Timeline, start_ns: int, end_ns: int, limit: int, devices: Collection[int] | None
+) -> Spans:
+    """The longest gaps of some GPUs (None: of all) inside a range, cut at its edges."""
+    origin = timeline.origin_ns
+    spans: list[Span] = []
+    count = total_ns = 0
+    for device, times in device_activity(timeline.trace).items():
+        if devices is not None and device not in devices:
+            continue
+        idle = clip(times.idle, start_ns + origin, end_ns + origin)
+        lengths = idle.end_ns - idle.start_ns
+        count += len(lengths)
+        total_ns += int(lengths.sum())
+        longest = np.argsort(-lengths, kind="stable")[:limit]
+        begun, ended = (edge[longest] - origin for edge in idle)
+        spans += map(Span, [device] * len(longest), begun.tolist(), ended.tolist())
+    spans.sort(key=lambda span: span.start_ns - span.end_ns)
+    return Spans(spans[:limit], count, total_ns)
+
+
+def described(timeline: Timeline, spans: list[Span]) -> list[Gap]:
+    """Gaps with what the host did meanwhile."""
+    feeders = _feeders(timeline.trace)
+    return [_gap(timeline, feeders.get(span.device), *span) for span in spans]
+
+
+def idle_gaps(timeline: Timeline, start_ns: int, end_ns: int, limit: int = MAX_LISTED) -> IdleGaps:
+    """The longest gaps of all GPUs inside a range, from the origin."""
+    spans = longest_gaps(timeline, start_ns, end_ns, limit, None)
+    longest = spans.longest
+    told = zip(
+        described(timeline, longest),
+        _causes(timeline, longest),
+        *_neighbours(timeline, longest),
+        strict=True,
+    )
+    return IdleGaps(
+        [IdleGap(*each) for each in told], spans.all_count, exact_microseconds(spans.total_ns)
+    )
+
+
+def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns: int) -> Gap:
+    host: list[NameTime] = []
+    title = None
+    for kind in ("operators", "runtime", "python"):
+        for number, track in enumerate(timeline.tracks):
+            if row is None or timeline.rows.get(track.key) != row or track.kind != kind or host:
+                continue
+            title = track.title
+            lanes = np.flatnonzero(timeline.lanes.track == number)
+            sums = lane_sums(timeline, lanes, start_ns, end_ns)
+            host = sums.top(tuple(range(len(CATEGORIES))), GAP_NAMES)
+    return Gap(device, start_ns, end_ns, title, host)
+
+
+def _causes(timeline: Timeline, spans: list[Span]) -> list[list[CauseTime]]:
+    """Per gap its causes, longest first."""
+    starts, ends = _edges(timeline, spans)
+    titles = [CAUSE_TITLES[cause] for cause in Cause] + [ELSEWHERE]
+    parts = [total_within(each, starts, ends) for each in idle_causes(timeline.trace).intervals]
+    told = np.stack([*parts, np.zeros(len(spans), np.int64)])
+    told[-1] = ends - starts - told.sum(axis=0)
+    order = np.argsort(-told, axis=0, kind="stable")
+    return [
+        [
+            CauseTime(titles[cause], exact_microseconds(int(told[cause, gap])))
+            for cause in order[:, gap].tolist()
+            if told[cause, gap] > 0
+        ]
+        for gap in range(len(spans))
+    ]
+
+
+def _neighbours(
+    timeline: Timeline, spans: list[Span]
+) -> tuple[list[PlacedSlice | None], list[PlacedSlice | None]]:
+    """Per gap the work that ends where it starts, and the first that starts where it ends."""
+    starts, ends = _edges(timeline, spans)
+    device = np.array([span.device for span in spans], np.int64)
+    before, after = np.full(len(spans), -1), np.full(len(spans), -1)
+    work = timeline.trace.device_work
+    work = work.filter((pl.col("dur_ns") > 0) & pl.col("device").is_not_null())
+    for number in np.unique(device).tolist():
+        own = work.filter(pl.col("device") == number)
+        ids, begun = own["slice"].to_numpy(), own["start_ns"].to_numpy()
+        ended = begun + own["dur_ns"].to_numpy()
+        here = np.flatnonzero(device == number)
+        before[here] = _at(ids, ended, starts[here])
+        after[here] = _at(ids, begun, ends[here])
+    return _placed(timeline, before), _placed(timeline, after)
+
+
+def _at(ids: Int64, times_ns: Int64, moments_ns: Int64) -> Int64:
+    """Per moment the first of the slices whose time it is; -1 for none."""
+    if not len(ids):
+        return np.full(len(moments_ns), -1)
+    order = np.argsort(times_ns, kind="stable")
+    at = np.minimum(np.searchsorted(times_ns[order], moments_ns), len(ids) - 1)
+    found: Int64 = np.where(times_ns[order][at] == moments_ns, ids[order][at], -1)
+    return found
+
+
+def _edges(timeline: Timeline, spans: list[Span]) -> tuple[Int64, Int64]:
+    """Starts and ends of gaps in times of the trace."""
+    edges = np.array([span[1:] for span in spans], np.int64).reshape(-1, 2) + timeline.origin_ns
+    return edges[:, 0], edges[:, 1]
+
+
+def _placed(timeline: Timeline, ids: Int64) -> list[PlacedSlice | None]:
+    known = iter(placed(timeline, ids[ids >= 0]))
+    return [next(known) if slice_id >= 0 else None for slice_id in ids.tolist()]
+
+
+@per_trace
+def _feeders(trace: Trace) -> dict[int, int]:
+    """Per device the row of the trace from which most of its work is launched."""
+    work = trace.device_work.select("device", "launch").drop_nulls()
+    device = work["device"].to_numpy()
+    row = trace.slices["track"].gather(work["launch"]).to_numpy()
+    feeders: dict[int, int] = {}
+    for number in np.unique(device).tolist():
+        counts: Float64 = np.bincount(row[device == number]).astype(np.float64)
+        feeders[number] = int(np.argmax(counts))
+    return feeders
