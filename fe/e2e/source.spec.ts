@@ -7,6 +7,7 @@ import { join } from "node:path";
 
 import type { Frame, Page } from "@playwright/test";
 
+import { chooseTrace } from "./picker";
 import { card } from "./tables";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
@@ -60,7 +61,7 @@ test("inside TensorBoard the outermost page hears it", async ({ guarded: page, b
   const { server, url } = await listen(outerPage(`${board.url}#pytorch_profiler`));
   await page.goto(url);
   const plugin = page.frameLocator("iframe").frameLocator("iframe");
-  await plugin.getByLabel("Run", { exact: true }).selectOption("cpu_resnet_full");
+  await chooseTrace(plugin, "cpu_resnet_full");
   await plugin.getByRole("link", { name: "Operators" }).click();
   await plugin.getByRole("button", { name: "Name + call stack", exact: true }).click();
   await card(plugin, "Operators").getByRole("button", { name: "Open row" }).first().click();

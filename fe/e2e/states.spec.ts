@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { chooseTrace } from "./picker";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
 
@@ -31,7 +32,7 @@ test("a broken file is a card with file, cause and next step; the others work", 
   await expect(failed).toContainText("w.pt.trace.json");
   await expect(failed).toContainText("Cause");
   await expect(failed).toContainText("Next step");
-  await page.getByLabel("Run", { exact: true }).selectOption("good");
+  await chooseTrace(page, "good");
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
   // What the page still fetches, its charts' code, would miss the server.
   await page.waitForLoadState("networkidle");

@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { chooseTrace } from "./picker";
 import { card, drawnChart } from "./tables";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
@@ -65,10 +66,11 @@ test("distributed: workers side by side", async ({ guarded: page, standalone }) 
 
 test("all workers: from one worker to the run, and back to one", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=dlrm_8_ranks`);
-  await page.getByLabel("Worker", { exact: true }).selectOption({ label: "All 8 workers" });
+  await page.getByTitle("Choose run, worker and span").click();
+  await page.getByRole("treeitem", { name: /^All 8 workers/ }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Distributed");
   await expect(card(page, "Stragglers")).toBeVisible();
-  await page.getByLabel("Worker", { exact: true }).selectOption("worker3_step_12");
+  await chooseTrace(page, "dlrm worker3");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
   await expect(page).toHaveURL(/worker=worker3_step_12/);
 });

@@ -152,6 +152,20 @@ it("a server that does not answer is said, and asked until it does", async () =>
   expect(await show("views", 3000)).toEqual({ state: "ready", data: "back" });
 });
 
+it("what was there stays while the server is silent", async () => {
+  setTimeout(() => {
+    span = { ...SPAN, version: "b" };
+    served = () => {
+      throw new TypeError("network");
+    };
+  }, 1000);
+  setTimeout(() => (served = () => json("back")), 15_000);
+  const seen = await watch("views", 30_000, 300);
+  expect(seen.map(({ state }) => state)).not.toContain("failed");
+  expect(seen).toContainEqual({ state: "loading", last: { route: "views" } });
+  expect(seen.at(-1)).toEqual({ state: "ready", data: "back" });
+});
+
 it("an error is final, until the page is opened again", async () => {
   served = () => json({ error: { code: "bad", message: "no", hint: "" } }, 422);
   expect(await show("views", 60_000)).toMatchObject({ state: "failed" });

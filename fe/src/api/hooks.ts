@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions, skipToken, useQueries, useQuery, type U
 import { useMemo } from "react";
 
 import { askOnce, BUSY_TRIES, isPassing, waitMs } from "./answers";
-import { ApiError, apiUrl, BusyError, fetchJson, PendingError, type Query } from "./client";
+import { ApiError, apiUrl, BusyError, fetchJson, NO_ANSWER, PendingError, type Query } from "./client";
 import { useFileState } from "./runs";
 import type { FileState } from "./fileState";
 import type { Failure, Span, View } from "./types";
@@ -68,6 +68,8 @@ function resourceOf<T>(isThere: boolean, data: unknown, reason: Error | null): R
   if (isThere) return { state: "ready", data: data as T };
   if (reason instanceof PendingError) return { state: "pending", span: reason.span };
   const isPatient = reason instanceof BusyError && reason.tries < BUSY_TRIES;
+  // What was there stays; that the server is silent is said above it.
+  if (reason instanceof ApiError && reason.failure.code === NO_ANSWER && data !== undefined) return { state: "loading", last: data as T };
   if (reason instanceof ApiError && !isPatient) return { state: "failed", failure: reason.failure };
   // Nothing the server said: a fault of the page.
   if (reason !== null && !isPatient) throw reason;

@@ -2,6 +2,7 @@
 import { queryOptions, useQuery, type QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
+import { answers } from "./answers";
 import { ApiError, apiUrl, fetchJson, NO_ANSWER, type Query } from "./client";
 import { fileState, type FileState } from "./fileState";
 import type { Resource } from "./hooks";
@@ -55,6 +56,11 @@ const RUNS = queryOptions<Known>({
 export function useRuns(): RunsState {
   const { data, failureReason } = useQuery(RUNS);
   return useMemo(() => stateOf(data ?? null, failureReason), [data, failureReason]);
+}
+
+/** Now, and not at the next turn: something just became known. */
+export async function askRunsAgain(): Promise<void> {
+  await answers.refetchQueries({ queryKey: KEY });
 }
 
 const NOTHING_KNOWN: FileState = { key: "", retryS: null };

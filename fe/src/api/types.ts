@@ -2,6 +2,7 @@
 export type {
   AboutAnswer as About,
   ColumnPayload as Column,
+  ColumnSum,
   ColumnType,
   ErrorPayload as Failure,
   FactPayload as Fact,
@@ -22,6 +23,19 @@ export type {
 } from "../generated/schema";
 
 import type { Scalar } from "../generated/schema";
+
+export interface LeftOutFile {
+  readonly name: string;
+  readonly reason: string;
+  readonly text: string;
+  readonly can_open: boolean;
+}
+
+export interface Opened {
+  readonly run: string;
+  readonly worker: string;
+  readonly span: string;
+}
 
 /** A row as the server sends it, in the order of the columns. */
 export type Row = readonly Scalar[];

@@ -1,6 +1,7 @@
 /** A trace that is not there yet, or never will be: what happens to it, and what to do. */
 import type { Failure, Run, Span, ViewInfo } from "../api/types";
 import { formatNumber, formatSeconds, formatValue } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
 
 interface PendingProps {
   readonly span: Span;
@@ -14,7 +15,7 @@ export function PendingCard({ span, run }: PendingProps) {
   return (
     <section className="card" aria-busy="true">
       <header>
-        <h2>{span.state === "queued" ? "Waiting to read the trace" : "Reading the trace"}</h2>
+        <h2>{PENDING_TITLES[span.state]}</h2>
       </header>
       <div className="body pending">
         <Progress span={span} label={span.file} />
@@ -27,8 +28,16 @@ export function PendingCard({ span, run }: PendingProps) {
   );
 }
 
-function Progress({ span, label }: { readonly span: Span; readonly label: string }) {
+const PENDING_TITLES: Readonly<Record<Span["state"], string>> = {
+  queued: "Waiting to read the trace",
+  parsing: "Reading the trace",
+  ready: "Opening the trace",
+  failed: "Opening the trace",
+};
+
+function Progress({ span, label: name }: { readonly span: Span; readonly label: string }) {
   const percent = Math.round(span.progress * 100);
+  const label = visibleText(name);
   return (
     <div>
       <p className="pending-line">
@@ -44,7 +53,7 @@ function Progress({ span, label }: { readonly span: Span; readonly label: string
 
 /** "42 % of 38.1 MiB, 120 MB/s, 3 s left". */
 export function progressText(span: Span): string {
-  if (span.state === "failed") return `failed: ${span.error?.message ?? "no reason given"}`;
+  if (span.state === "failed") return `failed: ${visibleText(span.error?.message ?? "no reason given")}`;
   if (span.state === "queued") return `${formatValue(span.size_bytes, "bytes")}, waiting`;
   const parts = [`${Math.round(span.progress * 100)} % of ${formatValue(span.size_bytes, "bytes")}`];
   if (span.mb_per_s !== null) parts.push(`${formatNumber(span.mb_per_s, span.mb_per_s < 10 ? 1 : 0)} MB/s`);
@@ -60,7 +69,7 @@ export function NothingCard({ view, reason }: { readonly view: ViewInfo; readonl
       <header>
         <h2>{title}</h2>
       </header>
-      <p className="body">{reason}</p>
+      <p className="body">{visibleText(reason)}</p>
     </section>
   );
 }
@@ -83,15 +92,15 @@ export function FailureCard({ title, file, failure, onRetry }: FailureProps) {
           {file !== undefined && (
             <>
               <dt>File</dt>
-              <dd className="mono">{file}</dd>
+              <dd className="mono">{visibleText(file)}</dd>
             </>
           )}
           <dt>Cause</dt>
-          <dd>{failure.message}</dd>
+          <dd>{visibleText(failure.message)}</dd>
           {failure.hint !== null && failure.hint !== "" && (
             <>
               <dt>Next step</dt>
-              <dd>{failure.hint}</dd>
+              <dd>{visibleText(failure.hint)}</dd>
             </>
           )}
         </dl>

@@ -10,6 +10,7 @@ import { startTheme } from "./theme";
 import "./theme.css";
 import "./app.css";
 import "./dialog.css";
+import "./picker.css";
 import "../table/table.css";
 import "../pages/pages.css";
 import "./forced.css";

@@ -1,7 +1,7 @@
 /** Why a chart draws nothing, in a sentence; null where it draws something. */
 import { isCurve, type ChartData } from "./types";
 
-export function nothingText(chart: ChartData, reason?: string | undefined): string | null {
+export function nothingText(chart: ChartData, reason?: string  ): string | null {
   const values = isCurve(chart) ? chart.lines.flatMap((line) => line.y) : chart.lines.flatMap((line) => line.values);
   const known = values.filter((value) => value !== null);
   if (known.some((value) => value !== 0)) return null;

@@ -1,9 +1,10 @@
 /** What every page does alike: asks for its view, and shows how far or why not. */
-import { useEffect, useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useView, type Resource } from "../api/hooks";
 import type { Runs, View, ViewInfo } from "../api/types";
+import { Skeleton } from "../app/Skeleton";
 import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import { selectionQuery, traceQuery, type Target } from "../state/target";
 import { useParams } from "../state/urlStore";
@@ -101,7 +102,6 @@ interface WaitingProps extends Pick<Props, "info" | "target" | "nothing"> {
 }
 
 function Waiting({ resource, info, target, nothing }: WaitingProps) {
-  const patient = usePatience();
   if (resource.state === "pending") return <PendingCard span={resource.span} run={target.run} />;
   if (resource.state === "failed") {
     if (resource.failure.code === NOTHING_THERE) return nothing ?? <NothingCard view={info} reason={resource.failure.message} />;
@@ -109,17 +109,5 @@ function Waiting({ resource, info, target, nothing }: WaitingProps) {
     const file = info.scope === "pair" ? undefined : target.span.file;
     return <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />;
   }
-  return patient ? <p className="soft">Computing this view …</p> : null;
-}
-
-const PATIENCE_MS = 250;
-
-/** Most views answer at once; words that only flash would be noise. */
-function usePatience(): boolean {
-  const [over, setOver] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setOver(true), PATIENCE_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  return over;
+  return <Skeleton>Computing this view …</Skeleton>;
 }

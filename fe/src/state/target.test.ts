@@ -42,6 +42,25 @@ it("says what nobody knows", () => {
   expect(resolveTarget(RUNS, { run: "a", worker: "w9", span: "7" })?.unknown).toBe("worker “w9”, span “7”");
 });
 
+it("does not begin with a broken one", () => {
+  const broken = (name: string): Span => ({ ...span(name), state: "failed" });
+  const runs = [
+    { name: "bad", workers: [{ name: "w0", spans: [broken("1")] }] },
+    { name: "good", workers: [{ name: "w0", spans: [broken("1")] }, { name: "w1", spans: [broken("1"), span("2")] }] },
+  ];
+  const target = resolveTarget({ ...RUNS, runs }, {});
+  expect([target?.run.name, target?.worker.name, target?.span.name]).toEqual(["good", "w1", "2"]);
+  expect(resolveTarget({ ...RUNS, runs }, { run: "bad" })?.run.name).toBe("bad");
+  expect(resolveTarget({ ...RUNS, runs: runs.slice(0, 1) }, {})?.run.name).toBe("bad");
+});
+
+it("stays with the run that is shown when a newer one comes, unless it is broken", () => {
+  const runs = ["a", "b"].map((name) => ({ name, workers: [{ name: "w", spans: [span("1")] }] }));
+  expect(resolveTarget({ ...RUNS, runs }, {}, "b")?.run.name).toBe("b");
+  expect(resolveTarget({ ...RUNS, runs }, { run: "a" }, "b")?.run.name).toBe("a");
+  expect(resolveTarget({ ...RUNS, runs }, {}, "gone")?.run.name).toBe("a");
+});
+
 it("finds nothing in nothing", () => {
   expect(resolveTarget({ ...RUNS, runs: [] }, {})).toBeNull();
 });

@@ -1,7 +1,8 @@
-/** Which trace is looked at: what the address names, else the first there is. */
+/** Which trace is looked at: what the address names, else the newest that can be read. */
 import type { Run, Runs, Span, Worker } from "../api/types";
 import type { Query } from "../api/client";
 import type { Params } from "./address";
+import { isReadable, newestFirst } from "./traceOrder";
 
 export interface Target {
   readonly run: Run;
@@ -11,20 +12,28 @@ export interface Target {
   readonly unknown: string | null;
 }
 
-export function resolveTarget(runs: Runs, params: Params): Target | null {
+/** @param kept The run that was looked at without being named: it stays while newer ones come, until it turns out to be broken. */
+export function resolveTarget(runs: Runs, params: Params, kept: string | null = null): Target | null {
   const unknown: string[] = [];
   const pick = <T extends { readonly name: string }>(kind: string, items: readonly T[], name: string | undefined) => {
     const match = name === undefined ? undefined : items.find((item) => item.name === name);
     if (name !== undefined && match === undefined) unknown.push(`${kind} “${name}”`);
     return match ?? items[0];
   };
-  const usable = runs.runs.filter((run) => run.workers.some((worker) => worker.spans.length > 0));
-  const run = pick("run", usable, params["run"]);
+  const usable = newestFirst(runs.runs);
+  const stays = usable.filter((each) => each.name === kept && isReadable(each));
+  const run = pick("run", [...stays, ...usable], params["run"]);
   if (run === undefined) return null;
-  const worker = pick("worker", run.workers.filter((each) => each.spans.length > 0), params["worker"]);
-  const span = worker === undefined ? undefined : pick("span", worker.spans, params["span"]);
+  const workers = run.workers.filter((each) => each.spans.length > 0);
+  const worker = pick("worker", readableFirst(workers, ({ spans }) => spans), params["worker"]);
+  const span = worker === undefined ? undefined : pick("span", readableFirst(worker.spans, (each) => [each]), params["span"]);
   if (worker === undefined || span === undefined) return null;
   return { run, worker, span, unknown: unknown.length > 0 ? unknown.join(", ") : null };
+}
+
+function readableFirst<T>(items: readonly T[], spans: (item: T) => readonly Span[]): T[] {
+  const isBroken = (item: T) => spans(item).every(({ state }) => state === "failed");
+  return [...items.filter((item) => !isBroken(item)), ...items.filter(isBroken)];
 }
 
 /** The parameters that name the trace. */

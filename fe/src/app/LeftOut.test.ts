@@ -1,0 +1,12 @@
+// @vitest-environment jsdom
+import { expect, it, vi } from "vitest";
+
+vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
+const { leftOutText } = await import("./LeftOut");
+
+it("counts what was left out, apart from what is no trace anyway", () => {
+  expect(leftOutText({ link_out: 1 })).toBe("1 file was left out");
+  expect(leftOutText({ link_out: 1, undecided: 2 })).toBe("3 files were left out");
+  expect(leftOutText({ not_a_trace: 5 })).toBe("5 other JSON files");
+  expect(leftOutText({ empty_file: 2, not_a_trace: 1 })).toBe("2 files were left out, and 1 other JSON file");
+});

@@ -1,0 +1,76 @@
+/** Files that are no trace at first sight, or may not be read: which, why, and a way to open them all the same. */
+import { useState } from "react";
+
+import { askFor } from "../api/answers";
+import { ApiError, apiUrl, fetchJson } from "../api/client";
+import { askRunsAgain } from "../api/runs";
+import type { LeftOutFile, Opened, Runs } from "../api/types";
+import { formatNumber } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
+import { navigate } from "../state/urlStore";
+
+/** JSON of another kind lies about everywhere: it is listed, but not counted as missing. */
+const ORDINARY = "not_a_trace";
+
+interface Props {
+  readonly runs: Runs & {
+    readonly left_out?: readonly LeftOutFile[];
+    /** How many of each reason there are, also of those not listed. */
+    readonly left_out_counts?: Readonly<Record<string, number>>;
+  };
+  readonly onOpened?: () => void;
+}
+
+export function LeftOut({ runs: { left_out: files = [], left_out_counts: counts = {} }, onOpened }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  const open = async (name: string) => {
+    setProblem(null);
+    try {
+      const { run, worker, span } = await askFor(apiUrl("open", { name }), fetchJson<Opened>);
+      await askRunsAgain();
+      navigate({ run, worker, span, steps: null, start_us: null, end_us: null });
+      onOpened?.();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setProblem(`${error.failure.message} ${error.failure.hint ?? ""}`);
+    }
+  };
+  return (
+    <div className="left-out">
+      <button type="button" className="frame-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {leftOutText(counts)}
+      </button>
+      {problem !== null && <p role="alert">{visibleText(problem)}</p>}
+      {isOpen && (
+        <ul>
+          {files.map((file) => (
+            <li key={file.name}>
+              <span>
+                <span className="mono">{visibleText(file.name)}</span> <span className="soft">{visibleText(file.text)}</span>
+              </span>
+              {file.can_open && (
+                <button type="button" className="button" aria-label={`Open ${visibleText(file.name)}`} onClick={() => void open(file.name)}>
+                  Open
+                </button>
+              )}
+            </li>
+          ))}
+          {all > files.length && <li className="soft">and {formatNumber(all - files.length)} more</li>}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** "3 files were left out", or of what is no trace anyway "5 other JSON files". */
+export function leftOutText(counts: Readonly<Record<string, number>>): string {
+  const ordinary = counts[ORDINARY] ?? 0;
+  const missing = Object.values(counts).reduce((sum, count) => sum + count, 0) - ordinary;
+  const files = (count: number, kind: string) => `${formatNumber(count)} ${kind}${count === 1 ? "" : "s"}`;
+  const others = files(ordinary, "other JSON file");
+  if (missing === 0) return others;
+  return `${files(missing, "file")} ${missing === 1 ? "was" : "were"} left out${ordinary > 0 ? `, and ${others}` : ""}`;
+}

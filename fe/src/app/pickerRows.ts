@@ -1,0 +1,142 @@
+/** The runs as lines to choose from: a line per run, and below it one per file where it has several. */
+import type { Run, Runs, Span } from "../api/types";
+import { formatValue } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
+import { dateOf, newestFirst, runDate, spansOf } from "../state/traceOrder";
+
+export interface PickerRow {
+  readonly key: string;
+  readonly level: 1 | 2;
+  readonly title: string;
+  /** Date, size, state, number of files. */
+  readonly details: string;
+  /** Why it cannot be read; null where it can, or nobody tried. */
+  readonly problem: string | null;
+  /** Where it leads; null for a part means the first that can be read. */
+  readonly run: string;
+  readonly worker: string | null;
+  readonly span: string | null;
+  /** Null: nothing below it. */
+  readonly isOpen: boolean | null;
+  /** Its place among its like, from 1, and how many these are. */
+  readonly place: number;
+  readonly count: number;
+}
+
+export interface PickerState {
+  readonly search: string;
+  /** Runs whose files are shown though nothing is looked for. */
+  readonly open: ReadonlySet<string>;
+  /** The run that has a view of all its workers. */
+  readonly together?: string | null;
+}
+
+/** As the worker of a line that leads to all of them: names of workers come from file names, which hold no slash. */
+export const ALL_WORKERS = "/all";
+
+/** @returns Lines from top to bottom, newest readable run first. */
+export function pickerRows(runs: Runs["runs"], { search, open, together = null }: PickerState): PickerRow[] {
+  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const shown = newestFirst(runs).flatMap((run) => {
+    const ofRun = says(run.name, words);
+    const found = filesOf(run).filter((file) => words.length > 0 && says(`${run.name} ${file.text}`, words));
+    return ofRun || found.length > 0 ? [{ run, found: ofRun ? [] : found }] : [];
+  });
+  return shown.flatMap(({ run, found }, index) => {
+    const files = filesOf(run);
+    const isOpen = files.length < 2 ? null : found.length > 0 || open.has(run.name);
+    const listed = isOpen === true ? (found.length > 0 ? found : files) : [];
+    const all = isOpen === true && found.length === 0 && together === run.name ? [allRow(run)] : [];
+    const below = [...all, ...listed.map((file) => fileRow(run, file))];
+    return [runRow(run, files, isOpen, index + 1, shown.length), ...below.map((row, place) => ({ ...row, place: place + 1, count: below.length }))];
+  });
+}
+
+function allRow(run: Run): Omit<PickerRow, "place" | "count"> {
+  const names = { key: `all ${run.name}`, run: run.name, worker: ALL_WORKERS, span: null };
+  return { ...names, level: 2, isOpen: null, problem: null, title: `All ${run.workers.length} workers`, details: "side by side" };
+}
+
+interface File {
+  readonly worker: string;
+  readonly span: Span;
+  /** Whether the worker has several spans, so that the name of this one tells it. */
+  readonly isOneOfSeveral: boolean;
+  /** What is searched. */
+  readonly text: string;
+}
+
+function filesOf(run: Run): File[] {
+  return run.workers.flatMap(({ name, spans }) =>
+    spans.map((span) => ({ worker: name, span, isOneOfSeveral: spans.length > 1, text: `${name} ${span.name} ${pathOf(span)}` })),
+  );
+}
+
+/** The path from the folder that is served, where the server says it. */
+function pathOf(span: Span & { readonly path?: string }): string {
+  return span.path ?? span.file;
+}
+
+function says(text: string, words: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+}
+
+function runRow(run: Run, files: readonly File[], isOpen: boolean | null, place: number, count: number): PickerRow {
+  const [only] = files.length === 1 ? files : [];
+  const spans = spansOf(run);
+  const failed = spans.filter(({ state }) => state === "failed");
+  const size = formatValue(spans.reduce((sum, span) => sum + span.size_bytes, 0), "bytes");
+  const many = only === undefined ? `${files.length} files` : visibleText(only.span.file);
+  const problem = failed.length === spans.length ? reasonOf(failed[0]) : failed.length > 0 ? `${failed.length} of ${spans.length} files cannot be read` : null;
+  return {
+    ...{ key: `run ${run.name}`, level: 1, run: run.name, worker: null, span: null, isOpen, place, count, problem },
+    title: runTitle(run),
+    details: joined([dateText(runDate(run)), size, many, failed.length === spans.length ? "" : standing(spans)]),
+  };
+}
+
+function fileRow(run: Run, { worker, span, isOneOfSeveral }: File): Omit<PickerRow, "place" | "count"> {
+  const name = visibleText(worker === "" ? "(no name)" : worker);
+  return {
+    ...{ key: `file ${run.name}\n${worker}\n${span.name}`, level: 2, run: run.name, worker, span: span.name, isOpen: null },
+    title: isOneOfSeveral ? `${name} ▸ ${spanTitle(span)}` : name,
+    problem: span.state === "failed" ? reasonOf(span) : null,
+    details: joined([dateText(dateOf(span)), formatValue(span.size_bytes, "bytes"), visibleText(span.file), span.state === "failed" ? "" : standing([span])]),
+  };
+}
+
+/** The folder that is served itself has no name: its only file is what tells it. */
+export function runTitle(run: Run): string {
+  const [first] = spansOf(run);
+  return visibleText(run.name !== "" ? run.name : (first?.file ?? "(no name)"));
+}
+
+export function spanTitle(span: Span): string {
+  return /^\d+$/.test(span.name) ? `Span ${span.name}` : visibleText(span.name === "" ? "(no name)" : span.name);
+}
+
+function reasonOf(span: Span | undefined): string {
+  return visibleText(span?.error?.message ?? "Cannot be read.");
+}
+
+/** What happened to the files so far; nothing to say of those that are only listed. */
+function standing(spans: readonly Span[]): string {
+  const parsing = spans.filter(({ state }) => state === "parsing");
+  if (parsing.length > 0) return `being read, ${Math.round((100 * parsing.reduce((sum, span) => sum + span.progress, 0)) / parsing.length)} %`;
+  const ready = spans.filter(({ state }) => state === "ready").length;
+  if (ready === 0) return "not read yet";
+  return ready === spans.length ? "read" : `${ready} of ${spans.length} read`;
+}
+
+/** "2026-03-09 14:05", by the clock of this machine. */
+export function dateText(seconds: number | null): string {
+  if (seconds === null) return "";
+  const date = new Date(1000 * seconds);
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join(" · ");
+}
