@@ -51,6 +51,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.damage import damage_notes
 from torch_tb_profiler.advice.finding import Finding, ranked
 from torch_tb_profiler.advice.needs import unmet
+from torch_tb_profiler.analysis.collectives.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.derived import per_trace
@@ -181,10 +182,34 @@ def _examine(trace: Trace, selection: Selection) -> Examined:
 
 
 def run_advice(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
-    """Advice from comparing the workers of a run, the largest estimated gain first.
+    """Advice from comparing the workers of a run, the largest estimated gain first; the last of
+    whole traces is kept.
 
     Workers that do not have the selected steps are left out; fewer than two give none.
     """
+    if not selection.is_everything:
+        return _compare_workers(traces, selection)
+    matching, last = match(traces), _last_run_advice(next(iter(traces.values())))
+    if last.answer is None or last.answer[0] is not matching:
+        last.answer = (matching, _compare_workers(traces, selection))
+    return last.answer[1]
+
+
+@dataclass(slots=True, eq=False)
+class _LastRunAdvice:
+    """The last advice on a run with how its calls belong together, which is another as soon as one
+    of its traces is; in one piece, as several threads read and write it."""
+
+    answer: tuple[Matching, tuple[Note, ...]] | None = None
+
+
+@per_trace
+def _last_run_advice(_trace: Trace) -> _LastRunAdvice:
+    """What the first trace of a run keeps."""
+    return _LastRunAdvice()
+
+
+def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
     contexts = {
         worker: context
         for worker, trace in traces.items()
