@@ -16,10 +16,8 @@ from torch_tb_profiler.loading import catalog as catalog_module
 from torch_tb_profiler.loading import places
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.requests.errors import OpenError, UnknownError
-from torch_tb_profiler.storage.discovery import Discovery
-from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage.discovery import Discovery, Looking
 from torch_tb_profiler.storage.locations import Location
-from torch_tb_profiler.storage.names import TraceNames
 
 Writer = Callable[..., Path]
 
@@ -200,9 +198,9 @@ def test_nobody_waits_for_a_slow_scan(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_questions_in_a_row_scan_once(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     scans: list[float] = []
 
-    def counted(place: Location, _: TraceNames, finished: FinishedFiles | None = None) -> Discovery:
+    def counted(place: Location, how: Looking) -> Discovery:
         scans.append(time.monotonic())
-        return discover(place, finished)
+        return discover(place, how.finished)
 
     monkeypatch.setattr(places, "discover", counted)
     catalog = make_catalog(logdir, rescan_s=3600)

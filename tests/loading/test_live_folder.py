@@ -24,7 +24,7 @@ def events(catalog: Catalog, run: str) -> int:
 
 
 def test_a_trace_appears_when_it_is_done(tmp_path: Path, write_trace: Writer) -> None:
-    content = write_trace(tmp_path / "w.json", ("a",) * 100).read_bytes()
+    content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
     logdir = tmp_path / "logs"
     write_trace(logdir / "old" / "w.pt.trace.json")
     catalog = Catalog([Place(str(logdir))], cache=None)
@@ -54,7 +54,7 @@ def test_a_writer_that_died_does_not_hide_what_it_wrote(
     write_trace(tmp_path / "r1" / "w.pt.trace.json")
     catalog = Catalog([Place(str(tmp_path))], cache=None)
     catalog.contents()
-    content = write_trace(tmp_path / "w.json", ("a",) * 100).read_bytes()
+    content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
     dead = tmp_path / "r2" / "w.pt.trace.json"
     dead.parent.mkdir()
     dead.write_bytes(content[: len(content) // 2])

@@ -7,7 +7,7 @@ from torch_tb_profiler.importers.protocol import (
     ReadOptions,
     read_in_turn,
 )
-from torch_tb_profiler.importers.registry import import_source, import_trace, trace_names
+from torch_tb_profiler.importers.registry import import_source, import_trace, tell_head, trace_names
 from torch_tb_profiler.importers.source import source_of
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "import_trace",
     "read_in_turn",
     "source_of",
+    "tell_head",
     "trace_names",
 ]

@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.storage.decompress import UnpackLimitError
+from torch_tb_profiler.storage.heads import Told
 from torch_tb_profiler.storage.names import TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -28,6 +29,15 @@ def trace_names() -> TraceNames:
         folders=tuple(pattern for each in FORMATS for pattern in each.folders),
         endings=tuple(ending for each in FORMATS for ending in each.endings),
     )
+
+
+def tell_head(head: bytes, base_name: str, is_whole: bool) -> Told:
+    """What a file is, by its head (:data:`torch_tb_profiler.storage.heads.TellHead`)."""
+    for importer in FORMATS:
+        if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
+            return importer.tell(head, base_name, is_whole) if importer.tell else Told(True)
+    problem = refusal(head, base_name, [importer.title for importer in FORMATS])
+    return Told(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
 
 
 def import_source(source: AnySource, reading: Reading | None = None) -> EventColumns:

@@ -89,6 +89,8 @@ class Catalog:
             wait_s: How long to wait for the first scans; None for as long as they take.
         """
         for watched in self._watched:
+            if wait_s is None:
+                watched.be_patient()
             watched.scan_if_due()
         _wait([(watched, 1) for watched in self._watched], wait_s)
         return self._contents

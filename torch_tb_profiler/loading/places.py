@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from torch_tb_profiler.importers import ReadOptions, trace_names
+from torch_tb_profiler.importers import ReadOptions, tell_head, trace_names
 from torch_tb_profiler.storage.backoff import LONGEST_PAUSE_S, Backoff
 from torch_tb_profiler.storage.discovery import (
     Discovery,
+    Looking,
     discover,
     is_folder,
     no_traces,
@@ -24,8 +26,8 @@ from torch_tb_profiler.storage.discovery import (
 )
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.finished import FinishedFiles
+from torch_tb_profiler.storage.heads import NAMES_ONLY_VARIABLE, Heads
 from torch_tb_profiler.storage.locations import Location, open_location, valid_text
-from torch_tb_profiler.storage.names import TraceNames
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 _LOGGER = logging.getLogger(__name__)
@@ -39,6 +41,9 @@ SCAN_SHARE = 20.0
 UNFINISHED_S = 1.0
 """Least time between two scans while a trace is being written."""
 
+MAX_CHOSEN = 1000
+"""Files that may be opened by name beside those that are found, while the server lives."""
+
 NO_ANSWER = frozenset({"unreachable", "internal"})
 """Codes of errors that say nothing about what the place holds."""
 
@@ -51,11 +56,13 @@ class Place:
         url: Path or URL of a folder or a file.
         label: A name for its runs, if any.
         options: What is wanted of its traces.
+        follows_links: Whether links that lead out of it are followed.
     """
 
     url: str
     label: str | None = None
     options: ReadOptions = field(default_factory=ReadOptions)
+    follows_links: bool = False
 
     @property
     def shown_url(self) -> str:
@@ -111,6 +118,8 @@ class WatchedPlace:
         self._rescan_s = rescan_s
         self._on_scanned = on_scanned
         self._finished = FinishedFiles()
+        self._heads = Heads(tell_head)
+        self._chosen: frozenset[str] = frozenset()
         self._location: Location | None = None
         self._backoff = Backoff()
         self._problem: StorageError | None = None
@@ -143,6 +152,29 @@ class WatchedPlace:
         if problem is None or since_s is None:
             return None
         return Silence(self.place, problem, since_s, self._next_scan_s)
+
+    def be_patient(self) -> None:
+        """From now on a scan takes as long as it needs, rather than leave files for the next."""
+        self._heads.is_patient = True
+
+    def choose(self, name: str) -> bool:
+        """From the next scan on take a file that was left out.
+
+        Args:
+            name: Its path from the logdir, as it was listed.
+
+        Returns:
+            Whether there is one; a file that was chosen before is.
+        """
+        discovery = self.look.discovery
+        with self._changed:
+            if name in self._chosen:
+                return True
+            if discovery is None or name not in discovery.others.openable:
+                return False
+            if len(self._chosen) < MAX_CHOSEN:
+                self._chosen |= {name}
+            return True
 
     def scan_if_due(self) -> None:
         """Start a scan when the pause after the last one is over."""
@@ -194,17 +226,20 @@ class WatchedPlace:
             if self._location is None:
                 self._location = _opened(self.place)
             self._finished.begin_scan()
-            names = trace_names()
-            discovery = _discovered(self._location, names, self._finished)
+            self._heads.begin_scan()
+            discovery = self._discovered(self._location)
         except StorageError as error:
             problem = error
         except Exception as error:
             _LOGGER.exception("looking for traces in %s failed", self.place.shown_url)
             problem = _unexpected(self.place, error)
         else:
-            nothing = None if discovery.files else no_traces(self._location, names, discovery)
+            nothing = None
+            if not discovery.files:
+                nothing = no_traces(self._location, trace_names(), discovery)
             self.look = Look(self._location.name, discovery, nothing)
-            return self._answered(began_s, is_unfinished=bool(discovery.unfinished))
+            is_unfinished = bool(discovery.unfinished or discovery.undecided)
+            return self._answered(began_s, is_unfinished=is_unfinished)
         self._location = None  # what goes wrong may lie in the client
         if problem.code in NO_ANSWER:
             self._problem = problem
@@ -212,6 +247,25 @@ class WatchedPlace:
             return max(self._rescan_s_or_never, self._backoff.next_try_s - time.monotonic())
         self.look = Look(problem=problem)
         return min(self._answered(began_s), max(self._rescan_s, LONGEST_PAUSE_S))
+
+    def _discovered(self, location: Location) -> Discovery:
+        if location.filesystem is None and not is_folder(location):
+            return Discovery(files=[single_file(location, trace_names())])
+        looking = Looking(
+            trace_names(),
+            self._finished,
+            None if os.environ.get(NAMES_ONLY_VARIABLE) else self._heads,
+            self._chosen,
+            self.place.follows_links,
+            self._show_known,
+        )
+        return discover(location, looking)
+
+    def _show_known(self, discovery: Discovery) -> None:
+        """What is known before files are looked into is shown, unless it is less than before."""
+        if discovery.files:
+            self.look = Look("" if self._location is None else self._location.name, discovery)
+            self._on_scanned()
 
     @property
     def _rescan_s_or_never(self) -> float:
@@ -231,12 +285,6 @@ def _opened(place: Place) -> Location:
         return replace(open_location(place.url), variant=place.options.variant)
     except OSError as error:  # a relative path, and the current folder is gone
         raise from_os_error(error, place.shown_url) from error
-
-
-def _discovered(location: Location, names: TraceNames, finished: FinishedFiles) -> Discovery:
-    if location.filesystem is not None or is_folder(location):
-        return discover(location, names, finished)
-    return Discovery(files=[single_file(location, names)])
 
 
 def _unexpected(place: Place, error: Exception) -> StorageError:

@@ -3,64 +3,32 @@
 Each folder that holds traces is a run; a trace's name gives worker and stamp; a worker's stamps in
 order, as numbers, are its spans 1, 2, 3 …; a trace without stamp is the span ``default``. Two of
 one stamp are two spans (``1`` and ``1-gz``); one unreadable folder does not hide the others. Which
-names are those of traces, files or folders, the formats say (:class:`TraceNames`).
+names are those of traces, files or folders, the formats say (:class:`TraceNames`). Other files are
+traces if their content says so (:mod:`.heads`); their names are read by :mod:`.content_names`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from torch_tb_profiler.storage.deadlines import (
-    LISTING_LIMITS,
-    ask,
-    call,
-    key_of,
-    progressed,
-    remote_timeout_s,
-)
-from torch_tb_profiler.storage.errors import (
-    StorageError,
-    from_os_error,
-    from_remote_error,
-    no_bucket,
-    remote_errors,
-)
+from torch_tb_profiler.storage.content_names import content_name, recorded_s, runs_of_groups
+from torch_tb_profiler.storage.deadlines import ask
+from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.locations import (
-    FileState,
-    Location,
-    can_read_ranges,
-    file_state,
-    is_inside,
-    joined_state,
-    local_state,
-    remote_state,
-    valid_text,
-)
+from torch_tb_profiler.storage.found import Match, SpanFile, Unnamed
+from torch_tb_profiler.storage.heads import UNREADABLE, Heads, Told
+from torch_tb_profiler.storage.left_out import NOT_A_TRACE, UNDECIDED, LeftOutFiles
+from torch_tb_profiler.storage.local_walk import LocalWalk
+from torch_tb_profiler.storage.locations import Location, file_state, valid_text
 from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key
+from torch_tb_profiler.storage.remote_walk import check_bucket, remote_found, remote_listing
 
-_LOGGER = logging.getLogger(__name__)
+__all__ = ["Discovery", "Looking", "SpanFile", "discover", "is_folder", "no_traces", "single_file"]
 
 DEFAULT_SPAN = "default"
-MAX_LEFT_OUT = 20
-"""Sentences kept about what was left out; more would hide the first ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanFile:
-    """One trace (a file, or a folder) in its place: the names of run, worker and span, and its
-    state when found."""
-
-    run: str
-    worker: str
-    span: str
-    location: Location
-    state: FileState
+CHOSEN = Told(True)
 
 
 @dataclass(slots=True)
@@ -69,71 +37,171 @@ class Discovery:
 
     Attributes:
         files: Every trace file, by run, worker and time.
-        left_out: Sentences about what was seen and not read (links out, no permission).
+        others: What was seen and not read (links out, no permission, no trace).
         unfinished: Names of the files that are being written; they are not among ``files``.
-        others: The first few files that may open when named, but have not the names of traces.
+        undecided: How many files were not looked into yet.
     """
 
     files: list[SpanFile] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    others: LeftOutFiles = field(default_factory=LeftOutFiles)
     unfinished: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    undecided: int = 0
 
-    def leave_out(self, sentence: str) -> None:
-        """Remember one more thing that was left out."""
-        if len(self.left_out) < MAX_LEFT_OUT:
-            self.left_out.append(sentence)
-
-    def see_other(self, shown: str) -> None:
-        """Remember a file that might be a trace."""
-        if len(self.others) < MAX_LEFT_OUT:
-            self.others.append(shown)
+    @property
+    def left_out(self) -> list[str]:
+        """Sentences about what everybody should know was not read."""
+        return self.others.sentences
 
 
 @dataclass(frozen=True, slots=True)
-class _Match:
-    folder: str  # relative to the logdir, "/" between parts, "" for the logdir itself
-    location: Location
-    state: FileState
-    name: TraceName
+class Looking:
+    """How a place is looked at.
 
-
-def discover(
-    place: Location, names: TraceNames, finished: FinishedFiles | None = None
-) -> Discovery:
-    """All traces of a logdir, or the one file that ``place`` is.
-
-    Local folders are walked once each and no folder link is followed: a link into the logdir
-    leads to what is listed anyway, and one out of it is out of bounds. Remote ones, files too,
-    cost one recursive listing.
-
-    Args:
-        place: The logdir, or a remote file.
+    Attributes:
         names: Which files and folders are traces.
         finished: Leaves out the files that it knows to be written still; None takes all.
+        heads: Tells files by their content; None goes by names alone.
+        chosen: Paths from the logdir of files that are taken whatever they hold.
+        follows_links: Whether links that lead out of the logdir are followed.
+        on_known: Called with what is known before files are looked into, where that takes time.
+    """
+
+    names: TraceNames
+    finished: FinishedFiles | None = None
+    heads: Heads | None = None
+    chosen: Collection[str] = ()
+    follows_links: bool = False
+    on_known: Callable[[Discovery], None] | None = None
+
+
+def discover(place: Location, how: Looking) -> Discovery:
+    """All traces of a logdir, or the one file that ``place`` is.
+
+    Local folders are walked once each. Remote ones, files too, cost one recursive listing, and a
+    request for each head.
 
     Raises:
         StorageError: ``place`` does not exist or cannot be listed at all.
     """
-    if names.folder(place.name) is not None:
-        return Discovery(files=[single_file(replace(place, is_folder=True), names)])
+    if how.names.folder(place.name) is not None:
+        return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
     result = Discovery()
-    by_run: dict[str, list[_Match]] = {}
+    walk: LocalWalk | None = None
+    found: Iterable[Match | Unnamed]
     if place.filesystem is None:
-        matches = _LocalScan(place, names, result, finished).traces()
+        walk = LocalWalk(
+            place, how.names, result.others, result.unfinished, how.finished, how.follows_links
+        )
+        found = list(walk.found())
     else:
-        listing = _remote_listing(place, result)
+        listing = remote_listing(place, result.others)
         if place.path.rstrip("/") in listing:
-            return Discovery(files=[single_file(place, names)])
-        matches = _remote_traces(place, names, listing, result)
-    for match in matches:
-        by_run.setdefault(match.folder, []).append(match)
-    if "" in by_run:
-        own_name = "." if place.name in by_run else place.name or "."
-        by_run[own_name] = by_run.pop("")
-    for run in sorted(by_run, key=natural_key):
-        result.files.extend(_spans_of_run(run, by_run[run]))
-    return result
+            return Discovery(files=[single_file(place, how.names)])
+        found = list(remote_found(place, how.names, listing))
+    named = [each for each in found if isinstance(each, Match)]
+    unnamed = [each for each in found if isinstance(each, Unnamed)]
+    return _Sorting(place, how, result, walk, named, unnamed).discovery()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorting:
+    """From what was found to runs, and to what is left out."""
+
+    place: Location
+    how: Looking
+    result: Discovery
+    walk: LocalWalk | None
+    named: list[Match]
+    unnamed: list[Unnamed]
+
+    def discovery(self) -> Discovery:
+        heads = self.how.heads
+        if heads is None:
+            return self._sorted({})
+        told = self._told(heads)
+        wanted = [each.candidate for each in self.unnamed]
+        wanted = heads.unknown(each for each in wanted if each.key not in self.how.chosen)
+        if wanted:
+            if self.how.on_known is not None:
+                self.how.on_known(self._so_far(told))
+            self.result.undecided = heads.look(wanted)
+            told = self._told(heads)
+        return self._sorted(told)
+
+    def _so_far(self, told: dict[str, Told]) -> Discovery:
+        """What is known before files are looked into."""
+        others, unfinished = self.result.others.copy(), list(self.result.unfinished)
+        walk = self.walk and replace(self.walk, left_out=others, unfinished=unfinished)
+        result = Discovery(others=others, unfinished=unfinished)
+        return replace(self, result=result, walk=walk)._sorted(told)
+
+    def _told(self, heads: Heads) -> dict[str, Told]:
+        told = {}
+        for each in self.unnamed:
+            known = heads.known(each.candidate)
+            if each.candidate.key in self.how.chosen:
+                known = CHOSEN
+            if known is not None:
+                told[each.candidate.key] = known
+        return told
+
+    def _sorted(self, told: dict[str, Told]) -> Discovery:
+        by_run: dict[str, list[Match]] = {}
+        for match in self.named:
+            by_run.setdefault(match.folder, []).append(match)
+        traces: dict[str, list[tuple[Unnamed, Told]]] = {}
+        for each in self.unnamed:
+            is_what = told.get(each.candidate.key)
+            if is_what is None or not is_what.is_trace:
+                self._leave_out(each, is_what)
+            elif self._is_finished(each):
+                traces.setdefault(each.folder, []).append((each, is_what))
+        for folder in sorted(traces):
+            self._add_runs(folder, traces[folder], by_run)
+        if "" in by_run:
+            own_name = "." if self.place.name in by_run else self.place.name or "."
+            by_run[own_name] = by_run.pop("")
+        for run in sorted(by_run, key=natural_key):
+            self.result.files.extend(_spans_of_run(run, by_run[run]))
+        return self.result
+
+    def _add_runs(
+        self, folder: str, traces: list[tuple[Unnamed, Told]], by_run: dict[str, list[Match]]
+    ) -> None:
+        """Sort the traces of one folder that their content told into runs."""
+        endings = self.how.names.endings
+        names = [
+            content_name(each.candidate.location.name, endings, told.rank, told.world_size)
+            for each, told in traces
+        ]
+        runs = runs_of_groups(folder, set(names), set(by_run))
+        for (each, _), name in zip(traces, names, strict=True):
+            candidate, run = each.candidate, runs[name]
+            match = Match(
+                each.folder, candidate.location, candidate.state, TraceName(name.worker, None)
+            )
+            by_run.setdefault(run, []).append(match)
+
+    def _is_finished(self, each: Unnamed) -> bool:
+        if self.walk is None or each.status is None:
+            return True
+        if self.walk.is_finished(each.candidate.location, each.status):
+            return True
+        self.walk.see_unfinished(each.candidate.key)
+        return False
+
+    def _leave_out(self, each: Unnamed, told: Told | None) -> None:
+        name, others = each.candidate.key, self.result.others
+        if told is not None:
+            opens = None if told.reason == UNREADABLE else each.candidate.location
+            others.add(name, told.reason, f"{name} {told.text}", opens)
+        elif each.candidate.is_foreign:
+            text = f"{name} lies in a folder of a tool; it is not looked into."
+            others.add(name, NOT_A_TRACE, text, each.candidate.location)
+        else:
+            when = "" if self.how.heads is None else " yet"
+            text = f"{name} was not looked into{when}; it may be a trace."
+            others.add(name, UNDECIDED, text, each.candidate.location)
 
 
 def single_file(location: Location, names: TraceNames) -> SpanFile:
@@ -146,7 +214,8 @@ def single_file(location: Location, names: TraceNames) -> SpanFile:
     folder = location.path.replace("\\", "/").rstrip("/").rpartition("/")[0]
     run = valid_text(folder.rpartition("/")[2]) or "."
     span = DEFAULT_SPAN if name.stamp is None else "1"
-    return SpanFile(run, name.worker, span, location, file_state(location))
+    state, recorded = file_state(location), recorded_s(location.name)
+    return SpanFile(run, name.worker, span, location, state, location.name, recorded)
 
 
 def is_folder(place: Location) -> bool:
@@ -161,201 +230,12 @@ def is_folder(place: Location) -> bool:
         try:
             return bool(ask(place.filesystem, "info", place.path)["type"] == "directory")
         except FileNotFoundError:
-            _check_bucket(place)
+            check_bucket(place)
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class _LocalScan:
-    """One walk through a folder of this machine."""
-
-    place: Location
-    names: TraceNames
-    result: Discovery
-    finished: FinishedFiles | None
-
-    def traces(self) -> Iterator[_Match]:
-        root = os.path.realpath(self.place.path)
-        pending = [""]
-        while pending:
-            folder = pending.pop()
-            try:
-                with os.scandir(os.path.join(root, folder) if folder else root) as entries:
-                    listed = list(entries)
-            except OSError as error:
-                shown = f"{self.place.url}/{valid_text(folder)}" if folder else self.place.url
-                problem = from_os_error(error, shown)
-                if not folder:
-                    raise problem from error
-                self.result.leave_out(problem.message)
-                continue
-            for entry in listed:
-                path = f"{folder}/{entry.name}" if folder else entry.name
-                try:
-                    if self._is_run_folder(entry):
-                        pending.append(path)
-                        continue
-                    match = self._trace(entry, folder, root)
-                except OSError as error:  # it went, or became something else, since it was listed
-                    self.result.leave_out(from_os_error(error, valid_text(path)).message)
-                except StorageError as error:  # a file in a folder that is a trace
-                    self.result.leave_out(error.message)
-                else:
-                    if match is not None:
-                        yield match
-
-    def _is_run_folder(self, entry: os.DirEntry[str]) -> bool:
-        return entry.is_dir(follow_symlinks=False) and self.names.folder(entry.name) is None
-
-    def _trace(self, entry: os.DirEntry[str], folder: str, root: str) -> _Match | None:
-        """The trace that ``entry`` is, if it is one and done.
-
-        Raises:
-            OSError: it cannot be looked at.
-            StorageError: it is a folder, and a file in it cannot.
-        """
-        base_name = valid_text(entry.name)
-        shown = f"{valid_text(folder)}/{base_name}" if folder else base_name
-        is_folder = entry.is_dir(follow_symlinks=False)
-        name = self.names.folder(base_name) if is_folder else self.names.file(base_name)
-        if entry.is_symlink() and not is_inside(entry.path, root):
-            if name is not None or os.path.isdir(entry.path):
-                sentence = f"{shown} is a link that leads out of the logdir; not followed."
-                self.result.leave_out(sentence)
-            return None
-        if name is None:
-            if base_name.endswith(self.names.endings):
-                self.result.see_other(shown)
-            return None
-        location = replace(
-            self.place,
-            url=valid_text(entry.path),
-            path=entry.path,
-            root=root,
-            is_folder=is_folder,
-        )
-        status = entry.stat()
-        if not is_folder and not stat.S_ISREG(status.st_mode):
-            return None
-        if not self._is_finished(location, status):
-            self.result.unfinished.append(shown)
-            return None
-        state = file_state(location) if is_folder else local_state(status)
-        return _Match(valid_text(folder).replace(os.sep, "/"), location, state, name)
-
-    def _is_finished(self, location: Location, status: os.stat_result) -> bool:
-        if self.finished is None:
-            return True
-        state = file_state(location) if location.is_folder else None
-        return self.finished.is_finished(location.path, status, state)
-
-
-def _remote_listing(place: Location, result: Discovery) -> dict[str, dict[str, Any]]:
-    """Path → info of every object below ``place``, or of the one object that it is."""
-    filesystem = place.filesystem
-    with remote_errors(place.url):
-        filesystem.invalidate_cache(place.path)
-        try:
-            listing = _found_below(place, result)
-        except FileNotFoundError:
-            _check_bucket(place)
-            raise
-        if not listing:
-            _check_bucket(place)
-            if not ask(filesystem, "exists", place.path):
-                raise FileNotFoundError(place.path)
-        # adlfs answers for a single file with a list of its path.
-        return listing if isinstance(listing, dict) else {path: {} for path in listing}
-
-
-def _found_below(place: Location, result: Discovery) -> Any:
-    """What ``find`` says of a place, within the limits of a listing."""
-    filesystem, total_s = place.filesystem, LISTING_LIMITS * remote_timeout_s()
-    if getattr(filesystem, "async_impl", False):
-        return ask(filesystem, "find", place.path, total_s=total_s, detail=True)
-    return call(key_of(filesystem), lambda: _walked(place, result), remote_timeout_s(), total_s)
-
-
-def _walked(place: Location, result: Discovery) -> dict[str, dict[str, Any]]:
-    """As ``find`` of a store that lists folder by folder; one that cannot be listed is left out."""
-    listing: dict[str, dict[str, Any]] = {}
-    pending = [place.path]
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = place.filesystem.ls(folder, detail=True)
-        except OSError as error:
-            if folder == place.path:
-                if place.filesystem.isfile(folder):
-                    return {folder.rstrip("/"): {}}
-                raise
-            below = folder.removeprefix(place.path.rstrip("/"))
-            result.leave_out(from_remote_error(error, f"{place.url.rstrip('/')}{below}").message)
-            continue
-        progressed()
-        for entry in entries:
-            path = entry["name"].rstrip("/")
-            if entry["type"] != "directory":
-                listing[path] = entry
-            elif path != folder.rstrip("/"):
-                pending.append(path)
-    return listing
-
-
-def _check_bucket(place: Location) -> None:
-    """Tell a missing bucket from a missing prefix, where the store lets us look at buckets.
-
-    Raises:
-        StorageError: the bucket does not exist.
-    """
-    if not can_read_ranges(place.filesystem):
-        return
-    bucket = place.path.strip("/").partition("/")[0]
-    try:
-        ask(place.filesystem, "info", bucket)
-    except FileNotFoundError as error:
-        raise no_bucket(place.url, bucket) from error
-    except Exception as error:  # each client has its own; who may read may not see the bucket
-        _LOGGER.debug("bucket %s cannot be looked at: %s", bucket, type(error).__name__)
-
-
-def _remote_traces(
-    place: Location, names: TraceNames, listing: dict[str, dict[str, Any]], result: Discovery
-) -> Iterator[_Match]:
-    prefix, url = place.path.rstrip("/"), place.url.rstrip("/")
-    folders: dict[str, list[tuple[str, FileState]]] = {}
-    for path, info in listing.items():
-        relative = path.removeprefix(prefix).strip("/")
-        folder, _, base_name = relative.rpartition("/")
-        above = _trace_folder(folder, names)
-        if above is not None:
-            member = relative.removeprefix(above).strip("/")
-            folders.setdefault(above, []).append((member, remote_state(info)))
-            continue
-        name = names.file(base_name)
-        if name is not None:
-            location = replace(place, url=f"{url}/{relative}", path=path)
-            yield _Match(folder, location, remote_state(info), name)
-        elif base_name.endswith(names.endings):
-            result.see_other(relative)
-    for relative, states in folders.items():
-        folder, _, base_name = relative.rpartition("/")
-        location = replace(
-            place, url=f"{url}/{relative}", path=f"{prefix}/{relative}", is_folder=True
-        )
-        yield _Match(folder, location, joined_state(states), names.named_directly(base_name))
-
-
-def _trace_folder(folder: str, names: TraceNames) -> str | None:
-    """The outermost part of a path that is a folder which is a trace."""
-    parts = folder.split("/") if names.folders else []
-    depths = (depth for depth, part in enumerate(parts, 1) if names.folder(part) is not None)
-    depth = next(depths, None)
-    return None if depth is None else "/".join(parts[:depth])
-
-
-def _spans_of_run(run: str, matches: Iterable[_Match]) -> list[SpanFile]:
-    workers: dict[str, dict[str | None, list[_Match]]] = {}
+def _spans_of_run(run: str, matches: Iterable[Match]) -> list[SpanFile]:
+    workers: dict[str, dict[str | None, list[Match]]] = {}
     for match in matches:
         name = match.name
         workers.setdefault(name.worker, {}).setdefault(name.stamp, []).append(match)
@@ -368,13 +248,18 @@ def _spans_of_run(run: str, matches: Iterable[_Match]) -> list[SpanFile]:
             numbered.insert(0, (DEFAULT_SPAN, by_stamp[None]))
         for span, of_span in numbered:
             spans.extend(
-                SpanFile(run, worker, span_name, match.location, match.state)
+                _span_file(run, worker, span_name, match)
                 for span_name, match in _told_apart(span, of_span)
             )
     return spans
 
 
-def _told_apart(span: str, matches: list[_Match]) -> Iterator[tuple[str, _Match]]:
+def _span_file(run: str, worker: str, span: str, match: Match) -> SpanFile:
+    recorded = recorded_s(match.location.name)
+    return SpanFile(run, worker, span, match.location, match.state, match.path, recorded)
+
+
+def _told_apart(span: str, matches: list[Match]) -> Iterator[tuple[str, Match]]:
     """Names for files of one worker and stamp: the plain one keeps the number."""
     taken: set[str] = set()
     for match in sorted(matches, key=lambda match: match.location.path):
@@ -389,12 +274,17 @@ def _told_apart(span: str, matches: list[_Match]) -> Iterator[tuple[str, _Match]
 
 def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> StorageError:
     """What to tell of a folder that holds no trace."""
-    hint = f"Looked for {names.shown} in it and all folders below."
+    others = discovery.others
+    hint = f"Looked for {names.shown}, and into files that end with {' or '.join(names.endings)}, "
+    hint += "in it and all folders below."
     if discovery.unfinished:
         hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
-    if discovery.others:
+    kinds = [each for each in others.listed if each.can_open and each.reason != UNDECIDED]
+    hint += "".join(f" {each.text}" for each in kinds[:3])
+    undecided = [each.name for each in others.listed if each.reason == UNDECIDED]
+    if undecided:
         # Any JSON may be a trace; what says so in its name is more likely one.
-        likely = sorted(discovery.others, key=lambda file: "trace" not in file.rpartition("/")[2])
+        likely = sorted(undecided, key=lambda file: "trace" not in file.rpartition("/")[2])
         hint += f" Other files ({', '.join(likely[:3])}) may open when named directly."
-    hint += "".join(f" {note}" for note in discovery.left_out[:3])
+    hint += "".join(f" {note}" for note in others.sentences[:3])
     return StorageError("no_traces", f"{place.url} holds no trace.", hint)

@@ -55,7 +55,7 @@ class TraceNames:
     Attributes:
         files: Names of files.
         folders: Names of folders that are one trace each.
-        endings: Of files that are worth a try when somebody names them.
+        endings: Of files that may be traces, whatever else they are called.
     """
 
     files: tuple[NamePattern, ...]
