@@ -32,6 +32,10 @@ class KernelNames:
         """The short name behind each code; null for null, and for what is no kernel's name."""
         return _behind(codes, self.shorts)
 
+    def short_text(self, code: int | None) -> str | None:
+        """The short name behind one code; None of what is no kernel's name."""
+        return None if code is None else self.shorts.get(code)
+
     def demangled(self, codes: pl.Series) -> pl.Series:
         """The demangled name behind each code; null where the recorded name is not mangled."""
         return _behind(codes, self.demangleds)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.requests.timeline import TimelineArrayPayload, TimelineHead
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
@@ -32,8 +33,8 @@ MAX_NAME_LENGTH = 160
 HEAD_BYTES = 5_000
 """Room for the rest of the head, and for filling between the arrays."""
 
-NAME_ENTRY_BYTES = 9
-"""A null in the list of names, and its code."""
+NAME_ENTRY_BYTES = 14
+"""A null in the lists of names, and its code."""
 
 BUSY_UNIT = 32_768
 """Busy time of a merged stretch that fills its bucket."""
@@ -47,9 +48,10 @@ _ALIGNMENT = 8
 def timeline_bytes(timeline: Timeline, choice: Choice, view: Viewport) -> bytes:
     """What ``view`` shows of the lanes and counters of ``choice``, at most :data:`MAX_BYTES`."""
     drawn = screen(timeline.lanes, choice.lanes, view, MAX_LANE_BYTES)
-    codes, names, arrays = _slice_arrays(timeline, drawn, view)
+    codes, names, shorts, arrays = _slice_arrays(timeline, drawn, view)
     arrays |= _lane_arrays(timeline, drawn)
-    taken = sum(array.nbytes for array in arrays.values()) + _encoded_size(names) + HEAD_BYTES
+    taken = sum(array.nbytes for array in arrays.values()) + HEAD_BYTES
+    taken += _encoded_size(names) + _encoded_size(shorts)
     counted = counter_screen(timeline, choice.counters, view, MAX_BYTES - taken)
     arrays["slice_name_codes"] = codes
     arrays |= _counter_arrays(counted)
@@ -63,6 +65,7 @@ def timeline_bytes(timeline: Timeline, choice: Choice, view: Viewport) -> bytes:
         lanes_left_out=drawn.lanes_left_out,
         names=names,
         arrays={},
+        short_names=shorts,
     )
     return _packed(head, arrays)
 
@@ -91,8 +94,8 @@ def _busy_shares(drawn: Screen) -> npt.NDArray[np.uint16]:
 
 def _slice_arrays(
     timeline: Timeline, drawn: Screen, view: Viewport
-) -> tuple[Array, list[str | None], dict[str, Array]]:
-    """Codes of the names, names, and the arrays of the whole slices."""
+) -> tuple[Array, list[str | None], list[str | None], dict[str, Array]]:
+    """Codes of the names, names, short ones, and the arrays of the whole slices."""
     lanes, slices = timeline.lanes, timeline.trace.slices
     ids = lanes.slice[drawn.whole].astype(np.int64)
     start = lanes.start_ns[drawn.whole]
@@ -106,10 +109,11 @@ def _slice_arrays(
     codes, name = np.unique(code, return_inverse=True)
     longest = np.zeros(len(codes), np.int64)
     np.maximum.at(longest, name, dur)
-    names = _names(timeline, codes, longest)
+    names, shorts = _names(timeline, codes, longest)
     return (
         np.where(codes < 0, NO_VALUE, codes).astype(np.uint32),
         names,
+        shorts,
         {
             "slice_start_ns": _offsets(start - view.start_ns),
             "slice_dur_ns": _durations(dur),
@@ -120,19 +124,25 @@ def _slice_arrays(
     )
 
 
-def _names(timeline: Timeline, codes: Int64, longest_ns: Int64) -> list[str | None]:
-    """The text of each code, those of the longest slices first while there is room."""
+def _names(
+    timeline: Timeline, codes: Int64, longest_ns: Int64
+) -> tuple[list[str | None], list[str | None]]:
+    """The text of each code and the short one of each kernel's, those of the longest slices first
+    while there is room."""
     names: list[str | None] = [None] * len(codes)
+    shorts: list[str | None] = [None] * len(codes)
+    kernels = kernel_names(timeline.trace)
     room = MAX_NAME_BYTES - NAME_ENTRY_BYTES * len(codes)
     for place in np.argsort(-longest_ns, kind="stable").tolist():
         code = int(codes[place])
         text = CATEGORIES[-1 - code].title if code < -1 else timeline.trace.text(code) or ""
         text = text[:MAX_NAME_LENGTH]
-        room -= len(msgspec.json.encode(text))
+        short = kernels.short_text(code)
+        room -= len(msgspec.json.encode(text)) + len(msgspec.json.encode(short or ""))
         if room < 0:
             break
-        names[place] = text
-    return names
+        names[place], shorts[place] = text, short
+    return names, shorts
 
 
 def _counter_arrays(counted: CounterScreen) -> dict[str, Array]:

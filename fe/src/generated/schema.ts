@@ -633,8 +633,10 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+operator+launch"],
     tables: {
-      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name"],
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "gaps_before_us"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
+      "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
+      "copies": ["kind", "host_memory", "device", "calls", "bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
     },
   },
   "memory": {
@@ -676,10 +678,12 @@ export const VIEWS = {
     scope: "pair",
     groupBys: ["auto", "total", "per_step"],
     tables: {
-      "average_step": ["category", "baseline_duration_us", "candidate_duration_us", "delta_duration_us", "delta_duration_pct", "delta_duration_low_us", "delta_duration_high_us", "confidence_duration_pct"],
+      "average_step": ["category", "baseline_duration_us", "candidate_duration_us", "delta_duration_us", "delta_duration_pct", "delta_duration_low_us", "delta_duration_high_us", "confidence_duration_pct", "share_of_delta_pct"],
       "surroundings": ["what", "baseline", "candidate", "same", "reason", "why", "severity", "kind"],
+      "phases": ["phase", "baseline_names", "candidate_names", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "share_of_delta_pct"],
+      "explained": ["name", "phase", "kind", "baseline_time_us", "candidate_time_us", "delta_time_us", "share_of_delta_pct", "delta_of_calls_us", "delta_of_time_per_call_us", "baseline_calls", "candidate_calls", "baseline_mean_us", "candidate_mean_us", "change"],
+      "drill_down": ["id", "parent", "name", "kind", "baseline_time_us", "candidate_time_us", "delta_time_us", "share_of_delta_pct", "delta_of_calls_us", "delta_of_time_per_call_us", "baseline_calls", "candidate_calls", "baseline_mean_us", "candidate_mean_us", "change", "short_name", "demangled_name"],
       "steps": ["position", "baseline_step", "candidate_step", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "baseline_kernel_us", "candidate_kernel_us", "delta_kernel_us", "delta_kernel_pct", "baseline_memcpy_us", "candidate_memcpy_us", "delta_memcpy_us", "delta_memcpy_pct", "baseline_memset_us", "candidate_memset_us", "delta_memset_us", "delta_memset_pct", "baseline_communication_us", "candidate_communication_us", "delta_communication_us", "delta_communication_pct", "baseline_runtime_us", "candidate_runtime_us", "delta_runtime_us", "delta_runtime_pct", "baseline_dataloader_us", "candidate_dataloader_us", "delta_dataloader_us", "delta_dataloader_pct", "baseline_cpu_exec_us", "candidate_cpu_exec_us", "delta_cpu_exec_us", "delta_cpu_exec_pct", "baseline_other_us", "candidate_other_us", "delta_other_us", "delta_other_pct"],
-      "phases": ["phase", "baseline_names", "candidate_names", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct"],
       "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
       "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
@@ -793,6 +797,15 @@ export interface KernelsKernelsRow {
   communication: boolean | null;
   short_name: string | null;
   demangled_name: string | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+  median_us: number | null;
+  p95_us: number | null;
+  std_us: number | null;
+  data_types: string | null;
+  occupancy_limit: string | null;
+  kernel_class: string | null;
+  gaps_before_us: number | null;
 }
 
 export interface KernelsTensorCoreTimeRow {
@@ -801,6 +814,36 @@ export interface KernelsTensorCoreTimeRow {
   total_us: number | null;
   pct: number | null;
   compute_pct: number | null;
+}
+
+export interface KernelsApiCallsRow {
+  name: string | null;
+  calls: number | null;
+  host_self_us: number | null;
+  host_total_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  launched: number | null;
+  device_us: number | null;
+  kernels: number | null;
+  copies: number | null;
+  sets: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+}
+
+export interface KernelsCopiesRow {
+  kind: string | null;
+  host_memory: string | null;
+  device: number | null;
+  calls: number | null;
+  bytes: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  rate_gb_per_s: number | null;
+  api_call: string | null;
+  total_pct: number | null;
 }
 
 export interface MemoryMemoryStatsRow {
@@ -988,6 +1031,7 @@ export interface CompareAverageStepRow {
   delta_duration_low_us: number | null;
   delta_duration_high_us: number | null;
   confidence_duration_pct: number | null;
+  share_of_delta_pct: number | null;
 }
 
 export interface CompareSurroundingsRow {
@@ -999,6 +1043,64 @@ export interface CompareSurroundingsRow {
   why: string | null;
   severity: string | null;
   kind: string | null;
+}
+
+export interface ComparePhasesRow {
+  phase: string | null;
+  baseline_names: string | null;
+  candidate_names: string | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  delta_calls: number | null;
+  delta_calls_pct: number | null;
+  baseline_host_total_us: number | null;
+  candidate_host_total_us: number | null;
+  delta_host_total_us: number | null;
+  delta_host_total_pct: number | null;
+  confidence_host_total_pct: number | null;
+  baseline_device_total_us: number | null;
+  candidate_device_total_us: number | null;
+  delta_device_total_us: number | null;
+  delta_device_total_pct: number | null;
+  confidence_device_total_pct: number | null;
+  share_of_delta_pct: number | null;
+}
+
+export interface CompareExplainedRow {
+  name: string | null;
+  phase: string | null;
+  kind: string | null;
+  baseline_time_us: number | null;
+  candidate_time_us: number | null;
+  delta_time_us: number | null;
+  share_of_delta_pct: number | null;
+  delta_of_calls_us: number | null;
+  delta_of_time_per_call_us: number | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  baseline_mean_us: number | null;
+  candidate_mean_us: number | null;
+  change: string | null;
+}
+
+export interface CompareDrillDownRow {
+  id: string | null;
+  parent: string | null;
+  name: string | null;
+  kind: string | null;
+  baseline_time_us: number | null;
+  candidate_time_us: number | null;
+  delta_time_us: number | null;
+  share_of_delta_pct: number | null;
+  delta_of_calls_us: number | null;
+  delta_of_time_per_call_us: number | null;
+  baseline_calls: number | null;
+  candidate_calls: number | null;
+  baseline_mean_us: number | null;
+  candidate_mean_us: number | null;
+  change: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface CompareStepsRow {
@@ -1041,26 +1143,6 @@ export interface CompareStepsRow {
   candidate_other_us: number | null;
   delta_other_us: number | null;
   delta_other_pct: number | null;
-}
-
-export interface ComparePhasesRow {
-  phase: string | null;
-  baseline_names: string | null;
-  candidate_names: string | null;
-  baseline_calls: number | null;
-  candidate_calls: number | null;
-  delta_calls: number | null;
-  delta_calls_pct: number | null;
-  baseline_host_total_us: number | null;
-  candidate_host_total_us: number | null;
-  delta_host_total_us: number | null;
-  delta_host_total_pct: number | null;
-  confidence_host_total_pct: number | null;
-  baseline_device_total_us: number | null;
-  candidate_device_total_us: number | null;
-  delta_device_total_us: number | null;
-  delta_device_total_pct: number | null;
-  confidence_device_total_pct: number | null;
 }
 
 export interface CompareOperatorsRow {
@@ -1159,6 +1241,8 @@ export interface Rows {
   "kernels": {
     "kernels": KernelsKernelsRow;
     "tensor_core_time": KernelsTensorCoreTimeRow;
+    "api_calls": KernelsApiCallsRow;
+    "copies": KernelsCopiesRow;
   };
   "memory": {
     "memory_stats": MemoryMemoryStatsRow;
@@ -1182,8 +1266,10 @@ export interface Rows {
   "compare": {
     "average_step": CompareAverageStepRow;
     "surroundings": CompareSurroundingsRow;
-    "steps": CompareStepsRow;
     "phases": ComparePhasesRow;
+    "explained": CompareExplainedRow;
+    "drill_down": CompareDrillDownRow;
+    "steps": CompareStepsRow;
     "operators": CompareOperatorsRow;
     "kernels": CompareKernelsRow;
     "modules": CompareModulesRow;

@@ -4,7 +4,7 @@ import type { SlicePayload } from "../generated/schema";
 import { argumentsOf, argumentText, argumentTitle, timesOf } from "./sliceFacts";
 
 function detail(changed: Partial<SlicePayload>): SlicePayload {
-  const nothing = { depth: null, lane: 0, external_id: null, track: null, raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null };
+  const nothing = { depth: null, lane: 0, external_id: null, track: null, raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null, short_name: null, demangled_name: null };
   return { id: 1, name: "aten::add", category: "operator", start_us: 0, dur_us: 7, args: {}, call_stack: [], links: {} as SlicePayload["links"], ...nothing, ...changed };
 }
 

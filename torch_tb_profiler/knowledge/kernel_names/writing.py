@@ -214,9 +214,9 @@ class Writer:
         for shown in pattern.shows:
             values = {place: self._at(given, place) for place in PLACE.findall(shown)}
             if None not in values.values():
-                for place, value in values.items():
-                    shown = shown.replace(f"{{{place}}}", str(value))
                 texts.append(shown)
+                for place, value in values.items():
+                    texts[-1] = texts[-1].replace(f"{{{place}}}", str(value))
         if not texts:
             return None
         if pattern.types:

@@ -10,6 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.call_stacks import Frame, frames_of
 from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds
@@ -25,10 +26,11 @@ _ARGUMENT_TABLES = ("operators", "device_work", "python", "collectives")
 
 @dataclass(frozen=True, slots=True)
 class LinkedSlice:
-    """A slice at the other end of a link."""
+    """A slice at the other end of a link; ``short_name`` where its name is that of a kernel."""
 
     id: int
     name: str | None
+    short_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class SliceDetails:
         step: Name of its step.
         args: Its arguments by name; those without a value are left out.
         call_stack: Innermost frame first.
+        short_name: Where the name is that of a kernel.
+        demangled_name: Where that is mangled.
     """
 
     id: int
@@ -104,6 +108,8 @@ class SliceDetails:
     args: dict[str, object]
     call_stack: tuple[Frame, ...]
     links: SliceLinks
+    short_name: str | None
+    demangled_name: str | None
 
 
 _TRACK_COLUMNS = [field.name for field in fields(SliceTrack)]
@@ -119,6 +125,7 @@ def slice_details(trace: Trace, slice_id: int) -> SliceDetails:
     row = trace.slices.row(slice_id, named=True)
     has_device_time = row["device_total_ns"] is not None
     unknown = no_device_time(trace) if has_device_time else None
+    names = kernel_names(trace)
     track = trace.tracks.filter(pl.col("track") == row["track"]).select(_TRACK_COLUMNS)
     return SliceDetails(
         id=slice_id,
@@ -140,6 +147,8 @@ def slice_details(trace: Trace, slice_id: int) -> SliceDetails:
         args=_arguments(trace, slice_id),
         call_stack=frames_of(trace, slice_id),
         links=_links(trace, slice_id, row),
+        short_name=names.short_text(row["name_code"]),
+        demangled_name=names.demangleds.get(row["name_code"]),
     )
 
 
@@ -184,8 +193,12 @@ def _links(trace: Trace, slice_id: int, row: dict[str, Any]) -> SliceLinks:
 
 def _linked(trace: Trace, ids: Iterable[int | None]) -> LinkedSlices:
     known = [slice_id for slice_id in ids if slice_id is not None]
-    names = trace.slices["name_code"]
-    shown = known[:MAX_LINKED]
+    shorts, shown = kernel_names(trace), known[:MAX_LINKED]
+    codes = trace.slices["name_code"].gather(shown).to_list()
     return LinkedSlices(
-        len(known), [LinkedSlice(number, trace.text(names[number])) for number in shown]
+        len(known),
+        [
+            LinkedSlice(number, trace.text(code), shorts.short_text(code))
+            for number, code in zip(shown, codes, strict=True)
+        ],
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -17,11 +18,13 @@ MAX_CHARACTERS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class NamePage:
-    """Names with their codes; ``next_code`` is where the next page begins, None at the end."""
+    """Names with their codes; ``next_code`` is where the next page begins, None at the end.
+    ``short_names`` has the short form of those of kernels, else None."""
 
     codes: list[int]
     names: list[str]
     next_code: int | None
+    short_names: list[str | None]
 
 
 @per_trace
@@ -40,4 +43,6 @@ def names_from(trace: Trace, first_code: int) -> NamePage:
     ends = np.cumsum([len(name) for name in names])
     count = max(1, int(np.searchsorted(ends, MAX_CHARACTERS, "right")))
     next_code = int(codes[count]) if count < len(codes) else None
-    return NamePage(page[:count], names[:count], next_code)
+    shorts = kernel_names(trace)
+    short_names = [shorts.short_text(code) for code in page[:count]]
+    return NamePage(page[:count], names[:count], next_code, short_names)

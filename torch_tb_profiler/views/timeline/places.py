@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -15,7 +16,10 @@ from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 
 @dataclass(frozen=True, slots=True)
 class PlacedSlice:
-    """One slice and where it is drawn; times in ns from the origin."""
+    """One slice and where it is drawn; times in ns from the origin.
+
+    ``short_name`` is the short form of the name of a kernel.
+    """
 
     id: int
     name: str
@@ -24,6 +28,7 @@ class PlacedSlice:
     lane: int
     start_ns: int
     dur_ns: int
+    short_name: str | None = None
 
 
 def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlice]:
@@ -35,6 +40,7 @@ def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlic
     lane_of, category_of = _homes(trace)
     lane = lane_of[ids].astype(np.int64)
     rows = trace.slices[ids]
+    shorts = kernel_names(trace)
     return [
         PlacedSlice(
             id=slice_id,
@@ -44,6 +50,7 @@ def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlic
             lane=row,
             start_ns=start - shown.origin_ns,
             dur_ns=dur,
+            short_name=shorts.short_text(name),
         )
         for slice_id, name, category, track, row, start, dur in zip(
             ids.tolist(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -20,11 +21,15 @@ MAX_NAME_CODES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class MatchingName:
-    """A name that matches a search, its dictionary code, and how many slices have it."""
+    """A name that matches a search, its dictionary code, and how many slices have it.
+
+    ``short_name`` is its short form where it is that of a kernel.
+    """
 
     name: str
     code: int
     count: int
+    short_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +98,14 @@ def find(
     start = trace.slices["start_ns"].to_numpy()[ids]
     order = np.argsort(start, kind="stable")
     ids, start = ids[order], start[order]
+    shorts = kernel_names(trace)
     spread = np.arange(min(len(ids), MAX_HITS)) * len(ids) // max(1, min(len(ids), MAX_HITS))
     before, after = _around(trace, ids, start, from_slice, from_ns)
     return SearchHits(
         count=len(ids),
         name_count=len(codes),
         names=[
-            MatchingName(trace.text(code) or "", code, int(counts[code]))
+            MatchingName(trace.text(code) or "", code, int(counts[code]), shorts.short_text(code))
             for code in frequent.tolist()
         ],
         hits=ids[spread],
