@@ -65,6 +65,7 @@ class SurroundingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aspects: tuple[Aspect, ...]
     layouts: tuple[Layout, ...]
     batch_inputs: tuple[BatchInput, ...]
+    torch_functions: tuple[str, ...]
     steps_ratio: float
     shapes_shared: float
     precision_points: float

@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.student import moments
 from torch_tb_profiler.views.compare.tables import (
+    SHARE,
     Measure,
     Pairing,
     Side,
@@ -49,6 +50,7 @@ AVERAGE_STEP = pair_spec(
     "One row per category of the average step, and their total.",
     keys=(Column("category", "Category", "string", None, "What the time was spent on."),),
     measures=_DURATION,
+    more=(SHARE,),
 )
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.knowledge.surroundings import torch_versions
+from torch_tb_profiler.knowledge.surroundings import surroundings, torch_versions
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.info import JobInfo
@@ -187,12 +187,12 @@ def torch_version(trace: Trace) -> str | None:
 
 @per_trace
 def torch_lines(trace: Trace) -> dict[tuple[str, str], frozenset[int]]:
-    """Lines of torch's own python functions as frames name them, by file and function; made
+    """Lines of some of torch's own functions as frames name them, by file and function; made
     once."""
     is_python = trace.slices["category"].is_in([Category.PYTHON_FUNCTION, Category.MODULE])
     lines: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     for code in trace.slices["name_code"].filter(is_python).unique().to_list():
         match = _TORCH_FRAME.fullmatch(trace.text(code) or "")
-        if match is not None:
+        if match is not None and match[3] in surroundings().torch_functions:
             lines[match[1], match[3]].add(int(match[2]))
     return {key: frozenset(values) for key, values in lines.items()}

@@ -138,10 +138,12 @@ def _row_of_code(trace: Trace, groups: pl.DataFrame) -> Int64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleSide:
-    """Modules: ``path``, ``name`` and ``parent`` of each row, and their numbers."""
+    """Modules: ``path``, ``name`` and ``parent`` of each row, and their numbers; and the node that
+    each row is in the tree, nothing where no tree was recorded."""
 
     frame: pl.DataFrame
     side: Side
+    node: Int64
 
 
 def module_side(basis: StepBasis) -> ModuleSide:
@@ -166,4 +168,4 @@ def module_side(basis: StepBasis) -> ModuleSide:
             ns = getattr(module_times(trace), attribute)[mask]
             value = ns / NS_PER_US
             samples[key] = step_samples(basis, row[tree.node[mask]], step, value, keys=height)
-    return ModuleSide(sums.frame, Side(height, values, samples, unknown))
+    return ModuleSide(sums.frame, Side(height, values, samples, unknown), sums.node)

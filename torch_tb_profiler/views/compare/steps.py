@@ -75,6 +75,11 @@ def step_basis(trace: Trace, selection: Selection, rows: Int64, per_step: bool) 
     return StepBasis(trace, narrowed, rows, float(len(rows)), place, is_observed)
 
 
+def of_whole_steps(basis: StepBasis) -> StepBasis:
+    """``basis`` with values per step."""
+    return step_basis(basis.trace, basis.selection, basis.rows, True)
+
+
 def step_samples(
     basis: StepBasis, key: Int64, step: Int32 | Int64, value: Float64, *, keys: int
 ) -> Samples:

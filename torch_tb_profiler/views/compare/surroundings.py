@@ -304,7 +304,7 @@ def _torch(bases: Bases) -> _Verdict:
         a, b = lines[0][file, function], lines[1][file, function]
         if not a & b:
             sides = [
-                Told(f"{side.text or 'torch'}, {function} in line {min(at)} of {file}")
+                Told(f"{side.text or 'not known'} ({function} at {file}:{min(at)})")
                 for side, at in zip(sides, (a, b), strict=True)
             ]
             return _Verdict(sides[0], sides[1], False)

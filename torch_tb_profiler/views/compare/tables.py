@@ -13,6 +13,16 @@ from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.compare.student import Samples, confidence_pct, interval
 from torch_tb_profiler.views.schema import Column, Table, TableSpec, Unit
 
+SHARE = Column(
+    "share_of_delta_pct",
+    "Share of Δ",
+    "number",
+    "pct",
+    "Its part of the change; negative for what went the other way.",
+)
+"""Part of a row in the change that a table explains."""
+
+NO_CHANGE = "The time of the whole step is the same on both sides, so there are no shares."
 NO_BASE = "The baseline is 0, so there is no percentage."
 NO_CALLS = "One side has no call, so no mean either."
 _INFERENCE = re.compile(r"confidence_.*_pct|delta_.*_(low|high)_us")
@@ -102,11 +112,13 @@ def pair_spec(
     *,
     keys: tuple[Column, ...],
     measures: tuple[Measure, ...],
+    more: tuple[Column, ...] = (),
     tree: tuple[str, str] | None = None,
 ) -> TableSpec:
-    """The declaration of a table that compares ``measures`` of things told by ``keys``."""
+    """The declaration of a table that compares ``measures`` of things told by ``keys``; columns
+    ``more``, at the end, are filled later."""
     compared = tuple(column for measure in measures for column in measure_columns(measure))
-    return TableSpec(name, title, text, keys + compared, tree=tree)
+    return TableSpec(name, title, text, keys + compared + more, tree=tree)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +196,9 @@ def compared_table(
                 texts.append(NO_BASE if key == f"delta_{measure.stem}_pct" else FEW_STEPS)
             if texts:
                 reasons[key] = " ".join(texts)
-    frame = pl.DataFrame(columns, schema=spec.polars_schema(), nan_to_null=True)
+    schema = spec.polars_schema()
+    later = dict.fromkeys(schema.keys() - columns.keys())
+    frame = pl.DataFrame({**columns, **later}, schema=schema, nan_to_null=True)
     return _with_whole_counts(Table(spec, frame, reasons))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.alignment import Alignment, ModuleNode, align, tree_of
@@ -21,6 +22,13 @@ from torch_tb_profiler.views.compare.average import (
     compared_average,
     compared_steps,
     step_times,
+)
+from torch_tb_profiler.views.compare.explained import DRILL_DOWN, EXPLAINED
+from torch_tb_profiler.views.compare.explanation import (
+    ModuleNames,
+    explanation,
+    with_phase_shares,
+    with_shares_of_total,
 )
 from torch_tb_profiler.views.compare.facts import comparison_facts
 from torch_tb_profiler.views.compare.notes import comparison_notes
@@ -35,15 +43,23 @@ from torch_tb_profiler.views.compare.sides import (
     module_side,
     operator_side,
 )
-from torch_tb_profiler.views.compare.steps import StepBasis, has_cut_steps, step_basis, step_rows
+from torch_tb_profiler.views.compare.steps import (
+    StepBasis,
+    has_cut_steps,
+    of_whole_steps,
+    step_basis,
+    step_rows,
+)
 from torch_tb_profiler.views.compare.surroundings import (
     SURROUNDINGS,
+    Compared,
     compared_surroundings,
     no_confidence,
     surroundings_notes,
     surroundings_table,
 )
 from torch_tb_profiler.views.compare.tables import (
+    SHARE,
     Measure,
     Pairing,
     by_size_of_change,
@@ -52,7 +68,7 @@ from torch_tb_profiler.views.compare.tables import (
     pair_spec,
     without_confidence,
 )
-from torch_tb_profiler.views.schema import Column, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 AUTO, TOTAL, PER_STEP = "auto", "total", "per_step"
@@ -82,6 +98,7 @@ PHASES = pair_spec(
         Column("candidate_names", "Candidate Names", "string", None, "Its ranges' names there."),
     ),
     measures=PHASE_MEASURES,
+    more=(SHARE,),
 )
 MODULES = pair_spec(
     "modules",
@@ -124,28 +141,49 @@ def compare(
         step_basis(baseline, baseline_selection, rows[0], per_step),
         step_basis(candidate, candidate_selection, rows[1], per_step),
     )
-    steps = step_times(bases[0]), step_times(bases[1])
     around = compared_surroundings(bases)
-    tables: tuple[Table, ...] = (
-        compared_average(steps[0], steps[1]),
-        surroundings_table(around),
-        compared_steps(steps[0], steps[1]),
-        _phases(bases),
-        _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
-        _named(KERNELS, KERNEL_MEASURES, kernel_side, bases),
-        _modules(bases),
-    )
-    unsure = no_confidence(around)
-    if unsure is not None:
-        tables = tuple(without_confidence(table, unsure) for table in tables)
+    whole = tuple(basis if per_step else of_whole_steps(basis) for basis in bases)
+    tables, parts = _tables(bases, (whole[0], whole[1]), around)
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=comparison_facts(tables[0], (len(rows[0]), len(rows[1])), per_step),
+        facts=comparison_facts(tables[0], (len(rows[0]), len(rows[1])), per_step) + parts,
         notes=surroundings_notes(around)
         + comparison_notes(
             bases, (baseline_selection, candidate_selection), scaled=per_step and chosen == AUTO
         ),
     )
+
+
+def _tables(
+    bases: tuple[StepBasis, StepBasis],
+    whole: tuple[StepBasis, StepBasis],
+    around: tuple[Compared, ...],
+) -> tuple[tuple[Table, ...], tuple[Fact, ...]]:
+    """The tables, and facts on what explains the difference.
+
+    Args:
+        bases: Both sides, as values are compared.
+        whole: Both sides, of whole steps.
+        around: What differs beside the code.
+    """
+    steps = step_times(bases[0]), step_times(bases[1])
+    average = with_shares_of_total(compared_average(steps[0], steps[1]))
+    modules, names = _modules(bases)
+    parts = explanation(whole, average, names)
+    tables: tuple[Table, ...] = (
+        average,
+        surroundings_table(around),
+        with_phase_shares(_phases(bases), parts),
+        *parts.tables,
+        compared_steps(steps[0], steps[1]),
+        _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
+        _named(KERNELS, KERNEL_MEASURES, kernel_side, bases),
+        modules,
+    )
+    unsure = no_confidence(around)
+    if unsure is not None:
+        tables = tuple(without_confidence(table, unsure) for table in tables)
+    return tables, parts.facts
 
 
 def _named(
@@ -180,7 +218,8 @@ def _phases(bases: tuple[StepBasis, StepBasis]) -> Table:
     return by_size_of_change(table, "delta_host_total_us")
 
 
-def _modules(bases: tuple[StepBasis, StepBasis]) -> Table:
+def _modules(bases: tuple[StepBasis, StepBasis]) -> tuple[Table, ModuleNames]:
+    """The table, and the names of the modules of each side, the same for those that meet."""
     a, b = module_side(bases[0]), module_side(bases[1])
     (nodes_a, roots_a), (nodes_b, roots_b) = _tree(a), _tree(b)
     alignment = align(nodes_a, nodes_b, (roots_a, roots_b))
@@ -188,7 +227,27 @@ def _modules(bases: tuple[StepBasis, StepBasis]) -> Table:
     pairing = Pairing(
         np.array(alignment.baseline, np.int64), np.array(alignment.candidate, np.int64)
     )
-    return compared_table(MODULES, keys, MODULE_MEASURES, sides=(a.side, b.side), pairing=pairing)
+    table = compared_table(MODULES, keys, MODULE_MEASURES, sides=(a.side, b.side), pairing=pairing)
+    names = [
+        _names_of_nodes(basis.trace, side, rows, keys["path"])
+        for basis, side, rows in zip(
+            bases, (a, b), (alignment.baseline, alignment.candidate), strict=True
+        )
+    ]
+    return table, (names[0], names[1])
+
+
+def _names_of_nodes(
+    trace: Trace, side: ModuleSide, rows: list[int], paths: list[str | None]
+) -> list[str] | None:
+    """Per node of a tree of modules its path in the comparison; None where there is no tree."""
+    if not len(side.node):
+        return None
+    names = list(module_tree(trace).nodes.path)
+    for row, path in zip(rows, paths, strict=True):
+        if row >= 0 and path is not None:
+            names[int(side.node[row])] = path
+    return names
 
 
 def _tree(side: ModuleSide) -> tuple[list[ModuleNode], tuple[int, ...]]:
@@ -222,7 +281,17 @@ SPEC = ViewSpec(
     title="Compare",
     help="What changed between two recordings, and is it more than chance?",
     scope="pair",
-    tables=(AVERAGE_STEP, SURROUNDINGS, STEPS, PHASES, OPERATORS, KERNELS, MODULES),
+    tables=(
+        AVERAGE_STEP,
+        SURROUNDINGS,
+        PHASES,
+        EXPLAINED,
+        DRILL_DOWN,
+        STEPS,
+        OPERATORS,
+        KERNELS,
+        MODULES,
+    ),
     function=compare,
     group_bys=(AUTO, TOTAL, PER_STEP),
     missing=_missing,

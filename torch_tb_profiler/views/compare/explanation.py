@@ -1,0 +1,123 @@
+"""Which time explains a difference – of devices or of the host – and its parts on both sides.
+
+Definitions: ``docs/views-compare.md#what-explains-the-difference``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
+from torch_tb_profiler.views.compare.average import TOTAL
+from torch_tb_profiler.views.compare.explained import explained
+from torch_tb_profiler.views.compare.leaves import device_leaves, host_leaves
+from torch_tb_profiler.views.compare.steps import StepBasis
+from torch_tb_profiler.views.compare.tables import NO_CHANGE, SHARE
+from torch_tb_profiler.views.schema import Fact, Table
+
+DEVICE, HOST = "device time", "host time"
+_MEANING = {
+    DEVICE: "kernels, copies and sets of a step, added up",
+    HOST: "operators without what is inside, runtime calls, data loading and optimizers of a step, "
+    "added up over threads",
+}
+_DEVICE_ROLES = tuple(
+    ROLE_TITLES[role] for role in (Role.KERNEL, Role.MEMCPY, Role.MEMSET, Role.COMMUNICATION)
+)
+ModuleNames = tuple[list[str] | None, list[str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What explains the difference.
+
+    Attributes:
+        tables: The ranked table and the tree.
+        facts: Which time it is of, and its change.
+        phase_shares: Phase → share of the change in percent; empty where nothing changed.
+    """
+
+    tables: tuple[Table, Table]
+    facts: tuple[Fact, ...]
+    phase_shares: dict[str, float]
+
+
+def explanation(
+    bases: tuple[StepBasis, StepBasis], average: Table, modules: ModuleNames
+) -> Explanation:
+    """What explains the difference of two sides.
+
+    Args:
+        bases: Both sides, of whole steps.
+        average: The compared average step.
+        modules: Names of the modules of each side by node, the same for those that meet; None
+            where a side tells of no modules.
+    """
+    measure = _measure(bases, average)
+    leaves_of, inner = (device_leaves, "kernel") if measure == DEVICE else (host_leaves, "call")
+    names = modules if None not in modules else (None, None)
+    leaves = [leaves_of(basis, of) for basis, of in zip(bases, names, strict=True)]
+    tables = explained(leaves[0], leaves[1], inner)
+    rows = tables[1].frame.filter(pl.col("kind") == "phase")
+    shares = dict(zip(rows["name"], rows["share_of_delta_pct"], strict=True))
+    delta = tables[1].frame["delta_time_us"][0]
+    return Explanation(
+        tables, _facts(measure, delta), {key: of for key, of in shares.items() if of is not None}
+    )
+
+
+def _measure(bases: tuple[StepBasis, StepBasis], average: Table) -> str:
+    """The time of devices where both sides tell it, and it changed more than that of the host."""
+    if any(no_device_time(basis.trace) is not None for basis in bases):
+        return HOST
+    parts = average.frame.filter(pl.col("category") != TOTAL)
+    is_device = parts["category"].is_in(_DEVICE_ROLES)
+    changes = parts["delta_duration_us"].abs()
+    return DEVICE if changes.filter(is_device).sum() >= changes.filter(~is_device).sum() else HOST
+
+
+def _facts(measure: str, delta_us: float) -> tuple[Fact, ...]:
+    return (
+        Fact(
+            "explained_by",
+            "Explained by",
+            measure,
+            None,
+            None,
+            f"What the parts of the difference are of: {_MEANING[measure]}. It is not the length "
+            "of the step: work that runs side by side counts each for itself.",
+        ),
+        Fact(
+            "delta_explained_us",
+            f"Change of {measure}",
+            delta_us,
+            "us",
+            None,
+            f"Candidate less baseline, per step: {_MEANING[measure]}.",
+        ),
+    )
+
+
+def with_shares_of_total(average: Table) -> Table:
+    """``average`` with the part of each category in the change of the step, which add up to it."""
+    total = average.frame.filter(pl.col("category") == TOTAL)["delta_duration_us"][0]
+    share = pl.lit(None, pl.Float64)
+    if total:
+        share = 100 * pl.col("delta_duration_us") / total
+    frame = average.frame.with_columns(share.alias(SHARE.key))
+    reasons = {**average.null_reasons}
+    if not total:
+        reasons[SHARE.key] = reasons.get("delta_duration_us", NO_CHANGE)
+    return replace(average, frame=frame, null_reasons=reasons)
+
+
+def with_phase_shares(phases: Table, explanation: Explanation) -> Table:
+    """``phases`` with the part of each in the change that is explained."""
+    shares = explanation.phase_shares
+    values = [shares.get(phase, 0.0 if shares else None) for phase in phases.frame["phase"]]
+    frame = phases.frame.with_columns(pl.Series(SHARE.key, values, dtype=pl.Float64))
+    reasons = phases.null_reasons if shares else phases.null_reasons | {SHARE.key: NO_CHANGE}
+    return replace(phases, frame=frame, null_reasons=reasons)
