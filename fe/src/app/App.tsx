@@ -25,8 +25,9 @@ export function App() {
   const { runs, silences } = useRuns();
   const known = runs.state === "ready" ? runs.data : null;
   const target = useTarget(known);
-  const failed = target?.span.state === "failed";
-  const views = useViews(target);
+  const isThere = target !== null && target.unknown === null;
+  const hasViews = isThere && target.span.state !== "failed";
+  const views = useViews(isThere ? target : null);
   useNaming(known, target, views);
   const [isChoosing, setChoosing] = useState(false);
   const list = useMemo(() => withTimeline(viewList(views), isKnown(views)), [views]);
@@ -47,7 +48,7 @@ export function App() {
         Skip to the page
       </a>
       <TopBar runs={known} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing} />
-      {target === null || failed ? <nav className="rail" aria-label="Views" /> : <Rail views={list} current={name} />}
+      {hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Views" />}
       <main className="main" id="content" tabIndex={-1}>
         <Silences silences={silences} />
         <Content runs={runs} target={target} views={views} list={list} info={info} name={name} onChoose={() => setChoosing(true)} />

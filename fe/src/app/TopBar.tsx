@@ -25,16 +25,17 @@ export function TopBar({ runs, target, view, views, isChoosing, onChoose }: Prop
   const theme = useTheme();
   const [helpOpen, setHelpOpen] = useState(false);
   const other = theme === "dark" ? "light" : "dark";
+  const shown = target?.unknown === null ? target : null;
   return (
     <header className="topbar">
       <span className="brand">PyTorch Profiler</span>
       {runs !== null && target !== null && (
         <TracePicker runs={runs} target={target} view={view} views={views} open={isChoosing} onOpen={() => onChoose(true)} onClose={() => onChoose(false)} />
       )}
-      {target !== null && <SelectionControl target={target} />}
+      {shown !== null && <SelectionControl target={shown} />}
       <span className="spacer" />
-      {target !== null && <TraceMenu target={target} />}
-      {target !== null && <SearchBox target={target} views={views} />}
+      {shown !== null && <TraceMenu target={shown} />}
+      {shown !== null && <SearchBox target={shown} views={views} />}
       <button
         type="button"
         className="button quiet icon"

@@ -43,12 +43,12 @@ export function TracePicker({ runs, target, view, views, open, onOpen, onClose }
   return (
     <>
       <button type="button" className="button picker-button" title="Choose run, worker and span" aria-haspopup="dialog" onClick={onOpen}>
-        {targetTitle(target, runs.runs, isTogether)} ▾
+        {target.unknown === null ? targetTitle(target, runs.runs, isTogether) : "Choose a trace"} ▾
       </button>
       <PickerDialog open={open} onClose={onClose}>
         <TraceTree
           runs={runs.runs}
-          current={{ run: run.name, worker: isTogether ? ALL_WORKERS : target.worker.name, span: target.span.name }}
+          current={target.unknown !== null ? null : { run: run.name, worker: isTogether ? ALL_WORKERS : target.worker.name, span: target.span.name }}
           together={together === undefined ? null : run.name}
           onPick={pick}
         />

@@ -1,9 +1,13 @@
 /** Which editor opens source lines, and where the files of the trace lie on this machine. */
-import { EDITORS, type EditorName, type EditorSettings } from "./editor";
+import { useId } from "react";
+
+import { editorProblem, EDITORS, type EditorName, type EditorSettings } from "./editor";
 import { saveEditorSettings, useEditorSettings } from "./settings";
 
 export function EditorForm() {
   const settings = useEditorSettings();
+  const problem = editorProblem(settings);
+  const problemId = useId();
   return (
     <section className="editor-form">
       <h2>Jump to source</h2>
@@ -21,9 +25,18 @@ export function EditorForm() {
           ))}
         </select>
       </label>
-      <Folder label="Paths in the trace start with" name="from" placeholder="/workspace" />
-      <Folder label="and lie here under" name="to" placeholder="/home/me/src/model" />
-      <Folder label="Relative paths lie here under" name="relativeTo" placeholder="/home/me/venv/lib/python3.12/site-packages" />
+      {settings.editor === "vscode-remote" && <Text label="Remote" name="remote" placeholder="ssh-remote+host" problemId={problem === null ? null : problemId} />}
+      {settings.editor === "template" && (
+        <Text label="Address of a line" name="template" placeholder="zed://file{path}:{line}:{column}" problemId={problem === null ? null : problemId} />
+      )}
+      {problem !== null && (
+        <p id={problemId} className="problem" role="status">
+          {problem}
+        </p>
+      )}
+      <Text label="Paths in the trace start with" name="from" placeholder="/workspace" />
+      <Text label="and lie here under" name="to" placeholder="/home/me/src/model" />
+      <Text label="Relative paths lie here under" name="relativeTo" placeholder="/home/me/venv/lib/python3.12/site-packages" />
       <p className="soft">
         PyTorch records paths without the folder Python imports from, as in <code className="mono">torch/nn/modules/module.py</code>: say where
         such relative paths lie. The first two fields take the start of any path, also of a relative one, when one folder is not enough.
@@ -32,13 +45,15 @@ export function EditorForm() {
   );
 }
 
-interface FolderProps {
+interface TextProps {
   readonly label: string;
   readonly name: Exclude<keyof EditorSettings, "editor">;
   readonly placeholder: string;
+  /** What says why it cannot be used. */
+  readonly problemId?: string | null;
 }
 
-function Folder({ label, name, placeholder }: FolderProps) {
+function Text({ label, name, placeholder, problemId = null }: TextProps) {
   const settings = useEditorSettings();
   return (
     <label>
@@ -48,6 +63,8 @@ function Folder({ label, name, placeholder }: FolderProps) {
         placeholder={placeholder}
         value={settings[name]}
         spellCheck={false}
+        aria-invalid={problemId !== null}
+        aria-describedby={problemId ?? undefined}
         onChange={({ target }) => saveEditorSettings({ ...settings, [name]: target.value })}
       />
     </label>

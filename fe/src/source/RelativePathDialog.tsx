@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import { CopyButton } from "../app/CopyButton";
 import { isRelative, mapPath, type SourceLine } from "./editor";
 import { EditorForm } from "./EditorForm";
-import { jumpToSource } from "./jump";
+import { cannotJump, jumpToSource } from "./jump";
 import { useEditorSettings } from "./settings";
 
 interface Props {
@@ -24,7 +24,7 @@ export function RelativePathDialog({ source, onClose }: Props) {
         <h1>A relative path</h1>
         <span style={{ flex: 1 }} />
         <CopyButton text={place} label="Copy path:line" title={`Copy ${place}`} className="button" />
-        <button type="button" className="button" disabled={isRelative(path)} onClick={() => jumpToSource(source, settings)}>
+        <button type="button" className="button" disabled={isRelative(path) || cannotJump(source, settings) !== null} onClick={() => jumpToSource(source, settings)}>
           Open
         </button>
         <button type="button" className="button" onClick={onClose}>

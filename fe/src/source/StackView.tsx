@@ -25,7 +25,7 @@ function Frame({ text }: { readonly text: string }) {
   const parsed = parseFrame(text);
   if (parsed === null) return <span className="mono soft">{text}</span>;
   const { source, name } = parsed;
-  const problem = cannotJump(source);
+  const problem = cannotJump(source, settings);
   const place = `${mapPath(source.path, settings)}:${source.line}`;
   return (
     <>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { editorUrl, isRelative, mapPath, mayReceiveSource, parseFrame, sourceMessage, splitStack } from "./editor";
+import { editorProblem, editorUrl, isRelative, mapPath, mayReceiveSource, parseFrame, sourceMessage, splitStack } from "./editor";
 
-const SETTINGS = { editor: "vscode", from: "/workspace/", to: "/home/me/src", relativeTo: "" } as const;
+const SETTINGS = { editor: "vscode", from: "/workspace/", to: "/home/me/src", relativeTo: "", remote: "", template: "" } as const;
 
 describe("parseFrame", () => {
   it.each([
@@ -66,6 +66,30 @@ describe("editorUrl", () => {
     expect(editorUrl({ path: "C:\\x\\m.py", line: 7 }, { ...SETTINGS, editor: "cursor" })).toBe("cursor://file/C:/x/m.py:7");
     expect(editorUrl({ path: "torch/a.py", line: 966 }, { ...SETTINGS, relativeTo: "/venv" })).toBe("vscode://file/venv/torch/a.py:966");
     expect(editorUrl({ path: "/a/b.py", line: 3 }, { ...SETTINGS, editor: "pycharm" })).toBe("pycharm://open?file=%2Fa%2Fb.py&line=3");
+  });
+
+  it.each([
+    ["ssh-remote+gpu7", "vscode://vscode-remote/ssh-remote+gpu7/home/me/src/m.py:12"],
+    ["me@gpu7.example", "vscode://vscode-remote/ssh-remote+me@gpu7.example/home/me/src/m.py:12"],
+    ["wsl+Ubuntu-24.04", "vscode://vscode-remote/wsl+Ubuntu-24.04/home/me/src/m.py:12"],
+    ["dev-container+2f686f6d65", "vscode://vscode-remote/dev-container+2f686f6d65/home/me/src/m.py:12"],
+  ])("opens it on the remote %s", (remote, url) => {
+    const settings = { ...SETTINGS, editor: "vscode-remote", remote } as const;
+    expect(editorProblem(settings)).toBeNull();
+    expect(editorUrl({ path: "/workspace/m.py", line: 12 }, settings)).toBe(url);
+  });
+
+  it("refuses a remote that is none, and a template that leads elsewhere", () => {
+    for (const remote of ["", "host/../../x", "ssh-remote+a/b", "a b"]) {
+      expect(editorProblem({ ...SETTINGS, editor: "vscode-remote", remote }), remote).toContain("remote");
+    }
+    expect(editorProblem({ ...SETTINGS, editor: "template", template: "javascript:{path}" })).toContain("javascript:");
+    expect(editorProblem({ ...SETTINGS, template: "javascript:{path}" })).toBeNull();
+  });
+
+  it("fills the template of another editor", () => {
+    const settings = { ...SETTINGS, editor: "template", template: "zed://file{path}:{line}:{column}" } as const;
+    expect(editorUrl({ path: "/workspace/m.py", line: 0 }, settings)).toBe("zed://file/home/me/src/m.py:1:1");
   });
 
   it("cannot be led out of its scheme by a hostile path", () => {

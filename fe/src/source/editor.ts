@@ -7,13 +7,15 @@
  * leaves out the folders Python imports from, so many paths are relative (`torch/nn/…`): what lies below
  * no recorded prefix is looked for under a folder of its own.
  */
+import { encodePath, fillTemplate, templateProblem } from "./editorTemplate";
+
 export interface SourceLine {
   readonly path: string;
   /** Counted from 1, as in the trace; 0 when the trace does not know it. */
   readonly line: number;
 }
 
-export type EditorName = "vscode" | "cursor" | "pycharm";
+export type EditorName = "vscode" | "cursor" | "pycharm" | "vscode-remote" | "template";
 
 export interface EditorSettings {
   readonly editor: EditorName;
@@ -22,12 +24,18 @@ export interface EditorSettings {
   readonly to: string;
   /** Where paths that are relative lie here; empty when nobody said. */
   readonly relativeTo: string;
+  /** The remote that VS Code connects to: `ssh-remote+host`, `wsl+Ubuntu`, `dev-container+…`; a bare host is one of SSH. */
+  readonly remote: string;
+  /** The address of another editor, with `{path}`, `{line}` and `{column}`. */
+  readonly template: string;
 }
 
 export const EDITORS: Readonly<Record<EditorName, string>> = {
   vscode: "VS Code",
   cursor: "Cursor",
   pycharm: "PyCharm",
+  "vscode-remote": "VS Code, on a remote machine",
+  template: "Another, by its address",
 };
 
 const FRAME_PAREN = /^(.+?)\((\d+)\)(?::\s*(.*))?$/;
@@ -75,13 +83,29 @@ export function isRelative(path: string): boolean {
   return !/^([\\/]|[A-Za-z]:[\\/])/.test(path);
 }
 
-/** The address that makes the chosen editor open the line. */
-export function editorUrl({ path, line }: SourceLine, settings: EditorSettings): string {
+/** Why the chosen editor cannot be addressed, or null. */
+export function editorProblem({ editor, remote, template }: EditorSettings): string | null {
+  if (editor === "template") return templateProblem(template);
+  return editor === "vscode-remote" && !REMOTE.test(remote.trim()) ? "Name the remote: ssh-remote+host, wsl+Ubuntu, or the host alone." : null;
+}
+
+/** The address that makes the chosen editor open the line; what {@link editorProblem} refuses is never asked for. */
+export function editorUrl({ path, line: recorded }: SourceLine, settings: EditorSettings): string {
   const local = mapPath(path, settings).replace(/\\/g, "/");
-  const encoded = local.split("/").map((part) => encodeURIComponent(part).replace(/%3A/g, ":")).join("/");
-  if (settings.editor === "pycharm") return `pycharm://open?file=${encodeURIComponent(local)}&line=${Math.max(1, line)}`;
-  const absolute = encoded.startsWith("/") ? encoded : `/${encoded}`;
-  return `${settings.editor}://file${absolute}:${Math.max(1, line)}`;
+  const line = Math.max(1, recorded);
+  const absolute = local.startsWith("/") ? local : `/${local}`;
+  if (settings.editor === "pycharm") return `pycharm://open?file=${encodeURIComponent(local)}&line=${line}`;
+  if (settings.editor === "template") return fillTemplate(settings.template, local, line);
+  if (settings.editor === "vscode-remote") return `vscode://vscode-remote/${remoteAuthority(settings.remote)}${encodePath(absolute)}:${line}`;
+  return `${settings.editor}://file${encodePath(absolute)}:${line}`;
+}
+
+/** A kind of remote and which one, as VS Code names them; or a host. */
+const REMOTE = /^([a-z][a-z0-9-]*\+)?[\w.@%-]+$/i;
+
+function remoteAuthority(remote: string): string {
+  const text = remote.trim();
+  return text.includes("+") ? text : `ssh-remote+${text}`;
 }
 
 /** What VS Code's view listens for. */

@@ -1,5 +1,5 @@
 /** Does what `editor.ts` describes, in this window. */
-import { editorUrl, isRelative, mapPath, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
+import { editorProblem, editorUrl, isRelative, mapPath, mayReceiveSource, sourceMessage, type EditorSettings, type SourceLine } from "./editor";
 
 interface Ancestor {
   readonly page: Window;
@@ -24,8 +24,10 @@ function listeners(): Ancestor[] {
 }
 
 /** Why a frame cannot be opened, or null. */
-export function cannotJump(source: SourceLine): string | null {
-  return source.line < 1 ? "The trace does not say which line this is." : null;
+export function cannotJump(source: SourceLine, settings: EditorSettings): string | null {
+  if (source.line < 1) return "The trace does not say which line this is.";
+  const problem = editorProblem(settings);
+  return problem === null || listeners().length > 0 ? null : `${problem} See “Help and settings” (?).`;
 }
 
 /** False when nobody around opens it and no editor could: the path is relative, to what nobody said. */
@@ -36,7 +38,7 @@ export function jumpToSource(source: SourceLine, settings: EditorSettings): bool
   for (const { page, origin } of pages) page.postMessage(message, origin);
   if (pages.length > 0) return true;
   if (isRelative(mapPath(source.path, settings))) return false;
-  openEditor(editorUrl(source, settings));
+  if (editorProblem(settings) === null) openEditor(editorUrl(source, settings));
   return true;
 }
 

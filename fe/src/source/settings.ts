@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import { EDITORS, type EditorName, type EditorSettings } from "./editor";
 
 const STORAGE_KEY = "torch-tb-profiler.editor";
-const DEFAULTS: EditorSettings = { editor: "vscode", from: "", to: "", relativeTo: "" };
+const DEFAULTS: EditorSettings = { editor: "vscode", from: "", to: "", relativeTo: "", remote: "", template: "" };
 const listeners = new Set<() => void>();
 let settings = read();
 
@@ -14,10 +14,12 @@ function read(): EditorSettings {
     const text = (value: unknown) => (typeof value === "string" ? value : "");
     const editor = text(stored.editor);
     return {
-      editor: editor in EDITORS ? (editor as EditorName) : DEFAULTS.editor,
+      editor: Object.hasOwn(EDITORS, editor) ? (editor as EditorName) : DEFAULTS.editor,
       from: text(stored.from),
       to: text(stored.to),
       relativeTo: text(stored.relativeTo),
+      remote: text(stored.remote),
+      template: text(stored.template),
     };
   } catch {
     return DEFAULTS;
