@@ -104,11 +104,16 @@ def _shifts(chain: Front, saved_ns: Int64) -> Int64:
 
 
 def _alone(trace: Trace, chosen: Bools) -> Int64:
-    """How long each piece of work ran beside none that is not chosen."""
+    """How long each chosen piece of work ran beside none that is not chosen; 0 of others."""
     start = trace.device_work["start_ns"].to_numpy()
     end = start + trace.device_work["dur_ns"].to_numpy()
-    alone = subtract(union(start[chosen], end[chosen]), union(start[~chosen], end[~chosen]))
-    return total_within(alone, start, end)
+    length = np.zeros(len(start), np.int64)
+    if chosen.any():
+        own = start[chosen], end[chosen]
+        beside = ~chosen & (end > own[0].min()) & (start < own[1].max())
+        alone = subtract(union(*own), union(start[beside], end[beside]))
+        length[chosen] = total_within(alone, *own)
+    return length
 
 
 def _slack(trace: Trace, launch: Int64, start_ns: Int64, before_ns: Int64) -> Int64:
