@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -20,6 +21,7 @@ from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.left_out import MAX_LISTED, NOT_A_TRACE, LeftOut
 
 __all__ = ["Catalog", "Contents", "Place", "Silence"]
 
@@ -38,11 +40,15 @@ class Contents:
     Attributes:
         runs: Run → worker → span → file, each in the order to show.
         notes: What was seen and left out, as sentences.
+        left_out: What was seen and left out, as far as it is listed.
+        left_out_counts: Reason → how many were left out.
         problem: Why there is nothing at all; None when there is something.
     """
 
     runs: Runs = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    left_out_counts: Mapping[str, int] = field(default_factory=dict)
     problem: StorageError | None = None
 
     def files(self) -> list[SpanFile]:
@@ -144,6 +150,34 @@ class Catalog:
         chosen = _pick("span", span, known)[0]
         return {worker: spans[chosen] for worker, spans in workers.items() if chosen in spans}
 
+    def opened(self, name: str, wait_s: float | None = None) -> SpanFile:
+        """The span of a file that was left out, which is taken from now on.
+
+        Args:
+            name: Its path, as it was listed; nothing else is opened.
+            wait_s: How long to wait for a scan; None for as long as it takes.
+
+        Raises:
+            UnknownError: none of that name was left out, or it is gone.
+            NotReadyError: the scan is not over when the time is up.
+        """
+        contents = self.contents(wait_s)
+        by_path = {file.path: file for file in contents.files()}
+        if name in by_path:
+            return by_path[name]
+        alone = len(self._watched) == 1
+        for watched in self._watched:
+            prefix = "" if alone else f"{watched.shown_name}/"
+            if not name.startswith(prefix) or not watched.choose(name.removeprefix(prefix)):
+                continue
+            is_over = watched.wait(watched.scan(), wait_s)
+            by_path = {file.path: file for file in self._contents.files()}
+            if name in by_path:
+                return by_path[name]
+            if not is_over:
+                raise NotReadyError(SpanStatus("", name, None, 0, "queued"))
+        raise unknown("file", name, [each.name for each in contents.left_out if each.can_open])
+
     def statuses(self) -> list[tuple[str, str, SpanStatus]]:
         """Run, worker and status of every span known now."""
         contents = self.contents(0)
@@ -196,6 +230,10 @@ def _joined(watched: Sequence[WatchedPlace]) -> Contents:
     notes: list[str] = []
     problem: StorageError | None = None
     unfinished: list[str] = []
+    undecided = 0
+    left_out: list[LeftOut] = []
+    counts: Counter[str] = Counter()
+    alone = len(watched) == 1
     for each in watched:
         look, problem = each.look, each.problem or problem
         discovery = look.discovery
@@ -204,13 +242,23 @@ def _joined(watched: Sequence[WatchedPlace]) -> Contents:
             continue
         notes.extend(discovery.left_out)
         unfinished.extend(discovery.unfinished)
+        undecided += discovery.undecided
+        counts += discovery.others.counts
+        prefix = "" if alone else f"{each.shown_name}/"
+        listed = discovery.others.listed
+        left_out += [replace(one, name=f"{prefix}{one.name}") for one in listed]
         for file in discovery.files:
-            shown = _shown(file, each.place.label or look.name, runs, alone=len(watched) == 1)
+            shown = _shown(file, each.shown_name, runs, alone=alone)
             runs.setdefault(shown.run, {}).setdefault(shown.worker, {})[shown.span] = shown
     if unfinished:
         more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
         notes.append(f"Being written, shown when done: {unfinished[0]}{more}.")
-    return Contents(runs, tuple(notes), None if runs else problem)
+    if undecided:
+        notes.append(f"Not looked into yet, shown if they are traces: {undecided} files.")
+    left_out.sort(key=lambda one: one.reason == NOT_A_TRACE)
+    return Contents(
+        runs, tuple(notes), tuple(left_out[:MAX_LISTED]), counts, None if runs else problem
+    )
 
 
 def _shown(file: SpanFile, place: str, runs: Runs, *, alone: bool) -> SpanFile:
@@ -218,4 +266,4 @@ def _shown(file: SpanFile, place: str, runs: Runs, *, alone: bool) -> SpanFile:
     run = file.run if alone else f"{place}/{file.run}"
     while file.span in runs.get(run, {}).get(file.worker, {}):
         run += "+"
-    return replace(file, run=run)
+    return replace(file, run=run, path=file.path if alone else f"{place}/{file.path}")

@@ -131,6 +131,11 @@ class WatchedPlace:
         self._scan_ended_s = -math.inf
 
     @property
+    def shown_name(self) -> str:
+        """What tells it from other places."""
+        return self.place.label or self.look.name
+
+    @property
     def was_scanned(self) -> bool:
         """True when the first scan is over."""
         return self._scans > 0
@@ -191,12 +196,12 @@ class WatchedPlace:
             self._start()
             return self._scans + 1
 
-    def wait(self, number: int, timeout_s: float | None) -> None:
-        """Wait for the end of a scan, or until the time is up."""
+    def wait(self, number: int, timeout_s: float | None) -> bool:
+        """Wait for the end of a scan, or until the time is up; whether it ended."""
         # Ctrl-C ends a wait that has a limit; one without it goes on, once polars is loaded.
         limit_s = threading.TIMEOUT_MAX if timeout_s is None else timeout_s
         with self._changed:
-            self._changed.wait_for(lambda: self._scans >= number, limit_s)
+            return self._changed.wait_for(lambda: self._scans >= number, limit_s)
 
     def _start(self) -> None:
         self._is_scanning = True

@@ -32,6 +32,10 @@ class SpanStatus:
             None where only another file helps.
         version: Another text whenever the content of the file may be another one; None for the
             status of several files.
+        modified_s: When the file was written last, in seconds since 1970; None where nobody says.
+        recorded_s: When it was recorded by the stamp in its name, in seconds since 1970; None
+            where it has none.
+        path: Path of the file from the logdir, ``/`` between parts; empty for several files.
     """
 
     name: str
@@ -45,6 +49,9 @@ class SpanStatus:
     error: Problem | None = None
     retry_s: float | None = None
     version: str | None = None
+    modified_s: float | None = None
+    recorded_s: float | None = None
+    path: str = ""
 
 
 class WorkerPayload(msgspec.Struct, frozen=True):
@@ -74,14 +81,40 @@ class SilentPlacePayload(msgspec.Struct, frozen=True):
     error: Problem
 
 
+class LeftOutPayload(msgspec.Struct, frozen=True):
+    """Something that was seen and is no span.
+
+    ``name`` is its path from the logdir; ``reason`` says why to programs, ``text`` to people.
+    Where ``can_open``, ``/open?name=`` makes it a span.
+    """
+
+    name: str
+    reason: str
+    text: str
+    can_open: bool
+
+
 class RunsAnswer(Answer, kw_only=True):
-    """``/runs``: everything found so far, what was left out, and why there is nothing at all."""
+    """``/runs``: everything found so far, what was left out, and why there is nothing at all.
+
+    ``left_out`` is bounded, what is no trace at its end; ``left_out_counts`` counts all by reason.
+    """
 
     discovering: bool
     runs: list[RunPayload]
     notes: tuple[str, ...]
     problem: Problem | None
     silent_places: list[SilentPlacePayload]
+    left_out: list[LeftOutPayload]
+    left_out_counts: dict[str, int]
+
+
+class OpenAnswer(Answer, kw_only=True):
+    """``/open``: the names of the span that a file left out has become."""
+
+    run: str
+    worker: str
+    span: str
 
 
 class PendingAnswer(Answer, kw_only=True):

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Request, Response
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
-from torch_tb_profiler.loading.queries.runs import runs_answer
+from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.loading.queries.traces import subject_trace
 from torch_tb_profiler.loading.queries.views import view_result, views_answer
@@ -43,6 +43,12 @@ def about(site: Site, request: Request, _rest: str) -> Response:
 def runs(site: Site, request: Request, _rest: str) -> Response:
     """Every run with its workers and their spans as they are now."""
     return json_response(request, runs_answer(site.catalog, wait_s=WAIT_S))
+
+
+def open_(site: Site, request: Request, _rest: str) -> Response:
+    """A file that was left out becomes a span; only names that ``/runs`` listed are known."""
+    name = parameters.text(request.args, "name") or ""
+    return json_response(request, open_answer(site.catalog, name, wait_s=WAIT_S))
 
 
 def views(site: Site, request: Request, _rest: str) -> Response:
@@ -102,6 +108,7 @@ def perfetto(site: Site, request: Request, _rest: str) -> Response:
 ROUTES: dict[str, Route] = {
     "about": about,
     "runs": runs,
+    "open": open_,
     "views": views,
     "download": download,
     "perfetto": perfetto,

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from operator import itemgetter
 from typing import Any
 
@@ -80,11 +81,14 @@ class FileState:
         size_bytes: Of what is stored.
         version: Changes whenever the content may have changed.
         is_packed: The store says that it keeps it as gzip, whatever its name.
+        modified_s: When it was written last, in seconds since 1970; None where nobody says. It
+            tells no state from another.
     """
 
     size_bytes: int
     version: str
     is_packed: bool = False
+    modified_s: float | None = field(default=None, compare=False)
 
 
 def valid_text(name: str) -> str:
@@ -198,11 +202,14 @@ def _listed(folder: Location) -> dict[str, dict[str, Any]]:
 def joined_state(states: Iterable[tuple[str, FileState]]) -> FileState:
     """The state of a folder whose files have these names and states."""
     size_bytes, version = 0, hashlib.sha256()
+    modified_s: float | None = None
     for name, state in sorted(states, key=itemgetter(0)):
+        if state.modified_s is not None:
+            modified_s = max(state.modified_s, modified_s or 0.0)
         size_bytes += state.size_bytes
         line = f"{name}\0{state.size_bytes}\0{state.version}\n"
         version.update(line.encode("utf-8", "surrogatepass"))  # Linux allows any bytes in names
-    return FileState(size_bytes, version.hexdigest())
+    return FileState(size_bytes, version.hexdigest(), modified_s=modified_s)
 
 
 def _local_state(location: Location) -> FileState:
@@ -220,7 +227,8 @@ def _local_state(location: Location) -> FileState:
 
 def local_state(status: os.stat_result) -> FileState:
     """State from a ``stat``; the change time catches a rewrite that keeps size and date."""
-    return FileState(status.st_size, f"{status.st_mtime_ns}-{status.st_ctime_ns}")
+    version = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
+    return FileState(status.st_size, version, modified_s=status.st_mtime)
 
 
 def remote_state(info: dict[str, Any]) -> FileState:
@@ -229,8 +237,23 @@ def remote_state(info: dict[str, Any]) -> FileState:
     for key in ("ETag", "etag", "generation", "md5", "LastModified", "last_modified", "mtime"):
         if info.get(key) is not None:
             # Azure quotes an etag in one answer and not in the next.
-            return FileState(size, f"{key}={info[key]}".replace('"', ""), is_packed)
-    return FileState(size, f"created={info.get('created')}", is_packed)
+            version = f"{key}={info[key]}".replace('"', "")
+            return FileState(size, version, is_packed, _modified_s(info))
+    return FileState(size, f"created={info.get('created')}", is_packed, _modified_s(info))
+
+
+def _modified_s(info: dict[str, Any]) -> float | None:
+    """When a store says that an object was written last; each has its own word and form."""
+    for key in ("LastModified", "last_modified", "updated", "mtime", "modified", "created"):
+        value = info.get(key)
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        if isinstance(value, datetime):
+            return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+        if isinstance(value, int | float):
+            return float(value)
+    return None
 
 
 def is_inside(path: str, root: str) -> bool:

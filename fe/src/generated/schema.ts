@@ -68,6 +68,9 @@ export interface SpanPayload {
   error: ErrorPayload | null;
   retry_s: number | null;
   version: string | null;
+  modified_s: number | null;
+  recorded_s: number | null;
+  path: string;
 }
 
 /** The files of one worker. */
@@ -90,6 +93,14 @@ export interface SilentPlacePayload {
   error: ErrorPayload;
 }
 
+/** Something that was seen and is no span. */
+export interface LeftOutPayload {
+  name: string;
+  reason: string;
+  text: string;
+  can_open: boolean;
+}
+
 /** `/runs`: everything found so far, what was left out, and why there is nothing at all. */
 export interface RunsAnswer {
   schema_version: number;
@@ -98,6 +109,16 @@ export interface RunsAnswer {
   notes: string[];
   problem: ErrorPayload | null;
   silent_places: SilentPlacePayload[];
+  left_out: LeftOutPayload[];
+  left_out_counts: Record<string, number>;
+}
+
+/** `/open`: the names of the span that a file left out has become. */
+export interface OpenAnswer {
+  schema_version: number;
+  run: string;
+  worker: string;
+  span: string;
 }
 
 /** Status 202: the trace is still being read; for a run view all its workers in one. */
@@ -636,7 +657,7 @@ export const VIEWS = {
       "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "gaps_before_us"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
-      "copies": ["kind", "host_memory", "device", "calls", "bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
+      "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
     },
   },
   "memory": {
@@ -838,7 +859,7 @@ export interface KernelsCopiesRow {
   host_memory: string | null;
   device: number | null;
   calls: number | null;
-  bytes: number | null;
+  total_bytes: number | null;
   total_us: number | null;
   mean_us: number | null;
   rate_gb_per_s: number | null;

@@ -8,7 +8,13 @@ from collections.abc import Iterable
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.places import Silence
 from torch_tb_profiler.requests.errors import Problem
-from torch_tb_profiler.requests.runs import RunsAnswer, SilentPlacePayload, runs_of
+from torch_tb_profiler.requests.runs import (
+    LeftOutPayload,
+    OpenAnswer,
+    RunsAnswer,
+    SilentPlacePayload,
+    runs_of,
+)
 
 
 def runs_answer(catalog: Catalog, *, wait_s: float | None = 0.0) -> RunsAnswer:
@@ -25,7 +31,28 @@ def runs_answer(catalog: Catalog, *, wait_s: float | None = 0.0) -> RunsAnswer:
         notes=contents.notes,
         problem=None if contents.problem is None else Problem.of(contents.problem),
         silent_places=_silent_places(catalog.silences),
+        left_out=[
+            LeftOutPayload(one.name, one.reason, one.text, one.can_open)
+            for one in contents.left_out
+        ],
+        left_out_counts=dict(contents.left_out_counts),
     )
+
+
+def open_answer(catalog: Catalog, name: str, *, wait_s: float | None = 0.0) -> OpenAnswer:
+    """The span that a file which was left out has become.
+
+    Args:
+        catalog: What knows it.
+        name: Its path, as ``/runs`` listed it.
+        wait_s: How long to wait for a scan; None for as long as it takes.
+
+    Raises:
+        UnknownError: nothing of that name was left out.
+        NotReadyError: the scan is not over when the time is up.
+    """
+    file = catalog.opened(name, wait_s)
+    return OpenAnswer(run=file.run, worker=file.worker, span=file.span)
 
 
 def _silent_places(silences: Iterable[Silence]) -> list[SilentPlacePayload]:

@@ -134,6 +134,9 @@ class Entry:
             error=self.problem,
             retry_s=self._retry_s(),
             version=file.state.version,
+            modified_s=file.state.modified_s,
+            recorded_s=file.recorded_s,
+            path=file.path,
         )
         if self.state != "parsing":
             return status
@@ -145,5 +148,13 @@ def queued(file: SpanFile) -> SpanStatus:
     """The status of a file that nobody has opened yet."""
     state = file.state
     return SpanStatus(
-        file.span, file.location.name, None, state.size_bytes, "queued", version=state.version
+        file.span,
+        file.location.name,
+        None,
+        state.size_bytes,
+        "queued",
+        version=state.version,
+        modified_s=state.modified_s,
+        recorded_s=file.recorded_s,
+        path=file.path,
     )
