@@ -12,7 +12,7 @@ import type { Runs, Span } from "./types";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
-const SPAN: Span = { name: "1", file: "w.json", format: null, size_bytes: 10, state: "ready", progress: 1, mb_per_s: null, eta_s: null, error: null, retry_s: null, version: "a" };
+const SPAN: Span = { name: "1", file: "w.json", format: null, size_bytes: 10, state: "ready", progress: 1, mb_per_s: null, eta_s: null, error: null, retry_s: null, version: "a", modified_s: null, recorded_s: null, path: "" };
 const TRACE = { run: "r", worker: "w", span: "1" };
 
 let span: Span;
@@ -39,7 +39,7 @@ beforeEach(() => {
       asked.push(route);
       return Promise.resolve(served(route));
     }
-    const runs: Runs = { schema_version: 1, discovering: false, runs: [{ name: "r", workers: [{ name: "w", spans: [span] }] }], notes: [], problem: null, silent_places: [] };
+    const runs: Runs = { schema_version: 1, discovering: false, runs: [{ name: "r", workers: [{ name: "w", spans: [span] }] }], notes: [], problem: null, silent_places: [], left_out: [], left_out_counts: {} };
     return Promise.resolve(json(runs));
   };
   vi.stubGlobal("fetch", vi.fn(answer));

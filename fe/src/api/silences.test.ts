@@ -13,7 +13,7 @@ function textOf(silence: Silence | undefined, nowMs: number): string {
 function answer(silent_s: number, next_try_s: number, place = "s3://traces"): Runs {
   const error = { code: "unreachable", message: "no answer within 20 s", hint: null };
   const silent_places = [{ place, silent_s, next_try_s, error }];
-  return { schema_version: 1, discovering: false, runs: [], notes: [], problem: null, silent_places };
+  return { schema_version: 1, discovering: false, runs: [], notes: [], problem: null, silent_places, left_out: [], left_out_counts: {} };
 }
 
 describe("a place that does not answer", () => {

@@ -15,13 +15,13 @@ const span = (name: string, state: Span["state"] = "queued"): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null, version: null,
+  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "",
 });
 const run = (name: string, workers: Record<string, readonly Span[]>): Run => ({
   name,
   workers: Object.entries(workers).map(([worker, spans]) => ({ name: worker, spans: [...spans] })),
 });
-const known = (...runs: Run[]): Runs => ({ schema_version: 1, discovering: false, notes: [], problem: null, silent_places: [], runs });
+const known = (...runs: Run[]): Runs => ({ schema_version: 1, discovering: false, notes: [], problem: null, silent_places: [], left_out: [], left_out_counts: {}, runs });
 
 const namesOf = (path: string) => {
   const [runName = "", worker = "", spanName = ""] = path.split("/");

@@ -13,13 +13,15 @@ const span = (name: string): Span => ({
   mb_per_s: null,
   eta_s: null,
   error: null,
-  retry_s: null, version: null,
+  retry_s: null, version: null, modified_s: null, recorded_s: null, path: "",
 });
 const RUNS: Runs = {
   schema_version: 1,
   discovering: false,
   notes: [],
   problem: null,
+  left_out: [],
+  left_out_counts: {},
   silent_places: [],
   runs: [
     { name: "empty", workers: [] },
