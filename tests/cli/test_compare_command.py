@@ -18,7 +18,17 @@ from tests.cli.conftest import Done
 from torch_tb_profiler.reports.text import display_width
 
 Run = Callable[..., Done]
-TABLES = {"average_step", "steps", "phases", "operators", "kernels", "modules"}
+TABLES = [
+    "surroundings",
+    "average_step",
+    "phases",
+    "explained",
+    "steps",
+    "operators",
+    "kernels",
+    "modules",
+]
+"""In the order of reports: what differs beside the code first, then the step and its parts."""
 
 
 @pytest.fixture
@@ -41,7 +51,7 @@ def test_json_has_both_sides_and_every_table(run: Run, slow: Path, fast: Path) -
     done = run("compare", slow, fast, "--format", "json", "--baseline-steps", "3:5")
     assert (done.code, done.err) == (0, "")
     answer = done.json
-    assert set(answer["tables"]) == TABLES
+    assert list(answer["tables"]) == TABLES
     assert answer["trace"]["run"] == "candidate/cpu_slowloader_nw2"
     assert answer["trace"]["baseline"]["run"] == "baseline/cpu_slowloader_nw0"
     assert answer["trace"]["baseline"]["selection"]["steps"] == "3:5"
@@ -65,7 +75,9 @@ def test_the_data_loader_is_named_first_with_its_milliseconds(
     row = by_category["DataLoader"]
     assert row["delta_duration_us"] == pytest.approx(loader_us[1] - loader_us[0])
     assert row["delta_duration_us"] < -25_000
-    assert answer["facts"][0]["value"] == "DataLoader"
+    by_key = {fact["key"]: fact["value"] for fact in answer["facts"]}
+    assert answer["facts"][0]["key"] == "delta_total_us"
+    assert by_key["largest_change"] == "DataLoader"
 
 
 def test_a_table_fits_and_keeps_the_times(run: Run, slow: Path, fast: Path) -> None:

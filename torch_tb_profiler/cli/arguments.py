@@ -83,10 +83,10 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
     compare.add_argument(
         "--view",
-        default="average_step,steps,phases,operators,kernels,modules",
+        default="surroundings,average_step,phases,explained,steps,operators,kernels,modules",
         metavar="NAME[,NAME]",
-        help="what to print: average_step, steps, phases, operators, kernels, modules "
-        "(default: all of them)",
+        help="what to print: surroundings, average_step, phases, explained, drill_down, steps, "
+        "operators, kernels, modules (default: all but drill_down)",
     )
     compare.add_argument(
         "--fail-on",
@@ -94,6 +94,14 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=[],
         metavar="EXPR",
         help="gate: exit code 1 when it holds, like 'average_step.total_us>+5%%'; may be repeated",
+    )
+    compare.add_argument(
+        "--allow-different",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="check gates although the recordings differ in KIND (device, batch, world_size …), "
+        "which makes a gate an error otherwise; may be repeated",
     )
     _add_format(compare)
     _add_subject(compare, "")

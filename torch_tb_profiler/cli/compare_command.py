@@ -23,6 +23,7 @@ from torch_tb_profiler.cli.tasks import (
     request_parameters,
     tell_failure,
 )
+from torch_tb_profiler.knowledge.surroundings import kinds_of_times
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.queries.views import view_spec, with_rows
@@ -31,34 +32,44 @@ from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.views.compare.gate import GateError, evaluate
+from torch_tb_profiler.views.compare.gate import GateError, check_gate, evaluate
 from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
 
 VIEW = "compare"
 ALL_TABLES = "all"
 BASELINE, CANDIDATE = "baseline", "candidate"
+MAIN_TABLE = "average_step"
+"""What --sort, --filter and --limit of several tables are about, unless --table names another."""
+
+GATE_HINT = (
+    "A gate is table[filter].measure, one of > >= < <=, a number with its unit, and maybe "
+    "@confidence: average_step.total_us>+5%@95, operators[name=aten::mm].calls>+0."
+)
 _SELECTION = ("steps", "start_us", "end_us")
 
 
 def run(arguments: Namespace) -> int:
-    """Print the comparison and check the gates.
+    """Print the comparison and check the gates. What is typed wrongly is refused before any trace
+    is looked for.
 
     Returns:
         1 when a gate failed, 2 for bad usage and for a gate that cannot be told, 3 when one of the
         traces cannot be read.
     """
     try:
+        _refuse_bad_gates(arguments)
         tables = _chosen_tables(arguments)
         typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
-        rows = parameters.view_request(VIEW, {"table": tables[0], **typed}).rows
+        ordered = MAIN_TABLE if MAIN_TABLE in tables else tables[0]
+        rows = parameters.view_request(VIEW, {"table": ordered, **typed}).rows
         sink = make_sink(arguments, [(VIEW, tables)])
         result = perform(_task(arguments))
     except LoadingError as error:
         return tell_failure(error)
     if result is None:
         return DONE
-    code = _check_gates(result.view, arguments.fail_on)
+    code = _check_gates(result.view, arguments.fail_on, arguments.allow_different)
     try:
         shown = with_rows(result.view, rows)
     except (QueryError, LoadingError) as error:
@@ -72,6 +83,21 @@ def run(arguments: Namespace) -> int:
         sink.add(replace(result, view=shown), VIEW)
         sink.close()
     return max(code, written.code)
+
+
+def _refuse_bad_gates(arguments: Namespace) -> None:
+    """Raises:
+    RequestError: a gate or a kind of difference that there is not.
+    """
+    known = kinds_of_times()
+    for kind in arguments.allow_different:
+        if kind not in known:
+            raise unknown("kind of difference", kind, known)
+    try:
+        for expression in arguments.fail_on:
+            check_gate(view_spec(VIEW).tables, expression)
+    except GateError as error:
+        raise RequestError("bad_parameter", f"{error}.", GATE_HINT) from error
 
 
 def _chosen_tables(arguments: Namespace) -> list[str]:
@@ -140,13 +166,14 @@ def _times_first(table: Table) -> Table:
     return replace(table, spec=replace(table.spec, columns=columns), frame=frame)
 
 
-def _check_gates(view: View, expressions: list[str]) -> int:
-    return max((_check_gate(view, expression) for expression in expressions), default=DONE)
+def _check_gates(view: View, expressions: list[str], allowed: list[str]) -> int:
+    codes = [_check_gate(view, expression, allowed) for expression in expressions]
+    return max(codes, default=DONE)
 
 
-def _check_gate(view: View, expression: str) -> int:
+def _check_gate(view: View, expression: str, allowed: list[str]) -> int:
     try:
-        result = evaluate(view, expression)
+        result = evaluate(view, expression, allowed)
     except GateError as error:
         tell_error(f"{error}.")
         return BAD_USAGE

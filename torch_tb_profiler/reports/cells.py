@@ -21,6 +21,7 @@ from torch_tb_profiler.views.scales import (
     multiple_for,
 )
 from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table, Unit
+from torch_tb_profiler.views.spec import ViewSpec
 
 NULL = "–"
 
@@ -170,6 +171,15 @@ def finite(frame: pl.DataFrame) -> pl.DataFrame:
     """``frame`` with null for every NaN and infinity."""
     numbers = pl.col(pl.Float64)
     return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
+
+
+def facts_in_order(spec: ViewSpec, facts: Sequence[Fact]) -> tuple[list[Fact], list[Fact]]:
+    """The facts that stand before everything else, in the order of the view's declaration, and the
+    others."""
+    place = {key: at for at, key in enumerate(spec.leading_facts)}
+    leading = [fact for fact in facts if fact.key in place]
+    others = [fact for fact in facts if fact.key not in place]
+    return sorted(leading, key=lambda fact: place[fact.key]), others
 
 
 def fact_text(fact: Fact) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from torch_tb_profiler.reports.cells import chosen, display_columns, fact_text, with_columns
+from torch_tb_profiler.reports.cells import (
+    chosen,
+    display_columns,
+    fact_text,
+    facts_in_order,
+    with_columns,
+)
 from torch_tb_profiler.reports.notes import (
     in_reading_order,
     note_text,
@@ -14,7 +20,7 @@ from torch_tb_profiler.reports.notes import (
 )
 from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.views.name_columns import NameMode
-from torch_tb_profiler.views.schema import Note, Table, View
+from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~])")
@@ -38,13 +44,16 @@ def dumps(
         names: Which name of kernels is shown.
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
+    first, others = facts_in_order(spec, view.facts)
+    if first:
+        parts.append(_facts(first))
     if view.notes:
         notes = list(enumerate(in_reading_order(view.notes), start=1))
         for titled in (True, False):  # two lists: Markdown would take one for part of the other
             texts = [_note(*each) for each in notes if (title_text(each[1]) is not None) is titled]
             parts += ["".join(texts)] if texts else []
-    if view.facts:
-        parts.append(_facts(view))
+    if others:
+        parts.append(_facts(others))
     tables = with_columns(view.tables.values(), columns)
     parts += [_table(table, columns, names) for table in tables if table.why_empty is None]
     empty = [table for table in tables if table.why_empty is not None]
@@ -69,8 +78,8 @@ def _why_empty(table: Table) -> str:
     return f"- {escaped(table.spec.title)}: no rows. {escaped(table.why_empty or '')}\n"
 
 
-def _facts(view: View) -> str:
-    rows = [(fact.title, fact.scope or "", fact_text(fact)) for fact in view.facts]
+def _facts(facts: Sequence[Fact]) -> str:
+    rows = [(fact.title, fact.scope or "", fact_text(fact)) for fact in facts]
     return _grid(["", "of", "value"], [False, False, True], rows)
 
 

@@ -16,6 +16,7 @@ from torch_tb_profiler.reports.cells import (
     chosen,
     display_columns,
     fact_text,
+    facts_in_order,
     with_columns,
 )
 from torch_tb_profiler.reports.notes import (
@@ -76,10 +77,13 @@ def dumps(spec: ViewSpec, view: View, heading: str, look: Look | None = None) ->
     lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), look.width)
     head = "\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"
     parts = [look.style.paint(look.style.strong, head)]
+    first, others = facts_in_order(spec, view.facts)
+    if first:
+        parts.append(_facts(first, look.width))
     if view.notes:
         parts.append(_notes(view.notes, look.width, look.style))
-    if view.facts:
-        parts.append(_facts(view, look.width))
+    if others:
+        parts.append(_facts(others, look.width))
     tables = with_columns(view.tables.values(), look.columns)
     parts += [_table(table, look) for table in tables if table.why_empty is None]
     parts += _without_rows(tables, look.width, look.style)
@@ -128,14 +132,14 @@ def _without_rows(tables: Iterable[Table], width: int, style: Style) -> list[str
     return ["".join(style.paint(style.aside, f"{line}\n") for line in lines)] if lines else []
 
 
-def _facts(view: View, width: int) -> str:
+def _facts(facts: Sequence[Fact], width: int) -> str:
     names = [
         visible(f"{fact.title} ({fact.scope})" if _adds_scope(fact) else fact.title)
-        for fact in view.facts
+        for fact in facts
     ]
     name_width = min(max(map(display_width, names)), width // 2)
     lines = []
-    for name, fact in zip(names, view.facts, strict=True):
+    for name, fact in zip(names, facts, strict=True):
         left = _padded(shortened(name, name_width), name_width, right=False)
         text = shortened(visible(fact_text(fact)), width - name_width - GAP)
         lines.append(f"{left}{' ' * GAP}{text}\n")

@@ -38,6 +38,7 @@ class ViewSpec:
         reads_summaries: True for a ``run`` view that answers from the summaries of
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
+        leading_facts: Keys of the facts that reports show before everything else.
     """
 
     name: str
@@ -49,3 +50,4 @@ class ViewSpec:
     group_bys: tuple[str, ...] = ()
     missing: Callable[[Trace], str | None] = lambda _trace: None
     reads_summaries: bool = False
+    leading_facts: tuple[str, ...] = ()

@@ -177,8 +177,9 @@ def test_counts_per_step_may_have_fractions() -> None:
 def test_loaders_of_another_kind_are_the_same_phase() -> None:
     base = training(4)
     view = compare(base, ALL, training(4, loader="MultiProcessing", load=4), ALL)
-    assert view.facts[0].value == "DataLoader"
-    assert (view.facts[1].key, view.facts[1].value) == ("delta_dataloader_us", -36)
+    assert view.facts[0].key == "delta_total_us"
+    assert facts(view)["largest_change"] == "DataLoader"
+    assert facts(view)["delta_dataloader_us"] == -36
     phase = rows(view, "phases", "phase")["DataLoader"]
     assert phase["baseline_names"] == LOADER.format("SingleProcess")
     assert phase["candidate_names"] == LOADER.format("MultiProcessing")
@@ -260,8 +261,10 @@ def test_workers_for_the_slow_loader_show_as_data_loading_first(samples: Path) -
         steps = {e["name"] for e in events if e["name"].startswith("ProfilerStep#")}
         loading = [e["dur"] for e in events if e["name"].startswith("enumerate(DataLoader)#")]
         per_step.append(sum(loading) / len(steps))
-    assert view.facts[0].value == "DataLoader"
-    assert view.facts[1].value == pytest.approx(per_step[1] - per_step[0], abs=1)
+    assert view.facts[0].key == "delta_total_us"
+    assert facts(view)["largest_change"] == "DataLoader"
+    change = facts(view)["delta_dataloader_us"]
+    assert change == pytest.approx(per_step[1] - per_step[0], abs=1)
     assert per_step[1] - per_step[0] < -20_000
     row = rows(view, "average_step", "category")["DataLoader"]
     assert row["confidence_duration_pct"] > 99.9

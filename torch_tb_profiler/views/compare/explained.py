@@ -71,7 +71,11 @@ _MEASURES = (
     ),
 )
 _KIND = Column(
-    "kind", "Kind", "string", None, "step, phase, module, operator, launch, kernel, call or others."
+    "kind",
+    "Kind",
+    "string",
+    None,
+    "step, phase, module, operator, range, launch, kernel, call or others.",
 )
 
 EXPLAINED = TableSpec(
@@ -177,7 +181,9 @@ class _Joined:
         elif level == "module":
             calls = self.module_calls.get(row["module"])
         elif level == "operator":
-            kind = ("launch" if self.inner == "kernel" else "call") if row["is_launch"] else level
+            kind = "range" if row["operator"] == row["phase"] else level
+            if row["is_launch"]:
+                kind = "launch" if self.inner == "kernel" else "call"
         else:
             kind = self.inner
         return _Part(row[level], kind, times, None if calls is None else self.per_step(calls))
@@ -268,7 +274,7 @@ def _measures(part: _Part, total_us: float) -> dict[str, Any]:
         "baseline_time_us": a,
         "candidate_time_us": b,
         "delta_time_us": delta,
-        "share_of_delta_pct": 100 * delta / total_us if total_us else None,
+        "share_of_delta_pct": 100 * delta / total_us + 0.0 if total_us else None,
     }
     if part.calls is not None:
         calls_a, calls_b = part.calls

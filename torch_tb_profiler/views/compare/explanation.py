@@ -106,7 +106,7 @@ def with_shares_of_total(average: Table) -> Table:
     total = average.frame.filter(pl.col("category") == TOTAL)["delta_duration_us"][0]
     share = pl.lit(None, pl.Float64)
     if total:
-        share = 100 * pl.col("delta_duration_us") / total
+        share = 100 * pl.col("delta_duration_us") / total + 0.0  # + 0: no negative 0
     frame = average.frame.with_columns(share.alias(SHARE.key))
     reasons = {**average.null_reasons}
     if not total:

@@ -1,15 +1,20 @@
-"""The answer of a comparison in a few numbers, the largest change first."""
+"""The answer of a comparison in a few numbers: the change of the step, then the largest parts."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import polars as pl
 
 from torch_tb_profiler.views.compare.average import CATEGORIES, TOTAL
-from torch_tb_profiler.views.compare.tables import FEW_STEPS
+from torch_tb_profiler.views.compare.tables import FEW_STEPS, NO_BASE
 from torch_tb_profiler.views.schema import Fact, Table
 
 NO_STEP = "One side has no step in the selection."
 NO_DIFFERENCE = "No category of the average step differs."
+LEADING = ("delta_total_us", "delta_total_pct", "confidence_total_pct")
+"""What stands before everything else."""
+
 _KEY_OF = {title: key for key, title in CATEGORIES.items()}
 
 
@@ -28,9 +33,8 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
     )
     names: list[str] = changed["category"].to_list()
     no_value = NO_STEP if parts.is_empty() else NO_DIFFERENCE
-    total = rows[TOTAL]["delta_duration_us"]
-    sure = rows[TOTAL]["confidence_duration_pct"]
     return (
+        *_total_facts(average, rows[TOTAL]),
         Fact(
             "largest_change",
             "Largest change",
@@ -41,14 +45,33 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
             None if names else no_value,
         ),
         *(_change(name, rows[name]["delta_duration_us"]) for name in names),
+        *_count_facts(steps, per_step),
+    )
+
+
+def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
+    """What changed in the length of the average step, and how sure that is."""
+    delta_us, share = total["delta_duration_us"], total["delta_duration_pct"]
+    sure = total["confidence_duration_pct"]
+    reasons = average.null_reasons
+    return (
         Fact(
             "delta_total_us",
             "Change of the average step",
-            total,
+            delta_us,
             "us",
             None,
             "Length of the candidate's average step less that of the baseline.",
-            None if total is not None else NO_STEP,
+            None if delta_us is not None else NO_STEP,
+        ),
+        Fact(
+            "delta_total_pct",
+            "Change in percent",
+            share,
+            "pct",
+            None,
+            "The same in percent of the baseline's average step.",
+            None if share is not None else NO_STEP if delta_us is None else NO_BASE,
         ),
         Fact(
             "confidence_total_pct",
@@ -57,11 +80,8 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
             "pct",
             None,
             "How sure it is that the average steps differ (Welch's t-test over steps).",
-            None
-            if sure is not None
-            else average.null_reasons.get("confidence_duration_pct", FEW_STEPS),
+            None if sure is not None else reasons.get("confidence_duration_pct", FEW_STEPS),
         ),
-        *_count_facts(steps, per_step),
     )
 
 

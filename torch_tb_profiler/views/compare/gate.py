@@ -22,16 +22,17 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from torch_tb_profiler.views.compare.average import CATEGORIES
+from torch_tb_profiler.views.compare.surroundings import NOT_KNOWN
 from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.querying import QueryError, query
 from torch_tb_profiler.views.scales import confidence_text
-from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.schema import Table, TableSpec, Unit, View
 
 _GATE = re.compile(
     r"\s*(?P<table>\w+)\s*(?:\[(?P<filter>.*)\])?\s*\.\s*(?P<measure>\w+)"
@@ -113,18 +114,64 @@ class _Gate:
     confidence_pct: float | None
 
 
-def evaluate(view: View, expression: str) -> GateResult:
+def check_gate(specs: Sequence[TableSpec], expression: str) -> None:
+    """Refuse a gate that no comparison could answer, before there is one.
+
+    Args:
+        specs: The tables that a comparison has.
+        expression: The gate as given.
+
+    Raises:
+        GateError: it is malformed, or names a table, column, measure or unit that does not exist.
+    """
+    tables = {spec.name: Table(spec, pl.DataFrame(schema=spec.polars_schema())) for spec in specs}
+    gate = _parse(expression)
+    table, measure = _found(tables, gate)
+    unit = _unit(table, measure)
+    _scale(gate, unit)
+    _confidence_column(table, gate, measure, unit)
+
+
+def forbidden(view: View, allowed: Collection[str] = ()) -> str | None:
+    """Why differences of a comparison are not the code's doing alone; None where they may be.
+
+    Args:
+        view: The comparison.
+        allowed: Kinds of surroundings that may differ.
+    """
+    rows = view.tables["surroundings"].frame.filter(pl.col("severity") == "warning")
+    differing = [row for row in rows.iter_rows(named=True) if row["kind"] not in allowed]
+    if not differing:
+        return None
+    texts = [
+        f"{row['what']} ({row['baseline'] or NOT_KNOWN} against {row['candidate'] or NOT_KNOWN})"
+        for row in differing
+    ]
+    kinds = " ".join(f"--allow-different {row['kind']}" for row in differing)
+    return f"the recordings differ in {'; '.join(texts)} (where that is meant: {kinds})"
+
+
+def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> GateResult:
     """Check one gate against a view of :mod:`torch_tb_profiler.views.compare.view`.
+
+    Args:
+        view: The comparison.
+        expression: The gate as given.
+        allowed: Kinds of surroundings that may differ and a difference still counts.
 
     Raises:
         GateError: the expression is malformed, names a table or measure that does not exist,
-            chooses no row, or asks for what these recordings do not tell.
+            chooses no row, or asks for what these recordings do not tell. Where times cannot be
+            compared, the code does not answer for a difference of times; numbers of calls and the
+            candidate's own values can be told still.
     """
     gate = _parse(expression)
     table, measure = _find(view, gate)
-    unit = {column.key: column.unit for column in table.spec.columns}[f"candidate_{measure}"]
+    unit = _unit(table, measure)
     limit = gate.limit * _scale(gate, unit)
     rows = _rows(table, gate, measure, unit)
+    if gate.is_change and unit != "count" and (reason := forbidden(view, allowed)) is not None:
+        raise GateError(f"gate {expression!r} cannot be told: {reason}")
     failing = [row for row in rows if _satisfies(row, gate, limit)]
     failing.sort(key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
     text = _sentence(gate, failing, unit)
@@ -154,12 +201,25 @@ def _parse(expression: str) -> _Gate:
     )
 
 
+def _unit(table: Table, measure: str) -> Unit | None:
+    units = {column.key: column.unit for column in table.spec.columns}
+    return units[f"candidate_{measure}"]
+
+
 def _find(view: View, gate: _Gate) -> tuple[Table, str]:
     """The rows a gate is about and the key of its measure in them."""
-    if gate.table not in view.tables:
-        known = ", ".join(view.tables)
+    table, measure = _found(view.tables, gate)
+    if table.frame.is_empty():
+        raise GateError(f"gate {gate.expression!r}: no row of {gate.table} is chosen by it")
+    return table, measure
+
+
+def _found(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
+    """As :func:`_find`, with no row too."""
+    if gate.table not in tables:
+        known = ", ".join(tables)
         raise GateError(f"gate {gate.expression!r}: no table {gate.table!r}; there are {known}")
-    table, measure = view.tables[gate.table], gate.measure
+    table, measure = tables[gate.table], gate.measure
     if gate.table == "average_step" and measure in CATEGORIES:
         of_category = pl.col("category") == CATEGORIES[measure]
         table = Table(table.spec, table.frame.filter(of_category), table.null_reasons)
@@ -177,8 +237,6 @@ def _find(view: View, gate: _Gate) -> tuple[Table, str]:
             table = query(table, filter=gate.filter)
         except QueryError as error:
             raise GateError(f"gate {gate.expression!r}: {error}") from error
-    if table.frame.is_empty():
-        raise GateError(f"gate {gate.expression!r}: no row of {gate.table} is chosen by it")
     return table, measure
 
 
@@ -194,17 +252,11 @@ def _scale(gate: _Gate, unit: str | None) -> float:
 
 
 def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[GateRow]:
-    stem = measure.removesuffix(f"_{unit}")
-    confidence = f"confidence_{stem}_pct"
+    confidence = _confidence_column(table, gate, measure, unit)
     frame = table.frame
     sure: list[float | None] = [None] * frame.height
-    if confidence in frame.columns:
+    if confidence is not None:
         sure = frame[confidence].to_list()
-    elif gate.confidence_pct is not None:
-        raise GateError(
-            f"gate {gate.expression!r}: how sure a change of {measure} is, is not known; "
-            "leave out the part after @"
-        )
     label = next(column.key for column in table.spec.columns if column.type == "string")
     rows = []
     values = frame.select(label, *(f"{of}_{measure}" for of in _SIDES_AND_DELTA)).rows()
@@ -212,7 +264,8 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
         if candidate is None or (delta is None and gate.is_change):
             continue
         if gate.confidence_pct is not None and confidence_pct is None:
-            raise GateError(f"gate {gate.expression!r} cannot be told: {FEW_STEPS}")
+            reason = table.null_reasons.get(str(confidence), FEW_STEPS)
+            raise GateError(f"gate {gate.expression!r} cannot be told: {reason}")
         share = _change_pct(baseline, delta)
         rows.append(GateRow(str(name), baseline, candidate, delta, share, confidence_pct))
     if not rows:
@@ -221,6 +274,19 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
         )
         raise GateError(f"gate {gate.expression!r} cannot be told: {reason}")
     return rows
+
+
+def _confidence_column(table: Table, gate: _Gate, measure: str, unit: str | None) -> str | None:
+    """Key of the column that tells how sure a change of ``measure`` is, None where none does."""
+    key = f"confidence_{measure.removesuffix(f'_{unit}')}_pct"
+    if key in (column.key for column in table.spec.columns):
+        return key
+    if gate.confidence_pct is not None:
+        raise GateError(
+            f"gate {gate.expression!r}: how sure a change of {measure} is, is not known; "
+            "leave out the part after @"
+        )
+    return None
 
 
 def _change_pct(baseline: float | None, delta: float | None) -> float | None:

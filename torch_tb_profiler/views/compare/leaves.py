@@ -6,6 +6,7 @@ Definitions: ``docs/views-compare.md#what-explains-the-difference``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,14 +154,14 @@ def _texts(trace: Trace, frame: pl.DataFrame, modules: list[str] | None) -> pl.D
     def texts(key: str, of: dict[int, str]) -> pl.Series:
         return pl.Series([of.get(code, "") for code in frame[key].to_list()], dtype=pl.String)
 
-    def strings(key: str, absent: str) -> pl.Series:
+    def strings(key: str, absent: str, told: Mapping[int, str] | None = None) -> pl.Series:
         of = {c: str(trace.strings[c]) for c in frame[key].unique().to_list() if c >= 0}
-        return texts(key, {-1: absent} | of)
+        return texts(key, {-1: absent} | of | dict(told or {}))
 
     columns = {
         "phase": texts("phase_code", dict(enumerate(where.phases))),
         "module": texts("node", dict(enumerate(names))),
-        "operator": strings("operator_code", UNKNOWN_LAUNCH),
+        "operator": strings("operator_code", UNKNOWN_LAUNCH, where.ranges),
     }
     if "kernel_code" in frame.columns:
         columns["kernel"] = strings("kernel_code", "")

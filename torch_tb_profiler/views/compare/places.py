@@ -31,12 +31,14 @@ class Places:
         phase: Number of the phase it ran in.
         node: Node of the module it is the work of, forward or backward; -1 for none.
         call: The operator call around it (or itself): row of :func:`call_tree`, -1 for none.
+        ranges: Code of the name of a loader's or optimizer's range → its phase.
     """
 
     phases: list[str]
     phase: Int64
     node: Int64
     call: Int64
+    ranges: dict[int, str]
 
 
 @per_trace
@@ -47,7 +49,8 @@ def places(trace: Trace) -> Places:
     backward = backward_nodes(trace).around >= 0
     forward = (tree.around >= 0) | _linked(trace, parent)
     phases = [OUTSIDE, FORWARD, BACKWARD, DATALOADER]
-    phase = _ranges(trace, parent, phases)
+    ranges = _range_names(trace)
+    phase = _ranges(trace, parent, phases, ranges)
     phase[forward] = phases.index(FORWARD)
     phase[backward] = phases.index(BACKWARD)
     occurrence = np.where(tree.backward_root >= 0, tree.backward_of, tree.around)
@@ -55,21 +58,32 @@ def places(trace: Trace) -> Places:
     number = np.full(trace.slices.height, -1, np.int64)
     number[calls] = np.arange(len(calls))
     call = gather(number, nearest_marked(parent, number >= 0))
-    return Places(phases, phase, gather(tree.node, occurrence), call)
+    return Places(phases, phase, gather(tree.node, occurrence), call, ranges)
 
 
-def _ranges(trace: Trace, parent: Int64, phases: list[str]) -> Int64:
+def _range_names(trace: Trace) -> dict[int, str]:
+    """Code of each name of a range that loads data or optimizes → its phase: another loader or
+    another optimizer is the same phase."""
+    category = trace.slices["category"].to_numpy()
+    names = trace.slices["name_code"].to_numpy()
+    loaders = np.unique(names[category == Category.DATALOADER]).tolist()
+    optimizers = np.unique(names[category == Category.OPTIMIZER]).tolist()
+    of_optimizers = {code: str(trace.strings[code]).partition("#")[0] for code in optimizers}
+    return of_optimizers | dict.fromkeys(loaders, DATALOADER)
+
+
+def _ranges(trace: Trace, parent: Int64, phases: list[str], ranges: dict[int, str]) -> Int64:
     """The phase of what loads data or optimizes; names of optimizer ranges join ``phases``."""
     category = trace.slices["category"].to_numpy()
     names = trace.slices["name_code"].to_numpy()
     phase = np.zeros(len(category), np.int64)
-    around = nearest_marked(parent, category == Category.OPTIMIZER)
-    for code in np.unique(names[category == Category.OPTIMIZER]).tolist():
-        name = str(trace.strings[code]).partition("#")[0]
-        if name not in phases:
-            phases.append(name)
-        phase[(around >= 0) & (names[around] == code)] = phases.index(name)
-    phase[nearest_marked(parent, category == Category.DATALOADER) >= 0] = phases.index(DATALOADER)
+    for kind in (Category.OPTIMIZER, Category.DATALOADER):
+        around = nearest_marked(parent, category == kind)
+        for code in np.unique(names[category == kind]).tolist():
+            name = ranges[code]
+            if name not in phases:
+                phases.append(name)
+            phase[(around >= 0) & (names[around] == code)] = phases.index(name)
     return phase
 
 

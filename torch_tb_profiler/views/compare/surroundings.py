@@ -33,7 +33,9 @@ SURROUNDINGS = TableSpec(
         Column("candidate", "Candidate", "string", None, "What the candidate says."),
         Column("same", "Same", "boolean", None, "Whether both say the same; null: not known."),
         Column("reason", "Not Known", "string", None, "Why it is not known whether it differs."),
-        Column("why", "Why It Matters", "string", None, "What a difference does to times."),
+        Column(
+            "why", "Why It Matters", "string", None, "What a difference does to times.", hidden=True
+        ),
         Column(
             "severity",
             "Severity",
@@ -44,6 +46,7 @@ SURROUNDINGS = TableSpec(
         Column("kind", "Kind", "string", None, "Its name for --allow-different.", hidden=True),
     ),
 )
+NOT_KNOWN = "not known"
 WHERE_RECORDED = frozenset({"driver", "library", "backend", "cudnn_benchmark"})
 """Aspects of which nothing is said where neither side records them."""
 
@@ -175,7 +178,7 @@ def no_confidence(rows: tuple[Compared, ...]) -> str | None:
 
 
 def _shown(side: Told) -> str:
-    return side.text if side.text is not None else "not known"
+    return side.text if side.text is not None else NOT_KNOWN
 
 
 def _by_text(baseline: Told, candidate: Told, *, matters: bool = True) -> _Verdict:
@@ -304,7 +307,7 @@ def _torch(bases: Bases) -> _Verdict:
         a, b = lines[0][file, function], lines[1][file, function]
         if not a & b:
             sides = [
-                Told(f"{side.text or 'not known'} ({function} at {file}:{min(at)})")
+                Told(f"{side.text or NOT_KNOWN} ({function} at {file}:{min(at)})")
                 for side, at in zip(sides, (a, b), strict=True)
             ]
             return _Verdict(sides[0], sides[1], False)

@@ -30,7 +30,7 @@ from torch_tb_profiler.views.compare.explanation import (
     with_phase_shares,
     with_shares_of_total,
 )
-from torch_tb_profiler.views.compare.facts import comparison_facts
+from torch_tb_profiler.views.compare.facts import LEADING, comparison_facts
 from torch_tb_profiler.views.compare.notes import comparison_notes
 from torch_tb_profiler.views.compare.phases import PHASE_MEASURES, phase_side
 from torch_tb_profiler.views.compare.sides import (
@@ -295,4 +295,5 @@ SPEC = ViewSpec(
     function=compare,
     group_bys=(AUTO, TOTAL, PER_STEP),
     missing=_missing,
+    leading_facts=LEADING,
 )
