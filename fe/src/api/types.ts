@@ -8,6 +8,7 @@ export type {
   FactPayload as Fact,
   LinePayload as Line,
   NotePayload as Note,
+  OpenAnswer as Opened,
   PendingAnswer as Pending,
   RunPayload as Run,
   RunsAnswer as Runs,
@@ -23,19 +24,6 @@ export type {
 } from "../generated/schema";
 
 import type { Scalar } from "../generated/schema";
-
-export interface LeftOutFile {
-  readonly name: string;
-  readonly reason: string;
-  readonly text: string;
-  readonly can_open: boolean;
-}
-
-export interface Opened {
-  readonly run: string;
-  readonly worker: string;
-  readonly span: string;
-}
 
 /** A row as the server sends it, in the order of the columns. */
 export type Row = readonly Scalar[];

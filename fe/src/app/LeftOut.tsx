@@ -4,7 +4,7 @@ import { useState } from "react";
 import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson } from "../api/client";
 import { askRunsAgain } from "../api/runs";
-import type { LeftOutFile, Opened, Runs } from "../api/types";
+import type { Opened, Runs } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { navigate } from "../state/urlStore";
@@ -13,15 +13,11 @@ import { navigate } from "../state/urlStore";
 const ORDINARY = "not_a_trace";
 
 interface Props {
-  readonly runs: Runs & {
-    readonly left_out?: readonly LeftOutFile[];
-    /** How many of each reason there are, also of those not listed. */
-    readonly left_out_counts?: Readonly<Record<string, number>>;
-  };
+  readonly runs: Runs;
   readonly onOpened?: () => void;
 }
 
-export function LeftOut({ runs: { left_out: files = [], left_out_counts: counts = {} }, onOpened }: Props) {
+export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, onOpened }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);

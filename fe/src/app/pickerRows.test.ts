@@ -4,8 +4,8 @@ import type { Run, Span } from "../api/types";
 import { dateText, pickerRows } from "./pickerRows";
 
 const span = (name: string, more: Partial<Span> = {}): Span =>
-  ({ name, file: `${name}.json`, size_bytes: 1024, state: "queued", progress: 0, error: null, ...more }) as Span;
-const at = (modified_s: number) => ({ modified_s }) as Partial<Span>;
+  ({ name, file: `${name}.json`, path: `folder/${name}.json`, recorded_s: null, modified_s: null, size_bytes: 1024, state: "queued", progress: 0, error: null, ...more }) as Span;
+const at = (modified_s: number) => ({ modified_s });
 
 const RUNS: Run[] = [
   { name: "broken", workers: [{ name: "w", spans: [span("1", { state: "failed", error: { code: "c", message: "The file is cut off.", hint: "" }, ...at(9) })] }] },

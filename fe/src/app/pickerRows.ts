@@ -68,13 +68,8 @@ interface File {
 
 function filesOf(run: Run): File[] {
   return run.workers.flatMap(({ name, spans }) =>
-    spans.map((span) => ({ worker: name, span, isOneOfSeveral: spans.length > 1, text: `${name} ${span.name} ${pathOf(span)}` })),
+    spans.map((span) => ({ worker: name, span, isOneOfSeveral: spans.length > 1, text: `${name} ${span.name} ${span.path}` })),
   );
-}
-
-/** The path from the folder that is served, where the server says it. */
-function pathOf(span: Span & { readonly path?: string }): string {
-  return span.path ?? span.file;
 }
 
 function says(text: string, words: readonly string[]): boolean {

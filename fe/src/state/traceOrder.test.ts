@@ -4,7 +4,7 @@ import type { Run, Span } from "../api/types";
 import { dateOf, newestFirst, runDate } from "./traceOrder";
 
 const span = (name: string, state: Span["state"], dates: { recorded_s?: number | null; modified_s?: number | null } = {}): Span =>
-  ({ name, file: `${name}.json`, state, ...dates }) as Span;
+  ({ name, file: `${name}.json`, state, recorded_s: null, modified_s: null, ...dates }) as Span;
 const run = (name: string, ...spans: Span[]): Run => ({ name, workers: [{ name: "w", spans }] });
 
 it("knows when a trace was recorded: by its name, else by its file", () => {

@@ -1,15 +1,9 @@
 /** Which trace comes first where nobody named one: the newest that can be read. */
 import type { Run, Runs, Span } from "../api/types";
 
-/** Seconds since 1970, where the name of the file or its time of change tells them. */
-interface Dated {
-  readonly recorded_s?: number | null;
-  readonly modified_s?: number | null;
-}
-
-/** When a trace was recorded, as far as it is known. */
-export function dateOf(span: Span & Dated): number | null {
-  return span.recorded_s ?? span.modified_s ?? null;
+/** When a trace was recorded, in seconds since 1970: by the name of its file, else when that was written. */
+export function dateOf(span: Span): number | null {
+  return span.recorded_s ?? span.modified_s;
 }
 
 export function spansOf(run: Run): readonly Span[] {
