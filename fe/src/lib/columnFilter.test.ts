@@ -59,6 +59,9 @@ describe("a text column", () => {
     ["=aten::add", "x=aten::add"],
     ["!=a", "x!=a"],
     ["a;b", "x~a\\;b"],
+    ["=~^(conv|mm)$", "x=~/^(conv|mm)$/"],
+    ["!=~a\\d", "x!=~/a\\\\d/"],
+    ["= ~x", "x=\\~x"],
   ])("%s means %s", (text, clauses) => {
     expect(filter(TEXT, MS, text)).toBe(clauses);
     const parsed = parseColumnFilter(TEXT, MS, text);

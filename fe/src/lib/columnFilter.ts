@@ -4,6 +4,7 @@
  *
  *     number column shown in ms:  ">100" → device_self_us>100000      "10..20" → >=10000, <=20000
  *     text column:                "gemm" → name~gemm      "!nccl" → name!~nccl      "=add" → name=add
+ *                                 "=~^(conv|mm)" → name=~/^(conv|mm)/      "!=~x" → name!=~/x/
  *     any column:                 "-" → is null           "!-" → is not null
  */
 import type { Column } from "../api/types";
@@ -35,6 +36,8 @@ function parseBoolean(column: Column, typed: string): Parsed {
 }
 
 function parseText(column: Column, typed: string): Parsed {
+  if (typed.startsWith("!=~")) return { clauses: [clause(column, "!=~", typed.slice(3))] };
+  if (typed.startsWith("=~")) return { clauses: [clause(column, "=~", typed.slice(2))] };
   if (typed.startsWith("!=")) return { clauses: [clause(column, "!=", typed.slice(2).trim())] };
   if (typed.startsWith("!") && typed.length > 1) return { clauses: [clause(column, "!~", typed.slice(1).trim())] };
   if (typed.startsWith("=") && typed.length > 1) return { clauses: [clause(column, "=", typed.slice(1).trim())] };
@@ -71,8 +74,9 @@ export function formatColumnFilter(column: Column, scale: Scale, clauses: readon
   if (first.value === "-" && first.operator === "!=") return "!-";
   if (column.type === "boolean") return first.value;
   if (column.type === "string") {
-    const prefix = { "~": "", "!~": "!", "=": "=", "!=": "!=" }[first.operator as string] ?? "";
-    return prefix + first.value;
+    const prefix = { "~": "", "!~": "!", "=": "=", "!=": "!=", "=~": "=~", "!=~": "!=~" }[first.operator as string] ?? "";
+    // A blank keeps "= ~x" from being an expression.
+    return `${prefix}${prefix.endsWith("=") && first.value.startsWith("~") ? " " : ""}${first.value}`;
   }
   if (first.operator === ">=" && second?.operator === "<=") return `${shown(first.value)}..${shown(second.value)}`;
   return (first.operator === "=" ? "" : first.operator) + shown(first.value);

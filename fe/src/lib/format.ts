@@ -29,6 +29,17 @@ export function digitsFor(largestShown: number, whole: boolean): number {
   return 3;
 }
 
+/**
+ * Decimals that keep three digits of a largest shown value below 1, as it stands in the unit of larger ones; no more
+ * than a whole ns or byte needs.
+ */
+export function digitsOfSmall(largestShown: number, unit: Unit | null, { divisor }: Scale): number {
+  const size = Math.abs(largestShown);
+  if (size === 0 || size >= 1) return 0;
+  const finest = unit === "us" ? 1e-3 : 1;
+  return Math.max(0, Math.min(2 - Math.floor(Math.log10(size)), Math.ceil(-Math.log10(finest / divisor))));
+}
+
 /** A single value outside a table, with its own best unit: `formatValue(1500, "us")` → "1.500 ms". */
 export function formatValue(value: Scalar, unit: Unit | null): string {
   if (value === null) return NO_VALUE;

@@ -2,6 +2,8 @@
  * By which of its names a kernel is shown: short, demangled, or as recorded, as the columns `short_name`,
  * `demangled_name` and `name` of its row say.
  */
+import type { Row, Scalar, Table } from "../api/types";
+
 export const NAME_KEY = "name";
 export const SHORT_KEY = "short_name";
 export const DEMANGLED_KEY = "demangled_name";
@@ -36,4 +38,12 @@ export function shownName(names: KernelNames, mode: NameMode): string {
 /** What hovering says: the full names, the demangled one first where the recorded one is mangled. */
 export function fullNames({ recorded, demangled }: KernelNames): string {
   return demangled === null || demangled === recorded ? recorded : `${demangled}\n${recorded}`;
+}
+
+/** Reads the names of a row; null where the table has only recorded ones. */
+export function namesReader({ columns }: Pick<Table, "columns">): ((row: Row) => KernelNames) | null {
+  const [name = -1, short = -1, demangled = -1] = [NAME_KEY, SHORT_KEY, DEMANGLED_KEY].map((key) => columns.findIndex((column) => column.key === key));
+  if (name < 0 || short < 0) return null;
+  const text = (cell: Scalar | undefined) => (typeof cell === "string" ? cell : null);
+  return (row) => ({ recorded: text(row[name]) ?? "", short: text(row[short]), demangled: text(row[demangled]) });
 }

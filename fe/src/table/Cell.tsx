@@ -1,31 +1,33 @@
 /** One cell: always text, never markup; the exact value or the reason on hover. */
 import type { ReactNode } from "react";
 
-import type { Scalar } from "../api/types";
+import type { Row } from "../api/types";
 import { boundsText, boundsTitle, type Bounds } from "../lib/bounds";
-import { cellText, cellTitle, fitText, isDelta, type ColumnView } from "./columnView";
+import { cellText, isDelta, rowTitle, type ColumnView } from "./columnView";
+import { fitText } from "./textWidth";
 
 interface Props {
   readonly view: ColumnView;
-  readonly value: Scalar;
-  /** Between which values it lies, where the value itself is not known. */
-  readonly bounds?: Bounds | null;
+  readonly row: Row;
   readonly width: number;
   readonly active: boolean;
   readonly id: string;
   readonly lead?: ReactNode;
   readonly leadWidth?: number;
+  readonly tail?: ReactNode;
 }
 
-export function Cell({ view, value, bounds = null, width, active, id, lead, leadWidth = 0 }: Props) {
-  const between = value === null ? bounds : null;
+export function Cell({ view, row, width, active, id, lead, leadWidth = 0, tail }: Props) {
+  const value = view.shown(row);
+  const between = value === null ? view.bounds(row) : null;
   const text = between === null ? cellText(view, value) : boundsText(between);
   const isFaint = (value === null && between === null) || value === 0;
   const kind = `${view.numeric ? " number" : ""}${isFaint ? " null" : ""}${active ? " active" : ""}`;
   return (
-    <div id={id} role="cell" className={`grid-cell${kind}`} style={{ width }} title={between === null ? cellTitle(view, value) : boundsTitle(between)}>
+    <div id={id} role="gridcell" className={`grid-cell${kind}`} style={{ width }} title={between === null ? rowTitle(view, row) : boundsTitle(between)}>
       {lead}
       {typeof value === "string" ? fitText(text, width - leadWidth) : text}
+      {tail}
       {typeof value === "number" && view.column.unit === "pct" && <Bar view={view} value={value} />}
       {between !== null && <BoundsBar bounds={between} />}
     </div>

@@ -4,8 +4,9 @@ import { useEffect, useRef } from "react";
 import type { Row } from "../api/types";
 import { toJson, toTabs } from "../lib/csv";
 import { copyText } from "../lib/download";
+import type { NameMode } from "../lib/names";
 import type { ColumnLayout } from "./columnLayout";
-import type { ColumnView } from "./columnView";
+import { exactCell, type ColumnView } from "./columnView";
 
 export interface MenuPlace {
   readonly x: number;
@@ -17,13 +18,15 @@ export interface MenuPlace {
 interface Props {
   readonly place: MenuPlace;
   readonly layout: ColumnLayout;
+  /** Which names of kernels are shown. */
+  readonly mode: NameMode;
   readonly onClose: () => void;
 }
 
 const MENU_WIDTH_PX = 220;
 const MENU_HEIGHT_PX = 130;
 
-export function CellMenu({ place, layout, onClose }: Props) {
+export function CellMenu({ place, layout, mode, onClose }: Props) {
   const panel = useRef<HTMLDivElement>(null);
   useEffect(() => {
     panel.current?.querySelector("button")?.focus();
@@ -34,8 +37,8 @@ export function CellMenu({ place, layout, onClose }: Props) {
     return () => document.removeEventListener("pointerdown", onPointer);
   }, [onClose]);
 
-  const value = place.row[place.view.index] ?? null;
-  const cells = layout.visible.map((view) => place.row[view.index] ?? null);
+  const value = exactCell(place.view, place.row, mode);
+  const cells = layout.visible.map((view) => exactCell(view, place.row, mode));
   const columns = layout.visible.map((view) => view.column);
   const copy = (text: string) => {
     void copyText(text);

@@ -3,16 +3,22 @@ import { useId, useMemo, useState, type ReactNode } from "react";
 
 import type { Note, Row, Table } from "../api/types";
 import { notedKeys } from "../app/noteMarks";
-import { boundsOf, isBound } from "../lib/bounds";
+import { useNameMode } from "../state/nameMode";
+import { parseSort, type SortKey } from "../lib/grammar";
+import { NAME_KEY, SHORT_KEY } from "../lib/names";
 import { unknownColumns } from "../lib/rowQuery";
-import { GridBody, type GridItem } from "./GridBody";
+import { FootRow } from "./FootRow";
+import { GridBody } from "./GridBody";
+import type { GridItem } from "./gridLines";
+import { useColumnChoices } from "./columnChoices";
 import { columnViews } from "./columnView";
 import { useColumnLayout } from "./columnLayout";
 import { FilterRow, TitleRow } from "./HeaderRow";
+import { hiddenNow, hiddenReasons, type HiddenColumns } from "./hiddenColumns";
 import { Toolbar } from "./Toolbar";
 import { Tree } from "./tree";
 import { useElementWidth } from "./useElementWidth";
-import { allRows, useRows, type TableSource } from "./useRows";
+import { allRows, useRows, type ShownRows, type TableSource } from "./useRows";
 import { useTableState } from "./useTableState";
 
 export interface DataTableProps {
@@ -28,7 +34,9 @@ export interface DataTableProps {
   readonly detail?: (row: Row) => ReactNode;
   /** What tells a row from the others, for the address; needed with `detail`. */
   readonly rowId?: (row: Row) => string;
-  readonly hiddenColumns?: readonly string[] | ((key: string) => boolean);
+  /** Of a tree: which rows are closed until they are opened; none when nothing is said. */
+  readonly closed?: (id: string) => boolean;
+  readonly hiddenColumns?: HiddenColumns;
   readonly notes?: readonly Note[];
   readonly maxHeight?: string;
   readonly extra?: ReactNode;
@@ -45,19 +53,28 @@ export function DataTable(props: DataTableProps) {
   const [measure, width] = useElementWidth();
   const gridId = useId();
   const opens = detail !== undefined || table.tree !== null;
-  const views = useMemo(() => columnViews(table, opens), [table, opens]);
-  const hiddenAtFirst = useMemo(() => hiddenByDefault(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
-  const layout = useColumnLayout(props.name, views, hiddenAtFirst, width);
+  const mode = useNameMode();
+  const choices = useColumnChoices(address, props.name);
+  const { shown: chosen } = choices[0];
+  const reasons = useMemo(() => hiddenReasons(props.hiddenColumns ?? NOTHING, table), [props.hiddenColumns, table]);
+  const hidden = useMemo(() => hiddenNow(table, reasons, chosen), [table, reasons, chosen]);
+  const views = useMemo(() => columnViews(table, opens, mode, hidden), [table, opens, mode, hidden]);
+  const mainKey = parseSort(table.sort)[0]?.key ?? null;
+  const layout = useColumnLayout(views, hidden, reasons, width, mainKey, choices);
   const isKnown = (named: { readonly key: string | null }) => unknownColumns(table.columns, [named]).length === 0;
-  const applied = { ...state, filter: state.filter.filter(isKnown), sort: state.sort.filter(isKnown) };
+  const known = state.sort.filter(isKnown);
+  const isShort = mode === "short" && control.sortIsChosen && views.some(({ names }) => names !== null);
+  const applied = { ...state, filter: state.filter.filter(isKnown), sort: isShort ? byShownName(known) : known };
   const shown = useRows(table, source, applied);
   const tree = useMemo(() => (table.tree === null ? null : new Tree(table, table.tree)), [table]);
   const [filtersOpen, setFiltersOpen] = useState((address !== null && table.row_count > SHORT) || state.filter.length > 0);
 
   const searching = applied.filter.length > 0 || state.search !== "";
-  const items = treeItems(tree, shown.rows, state.open, searching) ?? flatItems(shown.rows, rowId, detail, state.open);
+  const items = treeItems(tree, shown.rows, (id) => searching || state.open.has(id) === (props.closed?.(id) ?? false)) ?? flatItems(shown, rowId, detail, state.open);
   const noted = useMemo(() => notedKeys(props.notes ?? []), [props.notes]);
   const label = layout.visible.find((view) => view.column.type === "string")?.column.key ?? null;
+  // What one row sums up to stands in it.
+  const hasSums = shown.total > 1 && layout.visible.some(({ column }) => column.key in shown.sums);
   const toggle = (id: string) => {
     const open = new Set(state.open);
     if (!open.delete(id)) open.add(id);
@@ -71,24 +88,29 @@ export function DataTable(props: DataTableProps) {
         {props.extra}
         <Toolbar
           table={table}
+          views={views}
           control={control}
           shown={shown}
           fileName={props.fileName}
           searchable={table.row_count > SHORT}
           filtersOpen={filtersOpen}
           onToggleFilters={() => setFiltersOpen(!filtersOpen)}
-          hidden={layout.hidden}
-          onHide={layout.hide}
+          layout={layout}
+          reasons={reasons}
+          isServed={source !== null}
           exportRows={() => allRows(table, shown, source, applied)}
         />
       </header>
       <div ref={measure}>
         <GridBody
           id={gridId}
+          title={table.title}
           items={items}
           layout={layout}
           viewportWidth={width}
           label={label}
+          mode={mode}
+          matching={shown.matching}
           detail={detail}
           onToggle={toggle}
           more={shown.more}
@@ -96,9 +118,11 @@ export function DataTable(props: DataTableProps) {
           head={
             <>
               <TitleRow layout={layout} control={control} noted={noted} />
-              {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} />}
+              {filtersOpen && <FilterRow columns={layout.visible} widths={layout.widths} control={control} refused={shown.problem} />}
             </>
           }
+          headRows={filtersOpen ? 2 : 1}
+          foot={hasSums ? (rowIndex) => <FootRow layout={layout} shown={shown} label={label} mainKey={mainKey} rowIndex={rowIndex} /> : null}
           empty={shown.problem ?? emptyText(table, searching)}
         />
       </div>
@@ -111,43 +135,31 @@ function emptyText(table: Table, searching: boolean): string {
   return table.why_empty ?? "No rows in this selection.";
 }
 
-/**
- * Hidden until asked for: what the page says; the ids of a tree, since the indentation says the same;
- * columns without a single value; bounds, which stand in the column they bound. The button of the columns says how many are hidden, its list why.
- */
-function hiddenByDefault(declared: NonNullable<DataTableProps["hiddenColumns"]>, table: Table): readonly string[] {
-  const keys = table.columns.map((column) => column.key);
-  const hidden = new Set(typeof declared === "function" ? keys.filter(declared) : declared);
-  if (table.tree !== null && table.columns.some((column) => column.key === "name")) {
-    for (const key of [table.tree.id, table.tree.parent]) if (key !== "name") hidden.add(key);
-  }
-  table.columns.forEach((column, index) => {
-    const isEmpty = (row: Row) => row[index] === null && boundsOf(table, row, column.key) === null;
-    if ((table.rows.length > 0 && table.rows.every(isEmpty)) || isBound(table, column.key)) hidden.add(column.key);
-  });
-  return [...hidden];
+/** Who sorts by name sorts by the one that is shown. */
+function byShownName(sort: readonly SortKey[]): SortKey[] {
+  return sort.flatMap((key) => (key.key === NAME_KEY ? [{ ...key, key: SHORT_KEY }, key] : [key]));
 }
 
 function treeItems(
   tree: Tree | null,
   rows: readonly Row[],
-  open: ReadonlySet<string>,
-  searching: boolean,
+  // While filtering, everything that matches has to be seen; else the ids in the address are those that are not as at first.
+  isOpen: (id: string) => boolean,
 ): GridItem[] | null {
   if (tree === null) return null;
-  // While filtering, everything that matches has to be seen; else the ids in the address are the closed ones.
-  const isOpen = (id: string) => searching || !open.has(id);
   return tree.flatten(rows, isOpen).map((item) => ({
     row: item.row,
     id: item.id,
     depth: item.depth,
     expander: item.hasChildren ? (isOpen(item.id) ? "open" : "closed") : "none",
     detailOpen: false,
+    place: item.place,
+    siblings: item.siblings,
   }));
 }
 
 function flatItems(
-  rows: readonly Row[],
+  { rows, matching }: ShownRows,
   rowId: ((row: Row) => string) | undefined,
   detail: ((row: Row) => ReactNode) | undefined,
   open: ReadonlySet<string>,
@@ -156,6 +168,6 @@ function flatItems(
     const id = rowId?.(row) ?? String(index);
     const isOpen = detail !== undefined && open.has(id);
     const expander = detail === undefined ? null : isOpen ? "open" : "closed";
-    return { row, id, depth: 0, expander, detailOpen: isOpen };
+    return { row, id, depth: 0, expander, detailOpen: isOpen, place: index + 1, siblings: matching };
   });
 }

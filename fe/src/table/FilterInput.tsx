@@ -2,16 +2,18 @@
 import { useEffect, useRef, useState } from "react";
 
 import { formatColumnFilter, parseColumnFilter } from "../lib/columnFilter";
-import { formatFilter, type Clause } from "../lib/grammar";
+import { formatFilter, isExpression, type Clause } from "../lib/grammar";
 import type { ColumnView } from "./columnView";
 
 interface Props {
   readonly view: ColumnView;
   readonly clauses: readonly Clause[];
   readonly onChange: (clauses: Clause[]) => void;
+  /** Why the server refuses the filters. */
+  readonly refused: string | null;
 }
 
-export function FilterInput({ view, clauses, onChange }: Props) {
+export function FilterInput({ view, clauses, onChange, refused }: Props) {
   const label = `Filter ${view.column.title}`;
   if (view.column.type === "boolean") {
     return (
@@ -30,10 +32,10 @@ export function FilterInput({ view, clauses, onChange }: Props) {
       </select>
     );
   }
-  return <TextFilter view={view} clauses={clauses} onChange={onChange} label={label} />;
+  return <TextFilter view={view} clauses={clauses} onChange={onChange} refused={refused} label={label} />;
 }
 
-function TextFilter({ view, clauses, onChange, label }: Props & { readonly label: string }) {
+function TextFilter({ view, clauses, onChange, refused, label }: Props & { readonly label: string }) {
   const { column, scale } = view;
   const [text, setText] = useState(() => formatColumnFilter(column, scale, clauses));
   const written = useRef(formatFilter(clauses));
@@ -48,14 +50,15 @@ function TextFilter({ view, clauses, onChange, label }: Props & { readonly label
   }, [outside, column, scale]);
 
   const parsed = parseColumnFilter(column, scale, text);
-  const problem = "problem" in parsed ? parsed.problem : null;
+  // Of what is here only an expression can be refused.
+  const problem = "problem" in parsed ? `Write ${parsed.problem}` : clauses.some(isExpression) ? refused : null;
   const unit = scale.label === "" ? "" : ` in ${scale.label}`;
-  const hint = view.numeric ? `>100, <=5, 10..20${unit}; - for no value` : "contains; !text leaves out, =text is exact";
+  const hint = view.numeric ? `>100, <=5, 10..20${unit}; - for no value` : "contains; !text leaves out, =text is exact, =~^a|b$ is a regular expression";
   return (
     <input
       aria-label={label}
       aria-invalid={problem !== null}
-      title={problem === null ? hint : `Write ${problem}`}
+      title={problem ?? hint}
       className={`${view.numeric ? "number" : ""}${text === "" ? "" : " set"}`}
       placeholder={view.numeric ? ">0" : "contains"}
       value={text}

@@ -20,7 +20,7 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
   // The order the server declares has keys that only break ties: only the first is one a person sees.
   const sort = control.sortIsChosen ? control.state.sort : control.state.sort.slice(0, 1);
   return (
-    <div className="grid-row" role="row">
+    <div className="grid-row" role="row" aria-rowindex={1}>
       {layout.visible.map((view) => {
         const id = view.column.key;
         const place = sort.findIndex((each) => each.key === id);
@@ -61,8 +61,8 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
               className="resizer no-print"
               aria-hidden="true"
               title="Drag for another width, double-click for the first one"
-              onPointerDown={(event) => startResize(event, width, (next) => layout.resize(id, next))}
-              onDoubleClick={() => layout.resize(id, null)}
+              onPointerDown={(event) => startResize(event, width, (next, settled) => layout.resize(id, next, settled))}
+              onDoubleClick={() => layout.resize(id, null, true)}
             />
           </div>
         );
@@ -72,14 +72,18 @@ export function TitleRow({ layout, control, noted }: TitlesProps) {
 }
 
 /** Follows the pointer until it is let go. */
-function startResize(event: PointerEvent<HTMLElement>, widthPx: number, onWidth: (widthPx: number) => void): void {
+function startResize(event: PointerEvent<HTMLElement>, widthPx: number, onWidth: (widthPx: number, settled: boolean) => void): void {
   const grip = event.currentTarget;
   const startPx = event.clientX;
-  const follow = (move: globalThis.PointerEvent) => onWidth(widthPx + move.clientX - startPx);
+  const follow = (move: globalThis.PointerEvent) => onWidth(widthPx + move.clientX - startPx, false);
   const stop = new AbortController();
+  const settle = (end: globalThis.PointerEvent) => {
+    stop.abort();
+    if (end.clientX !== startPx) onWidth(widthPx + end.clientX - startPx, true);
+  };
   grip.setPointerCapture(event.pointerId);
   grip.addEventListener("pointermove", follow, { signal: stop.signal });
-  for (const end of ["pointerup", "pointercancel"]) grip.addEventListener(end, () => stop.abort(), { signal: stop.signal });
+  for (const end of ["pointerup", "pointercancel"]) grip.addEventListener(end, settle as EventListener, { signal: stop.signal });
 }
 
 /**
@@ -101,19 +105,22 @@ interface FiltersProps {
   readonly columns: readonly ColumnView[];
   readonly widths: ReadonlyMap<string, number>;
   readonly control: TableStateControl;
+  /** Why the server refuses the filters. */
+  readonly refused: string | null;
 }
 
-export function FilterRow({ columns, widths, control }: FiltersProps) {
+export function FilterRow({ columns, widths, control, refused }: FiltersProps) {
   const { filter } = control.state;
   return (
-    <div className="grid-row grid-filters no-print" role="row">
+    <div className="grid-row grid-filters no-print" role="row" aria-rowindex={2}>
       {columns.map((view) => {
         const { key } = view.column;
         const others = filter.filter((clause) => clause.key !== key);
         return (
-          <div key={key} className="grid-filter" role="cell" style={{ width: widths.get(key) }}>
+          <div key={key} className="grid-filter" role="gridcell" style={{ width: widths.get(key) }}>
             <FilterInput
               view={view}
+              refused={refused}
               clauses={filter.filter((clause) => clause.key === key)}
               onChange={(clauses: Clause[]) => control.setFilter([...others, ...clauses])}
             />

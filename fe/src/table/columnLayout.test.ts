@@ -8,11 +8,11 @@ import { PLAIN_COLUMN } from "../lib/columns";
 
 function view(key: string, type: Column["type"], width: number, idealWidth = width): ColumnView {
   const column: Column = { key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN };
-  return { column, index: 0, scale: { divisor: 1, label: "" }, digits: 0, numeric: type !== "string", nullReason: null, bounds: () => null, width, idealWidth };
+  return { column, index: 0, scale: { divisor: 1, label: "" }, digits: 0, numeric: type !== "string", nullReason: null, bounds: () => null, width, idealWidth, shown: () => null, names: null };
 }
 
 const VIEWS = [view("name", "string", 400, 900), view("stack", "string", 300, 350), view("calls", "integer", 20)];
-const widths = (roomPx: number, chosen: Record<string, number> = {}) => [...widthsOf(VIEWS, chosen, roomPx).values()];
+const widths = (roomPx: number, chosen: Record<string, number> = {}) => [...widthsOf(VIEWS, new Map(Object.entries(chosen)), roomPx).values()];
 
 it("gives free space to the texts that need it, the widest first", () => {
   expect(widths(748)).toEqual([400, 300, 48]);
@@ -21,8 +21,9 @@ it("gives free space to the texts that need it, the widest first", () => {
 });
 
 it("takes missing space from them, down to what can be read", () => {
-  expect(widths(700)).toEqual([352, 300, 48]);
-  expect(widths(100)).toEqual([240, 240, 48]);
+  expect(widths(700)).toEqual([400, 252, 48]);
+  expect(widths(600)).toEqual([400, 160, 48]);
+  expect(widths(100)).toEqual([400, 160, 48]);
 });
 
 it("leaves what somebody chose", () => {

@@ -1,63 +1,67 @@
-/** Which columns are shown and how wide; the free space goes to the first text. */
+/** Which columns are shown, in which order and how wide; the free space goes to the texts. */
 import { useMemo, useState } from "react";
 
+import { NAME_KEY } from "../lib/names";
+import { MIN_WIDTH_PX, NO_CHOICES, type ColumnChoices } from "./columnChoices";
+import { measuresFirst } from "./columnOrder";
 import type { ColumnView } from "./columnView";
 
 export interface ColumnLayout {
+  /** In the order they are drawn. */
   readonly visible: readonly ColumnView[];
   readonly widths: ReadonlyMap<string, number>;
   readonly totalWidth: number;
   readonly hidden: ReadonlySet<string>;
+  /** Whether somebody chose something. */
+  readonly isChosen: boolean;
   hide: (key: string, hide: boolean) => void;
-  /** A width for the column; null for the one it had at first. */
-  resize: (key: string, widthPx: number | null) => void;
+  /** A width for the column; null for the one it had at first. `settled` is false while it is dragged. */
+  resize: (key: string, widthPx: number | null, settled: boolean) => void;
+  /** Columns and widths as they were at first. */
+  reset: () => void;
 }
 
-/** What a person chose, by column key. */
-interface Choices {
-  readonly widths: Readonly<Record<string, number>>;
-  readonly shown: Readonly<Record<string, boolean>>;
-}
-
-/** By table, while the page is open: switching views must not lose the widths. */
-const remembered = new Map<string, Choices>();
-const NO_CHOICES: Choices = { widths: {}, shown: {} };
-const MIN_WIDTH_PX = 48;
 const SCROLLBAR_PX = 14;
 
 export function useColumnLayout(
-  name: string,
   views: readonly ColumnView[],
-  hiddenAtFirst: readonly string[],
+  hidden: ReadonlySet<string>,
+  hiddenAtFirst: ReadonlyMap<string, string>,
   containerWidth: number,
+  mainKey: string | null,
+  [choices, setChoices]: readonly [ColumnChoices, (next: ColumnChoices) => void],
 ): ColumnLayout {
-  const [choices, setChoices] = useState(() => remembered.get(name) ?? NO_CHOICES);
-  const update = (next: Choices) => {
-    remembered.set(name, next);
-    setChoices(next);
-  };
-  const hidden = useMemo(
-    () => new Set(views.map(({ column }) => column.key).filter((key) => !(choices.shown[key] ?? !hiddenAtFirst.includes(key)))),
-    [views, hiddenAtFirst, choices.shown],
-  );
-  const visible = useMemo(() => views.filter(({ column }) => !hidden.has(column.key)), [views, hidden]);
-  const widths = useMemo(() => widthsOf(visible, choices.widths, containerWidth - SCROLLBAR_PX), [visible, choices.widths, containerWidth]);
+  // What is dragged is not written anywhere until it is let go: browsers bound how often an address changes.
+  const [dragged, setDragged] = useState<ReadonlyMap<string, number> | null>(null);
+  const chosen = dragged ?? choices.widths;
+  const visible = useMemo(() => measuresFirst(views.filter(({ column }) => !hidden.has(column.key)), mainKey), [views, hidden, mainKey]);
+  const widths = useMemo(() => widthsOf(visible, chosen, containerWidth - SCROLLBAR_PX), [visible, chosen, containerWidth]);
   return {
     visible,
     widths,
     totalWidth: sumOf(widths),
-    hidden,
-    hide: (key, hide) => update({ ...choices, shown: { ...choices.shown, [key]: !hide } }),
-    resize: (key, widthPx) => {
-      const others = Object.fromEntries(Object.entries(choices.widths).filter(([each]) => each !== key));
-      update({ ...choices, widths: widthPx === null ? others : { ...others, [key]: Math.max(MIN_WIDTH_PX, widthPx) } });
+    hidden: new Set(views.map(({ column }) => column.key).filter((key) => hidden.has(key))),
+    isChosen: choices.shown.size > 0 || choices.widths.size > 0,
+    hide: (key, hide) => {
+      const shown = new Map(choices.shown).set(key, !hide);
+      // What is as it was at first needs no word.
+      if (hide === hiddenAtFirst.has(key)) shown.delete(key);
+      setChoices({ ...choices, shown });
     },
+    resize: (key, widthPx, settled) => {
+      const next = new Map(choices.widths);
+      if (widthPx === null) next.delete(key);
+      else next.set(key, Math.max(MIN_WIDTH_PX, widthPx));
+      setDragged(settled ? null : next);
+      if (settled) setChoices({ ...choices, widths: next });
+    },
+    reset: () => setChoices(NO_CHOICES),
   };
 }
 
 /** The widths in a room of `roomPx`. */
-export function widthsOf(visible: readonly ColumnView[], chosen: Choices["widths"], roomPx: number): Map<string, number> {
-  const widths = new Map(visible.map(({ column, width }) => [column.key, chosen[column.key] ?? Math.max(MIN_WIDTH_PX, width)]));
+export function widthsOf(visible: readonly ColumnView[], chosen: ReadonlyMap<string, number>, roomPx: number): Map<string, number> {
+  const widths = new Map(visible.map(({ column, width }) => [column.key, chosen.get(column.key) ?? Math.max(MIN_WIDTH_PX, width)]));
   giveSpare(visible, widths, chosen, roomPx - sumOf(widths));
   return widths;
 }
@@ -66,8 +70,9 @@ function sumOf(widths: ReadonlyMap<string, number>): number {
   return [...widths.values()].reduce((sum, width) => sum + width, 0);
 }
 
-/** Below this a name says nothing. */
-const LEAST_TEXT_PX = 240;
+/** Below this a text says nothing; names, which tell rows apart, are whole where they need no more than half a page. */
+const LEAST_TEXT_PX = 160;
+const LEAST_NAME_PX = 420;
 
 /**
  * Free space goes to the texts that would be shortened, the widest first; never more than they need.
@@ -76,14 +81,14 @@ const LEAST_TEXT_PX = 240;
 function giveSpare(
   visible: readonly ColumnView[],
   widths: Map<string, number>,
-  chosen: Readonly<Record<string, number>>,
+  chosen: ReadonlyMap<string, number>,
   spare: number,
 ): void {
   let left = spare;
-  const texts = visible.filter((view) => view.column.type === "string" && !(view.column.key in chosen));
+  const texts = visible.filter((view) => view.column.type === "string" && !chosen.has(view.column.key));
   for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
     const width = widths.get(column.key) ?? 0;
-    const least = Math.min(width, LEAST_TEXT_PX);
+    const least = Math.min(width, column.key === NAME_KEY ? LEAST_NAME_PX : LEAST_TEXT_PX);
     const next = Math.max(least, Math.min(Math.max(width, idealWidth), width + left));
     widths.set(column.key, next);
     left -= next - width;

@@ -1,9 +1,12 @@
 /** How each column of a table is shown: its one unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
 import { boundsOf, type Bounds } from "../lib/bounds";
-import { digitsFor, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, NO_VALUE } from "../lib/format";
-import { shortenMiddle } from "../lib/shorten";
+import { digitsFor, digitsOfSmall, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, NO_VALUE } from "../lib/format";
+import { DEMANGLED_KEY, fullNames, NAME_KEY, namesReader, SHORT_KEY, shownName, type KernelNames, type NameMode } from "../lib/names";
 import { scaleFor, type Scale } from "../lib/units";
+import { visibleText } from "../lib/visibleText";
+import { largestOfFamilies } from "./families";
+import { CELL_PADDING_PX, characterPx, textPx } from "./textWidth";
 
 export interface ColumnView {
   readonly column: Column;
@@ -16,6 +19,10 @@ export interface ColumnView {
   readonly nullReason: string | null;
   /** Between which values that of a row lies, as far as the row tells. */
   readonly bounds: (row: Row) => Bounds | null;
+  /** What a row shows in it: of a kernel, the name that the reader chose. */
+  readonly shown: (row: Row) => Scalar;
+  /** In the column that shows names of kernels: all that a row has. */
+  readonly names: ((row: Row) => KernelNames) | null;
   /** Width in px before anyone drags it. */
   readonly width: number;
   /** Width in px at which nothing has to be shortened. */
@@ -23,8 +30,7 @@ export interface ColumnView {
 }
 
 const NO_BOUNDS = () => null;
-const CELL_PADDING_PX = 16;
-const LEAST_CHARACTERS = 4;
+const NONE: ReadonlySet<string> = new Set();
 const SORT_MARK_CHARACTERS = 2;
 /** How much wider titles are than text. */
 const BOLD = 1.1;
@@ -36,18 +42,24 @@ const OPENER_PX = 60;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
 
-export function columnViews(table: Table, opens: boolean): ColumnView[] {
+/**
+ * @param mode Which name of kernels is shown; the columns with the other names are none of their own then.
+ * @param hidden Keys of columns that are not shown: no other one is read with them.
+ */
+export function columnViews(table: Table, opens: boolean, mode: NameMode = "short", hidden: ReadonlySet<string> = NONE): ColumnView[] {
   const label = opens ? table.columns.findIndex(({ type }) => type === "string") : -1;
   const magnitudes = table.columns.map((column, index) => (isNumeric(column) ? largestMagnitude(table.rows, index) : 0));
-  return table.columns.map((column, index) => {
+  const families = largestOfFamilies(table.columns, magnitudes.map((largest, index) => (hidden.has(table.columns[index]?.key ?? "") ? 0 : largest)));
+  const names = namesReader(table);
+  return table.columns.flatMap((column, index) => {
+    if (names !== null && (column.key === SHORT_KEY || column.key === DEMANGLED_KEY)) return [];
     const numeric = isNumeric(column);
-    const largest = Math.max(
-      ...magnitudes.filter((_, other) => comparedKey(table.columns[other]) === comparedKey(column)),
-    );
-    const scale = scaleFor(column.unit, largest);
-    const whole = column.type === "integer" && scale.divisor === 1;
-    const usual = column.unit === "pct" ? 1 : digitsFor(largest / scale.divisor, whole);
-    const digits = isMoment(column.key) ? Math.max(usual, digitsOfMoments(table.rows, index, column, scale)) : usual;
+    const magnitude = magnitudes[index] ?? 0;
+    const scale = scaleFor(column.unit, hidden.has(column.key) ? magnitude : (families[index] ?? magnitude));
+    const largest = magnitude / scale.divisor;
+    const digits = digitsOf(column, table.rows, index, scale, largest);
+    const ofKernels = column.key === NAME_KEY ? names : null;
+    const shown = ofKernels === null ? (row: Row) => row[index] ?? null : (row: Row) => shownName(ofKernels(row), mode);
     return {
       column,
       index,
@@ -55,13 +67,22 @@ export function columnViews(table: Table, opens: boolean): ColumnView[] {
       numeric,
       digits,
       nullReason: table.null_reasons[column.key] ?? null,
-      bounds: column.unit === "pct" ? (row) => boundsOf(table, row, column.key) : NO_BOUNDS,
-      ...widths(column, table.rows, index, {
-        numberLength: numeric ? formatNumber(largest / scale.divisor, digits).length : 0,
+      bounds: column.unit === "pct" ? (row: Row) => boundsOf(table, row, column.key) : NO_BOUNDS,
+      shown,
+      names: ofKernels,
+      ...widths(column, table.rows, shown, {
+        numberLength: numeric ? formatNumber(largest, digits).length : 0,
         openerPx: index === label ? OPENER_PX : 0,
       }),
     };
   });
+}
+
+/** As many as tell something of the largest value of the column itself, in the unit of its family. */
+function digitsOf(column: Column, rows: readonly Row[], index: number, scale: Scale, largest: number): number {
+  const whole = column.type === "integer" && scale.divisor === 1;
+  const usual = column.unit === "pct" ? 1 : Math.max(digitsFor(largest, whole), whole ? 0 : digitsOfSmall(largest, column.unit, scale));
+  return isMoment(column.key) ? Math.max(usual, digitsOfMoments(rows, index, column, scale)) : usual;
 }
 
 function digitsOfMoments(rows: readonly Row[], index: number, column: Column, scale: Scale): number {
@@ -71,11 +92,6 @@ function digitsOfMoments(rows: readonly Row[], index: number, column: Column, sc
 
 function isNumeric(column: Column): boolean {
   return column.type === "number" || column.type === "integer";
-}
-
-/** Baseline, candidate and the difference of one measure are read together, so they share a unit. */
-function comparedKey(column: Column | undefined): string | undefined {
-  return column?.key.replace(/^(baseline|candidate|delta)_(?!.*_pct$)/, "");
 }
 
 /** Whether a column holds differences: those carry their sign. */
@@ -95,7 +111,7 @@ function largestMagnitude(rows: readonly Row[], index: number): number {
 function widths(
   column: Column,
   rows: readonly Row[],
-  index: number,
+  shown: (row: Row) => Scalar,
   { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
@@ -108,53 +124,16 @@ function widths(
     return { width, idealWidth: width };
   }
   let longestPx = 0;
-  for (const row of rows.slice(0, SAMPLED_ROWS)) longestPx = Math.max(longestPx, textPx(String(row[index] ?? "")));
+  for (const row of rows.slice(0, SAMPLED_ROWS)) longestPx = Math.max(longestPx, textPx(visibleText(String(shown(row) ?? ""))));
   const ideal = Math.ceil(Math.max(MIN_TEXT_PX, titleTwoLines, longestPx + CELL_PADDING_PX + openerPx));
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
-}
-
-/** How wide text is in the page's font; the canvas is made once. */
-let canvas: CanvasRenderingContext2D | null = null;
-const FALLBACK_PX = 7;
-
-function textPx(text: string): number {
-  if (typeof document === "undefined") return text.length * FALLBACK_PX;
-  if (canvas === null) {
-    canvas = document.createElement("canvas").getContext("2d");
-    if (canvas === null) return text.length * FALLBACK_PX;
-    const { fontSize, fontFamily } = getComputedStyle(document.body);
-    canvas.font = `${fontSize} ${fontFamily}`;
-  }
-  return canvas.measureText(text).width;
-}
-
-const TYPICAL_NAME = "void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float>>";
-let measuredPx: number | null = null;
-
-/** The mean width of a character of a kernel name. */
-function characterPx(): number {
-  measuredPx ??= textPx(TYPICAL_NAME) / TYPICAL_NAME.length;
-  return measuredPx;
-}
-
-/** `text` shortened in the middle until it fits into a cell of this width. */
-export function fitText(text: string, widthPx: number): string {
-  const room = widthPx - CELL_PADDING_PX;
-  let shown = text;
-  let px = textPx(shown);
-  // The first guess is nearly right; a few characters less make up for wide letters.
-  for (let length = shown.length; px > room && length > LEAST_CHARACTERS; length = shown.length) {
-    shown = shortenMiddle(text, Math.max(LEAST_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
-    px = textPx(shown);
-  }
-  return shown;
 }
 
 /** The text of a cell, without unit: that stands in the header. */
 export function cellText(view: ColumnView, value: Scalar): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return visibleText(value);
   if (value === 0) return "0";
   const shown = value / view.scale.divisor;
   // Something too small for the digits of its column is not nothing.
@@ -168,7 +147,17 @@ export function cellText(view: ColumnView, value: Scalar): string {
 /** What hovering says: the exact value, or why there is none. */
 export function cellTitle(view: ColumnView, value: Scalar): string {
   if (value === null) return view.nullReason ?? "Does not apply to this row.";
-  return exactValue(value, view.column.unit);
+  return visibleText(exactValue(value, view.column.unit));
+}
+
+/** What hovering a cell of a row says. */
+export function rowTitle(view: ColumnView, row: Row): string {
+  return view.names === null ? cellTitle(view, row[view.index] ?? null) : visibleText(fullNames(view.names(row)));
+}
+
+/** The value of a cell as it is copied: of a kernel its full name, demangled where that is what is shown. */
+export function exactCell(view: ColumnView, row: Row, mode: NameMode): Scalar {
+  return view.names === null ? (row[view.index] ?? null) : shownName(view.names(row), mode === "demangled" ? mode : "recorded");
 }
 
 /** What the header says on hover. */

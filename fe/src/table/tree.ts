@@ -8,6 +8,9 @@ export interface TreeItem {
   readonly id: string;
   readonly depth: number;
   readonly hasChildren: boolean;
+  /** Place among the children of its parent, from 1, and how many those are. */
+  readonly place: number;
+  readonly siblings: number;
 }
 
 /** One tree: the ids and the children of every row, whatever is filtered. */
@@ -38,14 +41,14 @@ export class Tree {
   flatten(matching: readonly Row[], isOpen: (id: string) => boolean): TreeItem[] {
     const { children, roots } = this.childrenOf(matching);
     const items: TreeItem[] = [];
-    const stack = roots.map((row) => ({ row, depth: 0 })).reverse();
+    const entries = (rows: readonly Row[], depth: number) => rows.map((row, index) => ({ row, depth, place: index + 1, siblings: rows.length })).reverse();
+    const stack = entries(roots, 0);
     for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
       const id = this.idOf(entry.row);
       const below = children.get(id) ?? [];
-      items.push({ row: entry.row, id, depth: entry.depth, hasChildren: below.length > 0 });
+      items.push({ ...entry, id, hasChildren: below.length > 0 });
       if (!isOpen(id)) continue;
-      const depth = entry.depth + 1;
-      for (const row of below.toReversed()) stack.push({ row, depth });
+      for (const child of entries(below, entry.depth + 1)) stack.push(child);
     }
     return items;
   }

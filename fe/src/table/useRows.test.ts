@@ -12,7 +12,7 @@ import { rowsUrl, useRows, type ShownRows } from "./useRows";
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
 const SOURCE = { view: "kernels", table: "kernels", query: { run: "r" } };
-const STATE = { sort: parseSort("-calls"), filter: parseFilter("calls>3"), search: "a=b", open: new Set<string>() };
+const STATE = { sort: parseSort("-calls"), filter: parseFilter("calls>3"), search: "a=b", searchIsExpression: false, open: new Set<string>() };
 
 function asked(url: string): Record<string, string> {
   return Object.fromEntries(new URL(url).searchParams);

@@ -8,9 +8,10 @@ import { useMemo } from "react";
 import { askFor, askOnce } from "../api/answers";
 import { apiUrl, fetchJson, type Query } from "../api/client";
 import { useFileState } from "../api/runs";
-import type { Row, Table, View } from "../api/types";
-import { formatFilter, formatSort, type Clause } from "../lib/grammar";
+import type { ColumnSum, Row, Table, View } from "../api/types";
+import { formatFilter, formatSort, isExpression, type Clause } from "../lib/grammar";
 import { compileFilter, compileSort, filterProblem } from "../lib/rowQuery";
+import { sumsOf } from "./sums";
 import type { TableState } from "./useTableState";
 
 /** More rows than this are asked for in pages. */
@@ -31,13 +32,15 @@ export interface ShownRows {
   readonly matching: number;
   readonly total: number;
   readonly problem: string | null;
+  /** By column key, of the columns whose values add up. */
+  readonly sums: Readonly<Record<string, ColumnSum>>;
   /** Fetches the next page; null when all is here. */
   readonly more: (() => void) | null;
 }
 
 export function clausesOf(state: TableState): Clause[] {
   const search = state.search.trim();
-  return search === "" ? [...state.filter] : [...state.filter, { key: null, operator: "~", value: search }];
+  return search === "" ? [...state.filter] : [...state.filter, { key: null, operator: state.searchIsExpression ? "=~" : "~", value: search }];
 }
 
 export function isWhole(table: Table): boolean {
@@ -55,21 +58,30 @@ export function rowsUrl(source: TableSource, state: TableState, extra: Query = {
   });
 }
 
+/** Whether the rows are found here: all have come, and nothing is asked that only the server can match. */
+function isLocal(table: Table, state: TableState): boolean {
+  return isWhole(table) && !clausesOf(state).some(isExpression);
+}
+
+const NO_SERVER = "Regular expressions are matched by the server; this table was made in the page.";
+
 export function useRows(table: Table, source: TableSource | null, state: TableState): ShownRows {
   const filterText = formatFilter(clausesOf(state));
   const sortText = formatSort(state.sort);
-  const whole = isWhole(table);
-  const problem = whole ? filterProblem(table.columns, clausesOf(state)) : null;
+  const whole = isLocal(table, state);
+  const refused = filterProblem(table.columns, clausesOf(state));
+  const problem = refused ?? (!whole && source === null ? NO_SERVER : null);
   const local = useMemo(() => {
-    if (!whole || problem !== null) return [];
+    if (!whole || refused !== null) return [];
     const passes = compileFilter(table.columns, clausesOf(state));
     const rows = filterText === "" ? [...table.rows] : table.rows.filter(passes);
     return sortText === "" ? rows : rows.sort(compileSort(table.columns, state.sort));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the texts say all of `state` that matters
-  }, [table, whole, problem, filterText, sortText]);
+  }, [table, whole, refused, filterText, sortText]);
+  const sums = useMemo(() => (whole ? sumsOf(table, local) : {}), [table, whole, local]);
   const remote = useRemoteRows(whole ? null : source, table, state);
-  if (!whole) return remote;
-  return { rows: local, matching: local.length, total: table.rows.length, problem, more: null };
+  if (!whole && problem === null) return remote;
+  return { rows: local, matching: local.length, total: table.rows.length, problem, sums, more: null };
 }
 
 const tableIds = new WeakMap<Table, number>();
@@ -105,9 +117,12 @@ function useRemoteRows(source: TableSource | null, table: Table, state: TableSta
     placeholderData: keepPreviousData,
   });
   const rows = useMemo(() => data?.pages.flatMap((page) => page.rows) ?? table.rows, [data, table]);
-  if (error !== null && data === undefined) return { rows: [], matching: 0, total: table.row_count, problem: error.message, more: null };
+  if (error !== null && data === undefined) return { rows: [], matching: 0, total: table.row_count, problem: error.message, sums: {}, more: null };
   const canFetch = hasNextPage && !isFetching && !isPlaceholderData && error === null;
-  return { rows, matching: data?.pages[0]?.row_count ?? table.row_count, total: table.row_count, problem: error?.message ?? null, more: canFetch ? () => void fetchNextPage() : null };
+  const first = data?.pages[0] ?? table;
+  // The server sums all rows of the table, not all of those this one is limited to.
+  const sums = Object.fromEntries(Object.entries(first.sums ?? {}).map(([key, sum]) => [key, source?.filter === undefined ? sum : { ...sum, all: null }]));
+  return { rows, matching: first.row_count, total: table.row_count, problem: error?.message ?? null, sums, more: canFetch ? () => void fetchNextPage() : null };
 }
 
 function tableOf({ tables }: View, { table: name }: TableSource): Table {
@@ -118,6 +133,6 @@ function tableOf({ tables }: View, { table: name }: TableSource): Table {
 
 /** Every row that passes the filters, also those not fetched yet: for exports. */
 export async function allRows(table: Table, shown: ShownRows, source: TableSource | null, state: TableState) {
-  if (isWhole(table) || source === null) return shown.rows;
+  if (isLocal(table, state) || source === null) return shown.rows;
   return tableOf(await askFor(rowsUrl(source, state), fetchJson<View>), source).rows;
 }

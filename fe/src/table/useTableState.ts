@@ -8,6 +8,8 @@ export interface TableState {
   readonly sort: readonly SortKey[];
   readonly filter: readonly Clause[];
   readonly search: string;
+  /** Whether what is searched for is a regular expression. */
+  readonly searchIsExpression: boolean;
   /** Ids of open rows. */
   readonly open: ReadonlySet<string>;
 }
@@ -19,6 +21,7 @@ export interface TableStateControl {
   setSort: (keys: readonly SortKey[]) => void;
   setFilter: (clauses: readonly Clause[]) => void;
   setSearch: (text: string) => void;
+  setSearchIsExpression: (isExpression: boolean) => void;
   setOpen: (ids: ReadonlySet<string>) => void;
 }
 
@@ -45,6 +48,7 @@ export function useTableState(address: string | null, defaultSort: string): Tabl
       sort: parseSort(read("sort") ?? defaultSort),
       filter: parseFilter(read("filter") ?? ""),
       search: read("q") ?? "",
+      searchIsExpression: read("regex") === "yes",
       open: new Set(parseIds(read("open") ?? "")),
     },
     sortIsChosen: read("sort") !== undefined && read("sort") !== "",
@@ -54,6 +58,7 @@ export function useTableState(address: string | null, defaultSort: string): Tabl
     },
     setFilter: (clauses) => write("filter", formatFilter(clauses)),
     setSearch: (text) => write("q", text),
+    setSearchIsExpression: (isExpression) => write("regex", isExpression ? "yes" : ""),
     setOpen: (ids) => write("open", formatIds(ids)),
   };
 }

@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+
+import type { ColumnView } from "./columnView";
+import { countText } from "./FootRow";
+
+const VISIBLE = ["calls", "total_us", "self_us"].map((key) => ({ column: { key, title: key, unit: key === "calls" ? "count" : "us" } }) as unknown as ColumnView);
+const SUMS = { calls: { shown: 1, all: 4, shown_nulls: 0 }, total_us: { shown: 61, all: 100, shown_nulls: 0 }, self_us: { shown: 1, all: 1000, shown_nulls: 0 } };
+
+it("says how many rows pass, and how much of the time they have", () => {
+  expect(countText({ matching: 26, total: 26, sums: SUMS }, VISIBLE, "total_us")).toBe("26 rows");
+  expect(countText({ matching: 2, total: 26, sums: SUMS }, VISIBLE, "total_us")).toBe("2 of 26 rows, 61.0 % of total_us");
+  expect(countText({ matching: 2, total: 26, sums: SUMS }, VISIBLE, "self_us")).toBe("2 of 26 rows, 0.1 % of self_us");
+  expect(countText({ matching: 2, total: 26, sums: SUMS }, VISIBLE, "name")).toBe("2 of 26 rows, 61.0 % of total_us");
+});
+
+it("says no share where none is known", () => {
+  expect(countText({ matching: 2, total: 26, sums: {} }, VISIBLE, "total_us")).toBe("2 of 26 rows");
+  expect(countText({ matching: 0, total: 1, sums: {} }, VISIBLE, null)).toBe("0 of 1 row");
+});

@@ -1,0 +1,68 @@
+/** Below the rows: how many pass the filters, and what they sum up to, in the columns whose values add up. */
+import type { ColumnSum } from "../api/types";
+import { exactValue, formatNumber } from "../lib/format";
+import type { ColumnLayout } from "./columnLayout";
+import { cellText, type ColumnView } from "./columnView";
+import { shareOf, shareText } from "./sums";
+import type { ShownRows } from "./useRows";
+
+interface Props {
+  readonly layout: ColumnLayout;
+  readonly shown: ShownRows;
+  readonly label: string | null;
+  /** The measure that the rows are ordered by at first. */
+  readonly mainKey: string | null;
+  readonly rowIndex: number;
+}
+
+export function FootRow({ layout, shown, label, mainKey, rowIndex }: Props) {
+  return (
+    <div className="grid-foot" role="rowgroup">
+      <div className="grid-row" role="row" aria-rowindex={rowIndex}>
+        {layout.visible.map((view) => {
+          const { key } = view.column;
+          const sum = shown.sums[key];
+          const text = key === label ? countText(shown, layout.visible, mainKey) : sum === undefined ? "" : cellText(view, withoutNoise(sum.shown));
+          return (
+            <div
+              key={key}
+              role="gridcell"
+              className={`grid-cell${view.numeric ? " number" : ""}`}
+              style={{ width: layout.widths.get(key) }}
+              title={sum === undefined ? text : sumTitle(view, sum, shown)}
+            >
+              {text}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Shares that sum up to 99.99999999999999 are all. */
+function withoutNoise(sum: number | null): number | null {
+  return sum === null ? null : Number(sum.toPrecision(12));
+}
+
+/** "2 of 26 rows, 61.0 % of Total": of the measure that matters most. */
+export function countText({ matching, total, sums }: Pick<ShownRows, "matching" | "total" | "sums">, visible: readonly ColumnView[], mainKey: string | null): string {
+  const rows = total === 1 ? "row" : "rows";
+  if (matching === total) return `${formatNumber(total)} ${rows}`;
+  const times = visible.filter(({ column }) => column.key in sums && (column.unit === "us" || column.unit === "ns"));
+  const main = visible.find(({ column }) => column.key === mainKey && column.key in sums) ?? times[0];
+  const share = main === undefined ? null : shareOf(sums[main.column.key]);
+  const part = main === undefined || share === null ? "" : `, ${shareText(share)} of ${main.column.title}`;
+  return `${formatNumber(matching)} of ${formatNumber(total)} ${rows}${part}`;
+}
+
+function sumTitle(view: ColumnView, sum: ColumnSum, { matching, total }: ShownRows): string {
+  if (sum.shown === null) return view.nullReason ?? "No row has a value.";
+  const share = matching === total ? null : shareOf(sum);
+  const nulls = formatNumber(sum.shown_nulls);
+  return [
+    `Sum: ${exactValue(sum.shown, view.column.unit)}`,
+    ...(share === null ? [] : [`${shareText(share)} of all ${formatNumber(total)} rows`]),
+    ...(sum.shown_nulls === 0 ? [] : [`${nulls} ${sum.shown_nulls === 1 ? "row has" : "rows have"} no value and ${sum.shown_nulls === 1 ? "is" : "are"} not in it.`]),
+  ].join("\n");
+}

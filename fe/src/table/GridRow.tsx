@@ -1,0 +1,102 @@
+/** One row of a table, and below an open one what it shows. */
+import type { CSSProperties, ReactNode } from "react";
+
+import { Cell } from "./Cell";
+import type { MenuPlace } from "./CellMenu";
+import { CopyName } from "./CopyName";
+import type { ColumnLayout } from "./columnLayout";
+import { exactCell } from "./columnView";
+import type { GridState, Position } from "./gridKeys";
+import { treeProps, type GridItem } from "./gridLines";
+
+const INDENT_PX = 14;
+const TWISTY_PX = 24;
+
+interface RowProps {
+  readonly grid: GridState;
+  readonly item: GridItem;
+  /** Place of the item among all. */
+  readonly place: number;
+  readonly rowIndex: number;
+  readonly style: CSSProperties;
+  readonly active: Position | null;
+  readonly cellId: (position: Position) => string;
+  readonly onActive: (position: Position) => void;
+  readonly onMenu: (menu: MenuPlace) => void;
+}
+
+export function GridRow({ grid, item, place, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
+  const { layout, label, mode, onToggle } = grid;
+  return (
+    <div role="row" aria-rowindex={rowIndex} {...treeProps(item)} className={`grid-row${item.detailOpen ? " open" : ""}`} style={style}>
+      {layout.visible.map((view, column) => {
+        const { key } = view.column;
+        const isLabel = key === label;
+        const at = { item: place, column };
+        return (
+          <div
+            key={key}
+            style={{ display: "contents" }}
+            onClick={() => onActive(at)}
+            onDoubleClick={item.expander === null ? undefined : () => onToggle(item.id)}
+            onContextMenu={(event) => {
+              event.preventDefault();
+              onActive(at);
+              onMenu({ x: event.clientX, y: event.clientY, row: item.row, view });
+            }}
+          >
+            <Cell
+              id={cellId(at)}
+              view={view}
+              row={item.row}
+              width={layout.widths.get(key) ?? view.width}
+              active={active?.item === place && active.column === column}
+              lead={isLabel ? <Twisty item={item} onToggle={onToggle} /> : undefined}
+              leadWidth={isLabel && item.expander !== null ? item.depth * INDENT_PX + TWISTY_PX : 0}
+              tail={view.names === null ? undefined : <CopyName name={String(exactCell(view, item.row, mode) ?? "")} />}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Twisty({ item, onToggle }: { readonly item: GridItem; readonly onToggle: (id: string) => void }) {
+  if (item.expander === null) return null;
+  const isOpen = item.expander === "open";
+  return (
+    <button
+      type="button"
+      className={`twisty${item.expander === "none" ? " none" : ""}`}
+      style={{ marginLeft: item.depth * INDENT_PX - 6 }}
+      aria-label={isOpen ? "Close row" : "Open row"}
+      tabIndex={-1}
+      onClick={() => onToggle(item.id)}
+    >
+      {isOpen ? "▼" : "▶"}
+    </button>
+  );
+}
+
+interface DetailProps {
+  readonly item: GridItem;
+  readonly layout: ColumnLayout;
+  readonly widthPx: number;
+  readonly rowIndex: number;
+  readonly line: number;
+  readonly style: CSSProperties;
+  readonly measure: (element: HTMLElement | null) => void;
+  readonly children: ReactNode;
+}
+
+/** What an open row shows: a row of one cell inside it. */
+export function DetailRow({ item, layout, widthPx, rowIndex, line, style, measure, children }: DetailProps) {
+  return (
+    <div ref={measure} data-index={line} role="row" aria-rowindex={rowIndex} aria-level={item.depth + 2} aria-posinset={1} aria-setsize={1} className="grid-detail" style={style}>
+      <div role="gridcell" aria-colspan={layout.visible.length} style={{ width: widthPx }}>
+        {children}
+      </div>
+    </div>
+  );
+}

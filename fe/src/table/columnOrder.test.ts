@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+
+import type { Column } from "../api/types";
+import { PLAIN_COLUMN } from "../lib/columns";
+import { measuresFirst } from "./columnOrder";
+import type { ColumnView } from "./columnView";
+
+function view(key: string, width: number, rest: Partial<Column> = {}): ColumnView {
+  return { column: { key, title: key, type: "number", unit: "us", help: "", ...PLAIN_COLUMN, ...rest }, width } as unknown as ColumnView;
+}
+
+const text = (key: string, width: number) => view(key, width, { type: "string", unit: null });
+const sum = (key: string) => view(key, 80, { additive: true });
+const share = (key: string) => view(key, 80, { unit: "pct", additive: key === "total_pct" });
+const order = (views: readonly ColumnView[], main: string | null = null) => measuresFirst(views, main).map(({ column }) => column.key);
+
+it("puts the measures before what describes a row, where that is wide", () => {
+  const launch = [text("name", 400), text("operator", 200), text("grid", 90), sum("calls"), sum("total_us"), view("mean_us", 80), view("occupancy_pct", 80, { unit: "pct" })];
+  expect(order(launch)).toEqual(["name", "calls", "total_us", "mean_us", "operator", "grid", "occupancy_pct"]);
+});
+
+it("leaves what has room, and what rows are called by", () => {
+  expect(order([text("step", 80), text("worker", 150), sum("computation_us")])).toEqual(["step", "worker", "computation_us"]);
+  expect(order([text("device", 80), text("name", 400), sum("calls")])).toEqual(["device", "name", "calls"]);
+  expect(order([text("name", 80), text("reason", 900), view("start_us", 80)])).toEqual(["name", "reason", "start_us"]);
+});
+
+it("puts shares behind what they are shares of", () => {
+  const kernels = [text("name", 400), view("used", 90, { type: "boolean", unit: null }), sum("calls"), sum("total_us"), view("mean_us", 80), share("total_pct"), share("cumulative_pct")];
+  expect(order(kernels, "total_us")).toEqual(["name", "used", "calls", "total_us", "total_pct", "cumulative_pct", "mean_us"]);
+  expect(order([text("name", 400), sum("self_us"), sum("calls"), share("self_pct")])).toEqual(["name", "self_us", "self_pct", "calls"]);
+});
+
+it("leaves what is compared side by side", () => {
+  expect(order([text("name", 400), text("shape", 400), sum("baseline_us"), sum("delta_us")])).toEqual(["name", "shape", "baseline_us", "delta_us"]);
+});

@@ -1,0 +1,41 @@
+/**
+ * The order in which the columns of a table are drawn: that of the server, but for two things. A share stands behind
+ * what it is a share of. And where what describes a row (its operator, its launch) would push the measures out of
+ * sight, the measures come first.
+ */
+import type { Column } from "../api/types";
+import { isMoment } from "../lib/format";
+import type { ColumnView } from "./columnView";
+
+/** Descriptions wider than this together stand behind the measures. */
+const ROOM_PX = 240;
+const COMPARED = /^(baseline|candidate|delta)_/;
+
+/** @param mainKey The measure that rows are ordered by at first: what `total_pct` and `cumulative_pct` are shares of. */
+export function measuresFirst(views: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
+  if (!views.some(({ column }) => column.additive) || views.some(({ column }) => COMPARED.test(column.key))) return views;
+  const bases = new Map(views.map((view) => [view, shareBase(view.column, views, mainKey)]));
+  const ordered = views
+    .filter((view) => bases.get(view) === null)
+    .flatMap((view) => [view, ...views.filter((share) => bases.get(share) === view)]);
+  const label = ordered.findIndex(({ column }) => column.type === "string");
+  const leads = (view: ColumnView, place: number) => place <= label || view.column.key === "name";
+  const start = ordered.findIndex(({ column }) => column.additive);
+  const describing = ordered.filter((view, place) => place < start && !leads(view, place));
+  if (describing.reduce((sum, { width }) => sum + width, 0) <= ROOM_PX) return ordered;
+  const end = ordered.findLastIndex((view) => isMeasure(view.column) || bases.get(view) !== null) + 1;
+  return [...ordered.slice(0, start).filter(leads), ...ordered.slice(start, end), ...describing, ...ordered.slice(end)];
+}
+
+function isMeasure(column: Column): boolean {
+  return column.additive || ((column.unit === "us" || column.unit === "ns") && !isMoment(column.key));
+}
+
+/** The column that `device_self_pct` (`device_self_us`) or one of the two shares every table may have is a share of. */
+function shareBase({ key, unit }: Column, views: readonly ColumnView[], mainKey: string | null): ColumnView | null {
+  if (unit !== "pct") return null;
+  const wholes = views.filter(({ column }) => column.additive && column.unit !== "pct");
+  const stem = key.replace(/_pct$/, "");
+  if (stem === "total" || stem === "cumulative") return wholes.find(({ column }) => column.key === mainKey) ?? null;
+  return wholes.find(({ column }) => column.key.replace(/_[a-z]+$/, "") === stem) ?? null;
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+
+import type { Column, Row, Table } from "../api/types";
+import { PLAIN_COLUMN } from "../lib/columns";
+import { hiddenNow, hiddenReasons } from "./hiddenColumns";
+
+const column = (key: string, hidden = false): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN, hidden });
+
+function table(columns: readonly Column[], rows: Row[], tree: Table["tree"] = null): Table {
+  return { columns, rows, tree, null_reasons: { empty: "Nobody knows." } } as unknown as Table;
+}
+
+it("says of each hidden column why", () => {
+  const columns = [column("name"), column("median_us", true), column("empty"), column("kind"), column("a_pct"), column("a_min_pct")];
+  const reasons = hiddenReasons(["kind"], table(columns, [[1, 2, null, 3, 4, 5]]));
+  expect(Object.fromEntries(reasons)).toEqual({
+    median_us: "Only for who looks closer.",
+    empty: "No values here. Nobody knows.",
+    kind: "It says nothing new here.",
+    a_min_pct: "Stands in the column that it bounds.",
+  });
+});
+
+it("hides the ids of a tree, which the indentation shows", () => {
+  const columns = [column("path"), column("name"), column("parent")];
+  expect([...hiddenReasons([], table(columns, [[1, 2, 3]], { id: "path", parent: "parent" })).keys()]).toEqual(["path", "parent"]);
+  expect([...hiddenReasons((key) => key === "name", table(columns, [])).keys()]).toEqual(["name"]);
+});
+
+it("shows and hides what somebody chose", () => {
+  const filled = table([column("name"), column("median_us", true), column("calls")], [[1, 2, 3]]);
+  const hidden = (shown: readonly (readonly [string, boolean])[]) => [...hiddenNow(filled, hiddenReasons([], filled), new Map(shown))];
+  expect(hidden([])).toEqual(["median_us"]);
+  expect(hidden([["median_us", true], ["calls", false], ["gone", false]])).toEqual(["calls"]);
+});
