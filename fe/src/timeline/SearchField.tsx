@@ -13,11 +13,13 @@ interface Props {
   /** What was typed; with a direction, to go to a hit of it. */
   readonly onSearch: (text: string, direction: 1 | -1 | null) => void;
   readonly onStep: (direction: 1 | -1) => void;
+  /** Back to the tracks. */
+  readonly onLeave: () => void;
 }
 
 const TYPING_MS = 250;
 
-export function SearchField({ field, text, result, workers, onSearch, onStep }: Props) {
+export function SearchField({ field, text, result, workers, onSearch, onStep, onLeave }: Props) {
   const [typed, setTyped] = useState(text);
   const [asked, setAsked] = useState(text);
   if (asked !== text) {
@@ -45,7 +47,7 @@ export function SearchField({ field, text, result, workers, onSearch, onStep }: 
           if (event.key === "Escape") {
             // Back to the timeline with the hits as they are; the browser would empty the field.
             event.preventDefault();
-            event.currentTarget.blur();
+            onLeave();
           }
           // Also before there is an answer: the jump waits for it.
           if (event.key === "Enter") onSearch(typed, event.shiftKey ? -1 : 1);

@@ -38,7 +38,7 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
   };
   // Moments on screen count from the earliest worker: they mean others in another stack.
   const apply = (names: readonly string[]) => {
-    navigate({ stack: formatStack(names), on: null, slice: null, at: null, range: null, open: null, shut: null });
+    navigate({ stack: formatStack(names), on: null, slice: null, at: null, range: null, open: null, shut: null, pin: null, order: null });
     onDone();
   };
   return (

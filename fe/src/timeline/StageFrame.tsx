@@ -1,44 +1,51 @@
 /** Headers, drawing surface and scroll bar side by side. */
-import { useEffect, useRef, type RefObject } from "react";
+import { useEffect, useId, useRef, type CSSProperties, type RefObject } from "react";
 
-import { formatNumber } from "../lib/format";
+import { Announcements } from "./announce";
+import type { Arrangement } from "./arrangement";
 import { HoverCard } from "./HoverCard";
 import type { Layout } from "./layout";
-import type { Stack } from "./stack";
+import { NAMES_WIDTH, useSize } from "./sizes";
+import { Splitter } from "./Splitter";
 import type { Stage } from "./stage";
+import { TrackFilter } from "./TrackFilter";
 import { TrackHeads } from "./TrackHeads";
+import type { Arranging } from "./useArranging";
 import { useStage } from "./useStage";
+import "./heads.css";
 
 interface Props {
   readonly stage: Stage | null;
   readonly stageRef: RefObject<HTMLDivElement | null>;
   readonly headsRef: RefObject<HTMLDivElement | null>;
-  readonly stack: Stack;
   readonly layout: Layout;
-  readonly onFold: (key: string, open: boolean) => void;
+  readonly arrangement: Arrangement;
+  readonly arranging: Arranging;
 }
 
-const LABEL = "Timeline: w a s d move, arrows walk from slice to slice, question mark lists the keys";
+const NAMES_PX = 220;
 
-export function StageFrame({ stage, stageRef, headsRef, stack, layout, onFold }: Props) {
-  const events = stack.parts.reduce((sum, { tracks }) => sum + tracks.slices, 0);
+export function StageFrame({ stage, stageRef, headsRef, layout, arrangement, arranging }: Props) {
+  const [namesPx, setNamesPx] = useSize(NAMES_WIDTH);
+  const descriptionId = useId();
+  const widthPx = namesPx ?? NAMES_PX;
   return (
-    <div className="tl-frame">
+    <div className="tl-frame" style={{ "--tl-names": `${widthPx}px` } as CSSProperties}>
       <div className="tl-heads">
-        <div className="tl-corner">
-          {formatNumber(events)} {events === 1 ? "event" : "events"}
-        </div>
-        <div className="tl-heads-view">
-          <div ref={headsRef}>
-            <TrackHeads layout={layout} onFold={onFold} />
-          </div>
-        </div>
+        <TrackFilter filter={arrangement.filter} onFilter={arranging.onFilter} onFoldAll={arranging.onFoldAll} />
+        <TrackHeads stage={stage} layout={layout} arranging={arranging} headsRef={headsRef} />
+        {layout.rows.length === 0 && <p className="tl-none soft">No track has that in its name.</p>}
       </div>
-      <div ref={stageRef} className="tl-stage" tabIndex={0} role="application" aria-label={LABEL}>
+      <Splitter label="Width of the names" orientation="vertical" px={widthPx} size={NAMES_WIDTH} onResize={setNamesPx} />
+      <div ref={stageRef} className="tl-stage" tabIndex={0} role="application" aria-roledescription="timeline" aria-label="Timeline" aria-describedby={descriptionId} aria-keyshortcuts="ArrowRight w s a d f z / ?">
         {stage !== null && <HoverCard stage={stage} />}
         {stage !== null && <Busy stage={stage} />}
       </div>
       {stage !== null && <ScrollBar stage={stage} heightPx={layout.heightPx} />}
+      <p id={descriptionId} hidden>
+        Slices of time on {layout.tracks.length} tracks. Arrow keys select the first slice on screen and walk from it to others; w and s zoom, a and d move, Enter leads to the panel, question mark lists all keys.
+      </p>
+      <Announcements />
     </div>
   );
 }

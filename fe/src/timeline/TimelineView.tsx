@@ -1,15 +1,15 @@
 /** Stage, toolbar and panels of one trace; what they share stands in the address. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { apiUrl } from "../api/client";
 import { saveFile, saveUrl } from "../lib/download";
 import type { Target } from "../state/target";
-import { adjust, navigate } from "../state/urlStore";
-import { pickBox, runCommand, showRange } from "./commands";
+import { navigate } from "../state/urlStore";
+import { pickBox, runCommand, showRange, zoomToBox } from "./commands";
 import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
-import { fold } from "./layout";
-import { asSelection, foldingPatch, formatRange, hullOf } from "./link";
+import { asSelection, formatRange, hullOf } from "./link";
+import { PanelSlot } from "./PanelSlot";
 import { timelinePicture } from "./picture";
 import { RangePanel } from "./RangePanel";
 import type { TimeRange } from "./scene";
@@ -22,11 +22,14 @@ import { StageFrame } from "./StageFrame";
 import { shareOfStep } from "./stepShare";
 import { KeyHelp, Toolbar } from "./Toolbar";
 import { useAddressedViewport } from "./useAddressedViewport";
+import { useAnnouncedSlice } from "./useAnnouncedSlice";
+import { useArranging } from "./useArranging";
 import { useFind } from "./useFind";
 import { useFollowedSlice, type FollowedSlice } from "./useFollowedSlice";
 import { useGestures, useMountedStage, useTheming } from "./useMountedStage";
 import { usePlace, type Place } from "./usePlace";
 import { useTimelineKeys } from "./useTimelineKeys";
+import { useVisit, place as write } from "./visit";
 import "./timeline.css";
 
 interface Props {
@@ -40,19 +43,24 @@ interface Props {
 
 export function TimelineView({ stack, target, fellows, problems }: Props) {
   const place = usePlace(stack);
-  const { folding, layout, mode, active, sliceId, selection, placed } = place;
+  const { folding, arrangement, layout, mode, active, sliceId, selection, placed } = place;
+  useVisit();
   const { stage, stageRef, headsRef } = useMountedStage(stack);
-  const followed = useFollowedSlice(stage, stack, active, folding, sliceId, placed);
+  const followed = useFollowedSlice(stage, stack, active, place, sliceId, placed);
   const find = useFind(stack, active, sliceId, followed, placed);
+  useAnnouncedSlice(stack, followed.slice);
+  const arranging = useArranging(stack, layout, folding, arrangement);
   const searchField = useRef<HTMLInputElement>(null);
+  const slot = useRef<HTMLDivElement>(null);
+  const focusStage = () => stageRef.current?.focus({ preventScroll: true });
   const [dragMode, setDragMode] = useState<DragMode>("range");
   const [dragged, setDragged] = useState<TimeRange | null>(null);
   const [helpOpen, setHelpOpen] = useState(false);
   const range = dragged ?? place.range;
 
   useEffect(() => {
-    stage?.update({ folding, mode, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
-  }, [stage, folding, mode, find.found, find.hits, followed.slice, followed.arrows, range, selection]);
+    stage?.update({ layout, mode, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
+  }, [stage, layout, mode, find.found, find.hits, followed.slice, followed.arrows, range, selection]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
@@ -62,17 +70,18 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
       setDragged(done ? null : next);
       if (!done || next.endNs <= next.startNs) return;
       const { worker } = track === null ? active : partOf(stack, track);
-      adjust({ range: formatRange(next), slice: null, on: worker === stack.parts[0].worker ? null : worker });
+      write({ range: formatRange(next), slice: null, on: worker === stack.parts[0].worker ? null : worker });
     },
     onPick: (hit) => stage !== null && pickBox(stage, hit, followed.pick),
+    onZoom: (hit) => stage !== null && zoomToBox(stage, hit),
   });
   const onCommand = (command: Command) => {
     if (stage === null) return;
-    const clear = () => (helpOpen ? setHelpOpen(false) : adjust(sliceId !== null ? { slice: null } : { range: null }));
-    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), clear });
+    const clear = () => (helpOpen ? setHelpOpen(false) : write(sliceId !== null ? { slice: null } : { range: null }));
+    const focusPanel = () => slot.current?.focus({ preventScroll: true });
+    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, clear });
   };
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
-  const onFold = useCallback((key: string, isOpen: boolean) => adjust(foldingPatch(fold(folding, key, isOpen))), [folding]);
   const onExport = (exported: TimeRange) => exportRange(exported, active, target);
 
   return (
@@ -83,9 +92,9 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         mode={mode}
         dragMode={dragMode}
         helpOpen={helpOpen}
-        search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} />}
+        search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} onLeave={focusStage} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
-        onMode={(next) => adjust({ colors: next === "name" ? "name" : null })}
+        onMode={(next) => write({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}
         onHelp={setHelpOpen}
         onWhole={() => onCommand("whole")}
@@ -97,9 +106,13 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
           {problem}
         </p>
       ))}
-      <StageFrame stage={stage} stageRef={stageRef} headsRef={headsRef} stack={stack} layout={layout} onFold={onFold} />
+      <StageFrame stage={stage} stageRef={stageRef} headsRef={headsRef} layout={layout} arrangement={arrangement} arranging={arranging} />
       {helpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
-      {dragged === null && <Panel stage={stage} stack={stack} place={place} followed={followed} onExport={onExport} />}
+      {dragged === null && (sliceId !== null || place.range !== null) && (
+        <PanelSlot slot={slot} onLeave={focusStage}>
+          <Panel stage={stage} stack={stack} place={place} followed={followed} onExport={onExport} />
+        </PanelSlot>
+      )}
     </div>
   );
 }
@@ -129,7 +142,7 @@ function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
         share={share}
         onGo={followed.go}
         onPeer={onPeer}
-        onClose={() => adjust({ slice: null })}
+        onClose={() => write({ slice: null })}
       />
     );
   }
@@ -143,7 +156,7 @@ function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
       onShow={(next) => stage !== null && showRange(stage, fromPart(active, next))}
       onSelect={() => navigate({ steps: null, range: null, ...asSelection(range, stack.originUs) })}
       onExport={() => onExport(range)}
-      onClose={() => adjust({ range: null })}
+      onClose={() => write({ range: null })}
     />
   );
 }
@@ -151,7 +164,7 @@ function Panel({ stage, stack, place, followed, onExport }: PanelProps) {
 /** Whose range is summed up. */
 function WorkerChoice({ stack, active }: { readonly stack: Stack; readonly active: StackPart }) {
   return (
-    <select className="field" aria-label="Worker that is summed up" value={active.worker} onChange={({ target }) => adjust({ on: target.value === stack.parts[0].worker ? null : target.value })}>
+    <select className="field" aria-label="Worker that is summed up" value={active.worker} onChange={({ target }) => write({ on: target.value === stack.parts[0].worker ? null : target.value })}>
       {stack.parts.map(({ worker }) => (
         <option key={worker} value={worker}>
           {worker}

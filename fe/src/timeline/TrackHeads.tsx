@@ -1,101 +1,123 @@
-/** The names of the tracks at the left; groups and tracks of several lanes open and close. */
-import { memo } from "react";
+/**
+ * The names of the tracks at the left. The tab key comes to one of them; from there arrows go up and down, left and
+ * right close and open, with Alt they move the track, and `p` pins it.
+ */
+import { useRef, useState, type KeyboardEvent, type RefObject } from "react";
 
-import { formatNumber } from "../lib/format";
-import { canFold, groupKey, LANE_PX, PADDING_PX, type GroupRow, type Layout, type TrackRow } from "./layout";
+import type { Layout, Row } from "./layout";
+import type { Stage } from "./stage";
+import { GroupHead, TrackHead } from "./TrackHead";
+import { rowKey, type Arranging } from "./useArranging";
+import { useHeadDrag } from "./useHeadDrag";
+import { useStage } from "./useStage";
 
 interface Props {
+  readonly stage: Stage | null;
   readonly layout: Layout;
-  readonly onFold: (key: string, open: boolean) => void;
+  readonly arranging: Arranging;
+  /** What scrolls; the stage moves it. */
+  readonly headsRef: RefObject<HTMLDivElement | null>;
 }
 
-export const TrackHeads = memo(function TrackHeads({ layout, onFold }: Props) {
-  return layout.rows.map((row) =>
-    row.kind === "group" ? (
-      <GroupHead key={groupKey(row.group)} row={row} onFold={onFold} />
-    ) : (
-      <TrackHead key={row.track.key} row={row} onFold={onFold} />
-    ),
-  );
-});
-
-function GroupHead({ row, onFold }: { readonly row: GroupRow; readonly onFold: Props["onFold"] }) {
-  const { group, open } = row;
+export function TrackHeads({ stage, layout, arranging, headsRef }: Props) {
+  const view = useRef<HTMLDivElement>(null);
+  const [current, setCurrent] = useState("");
+  const drag = useHeadDrag(stage, view, arranging);
+  const [first] = layout.rows;
+  const isThere = layout.rows.some((row) => rowKey(row) === current);
+  const reached = isThere ? current : first === undefined ? "" : rowKey(first);
+  const focusOn = (row: Row) => {
+    stage?.scrollRowIntoSight(row);
+    controlOf(view.current, rowKey(row))?.focus({ preventScroll: true });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const key = keyAt(event.target);
+    const index = layout.rows.findIndex((row) => rowKey(row) === key);
+    const row = layout.rows[index];
+    if (row === undefined || event.ctrlKey || event.metaKey) return;
+    const handled = onHeadKey(event, row, arranging, (to) => {
+      const next = layout.rows[to === "first" ? 0 : to === "last" ? layout.rows.length - 1 : index + to];
+      if (next !== undefined) focusOn(next);
+    });
+    if (handled) event.preventDefault();
+  };
+  const headOf = (row: Row) => {
+    const shared = { isCurrent: rowKey(row) === reached, arranging };
+    return row.kind === "group" ? <GroupHead key={rowKey(row)} row={row} {...shared} /> : <TrackHead key={rowKey(row)} row={row} {...shared} />;
+  };
   return (
-    <div className={`tl-head tl-group${group.parent === undefined ? "" : " tl-inner"}`} style={{ top: row.topPx, height: row.heightPx }}>
-      <button type="button" className="tl-fold" aria-expanded={open} title={group.title} onClick={() => onFold(groupKey(group), !open)}>
-        <Arrow open={open} />
-        <strong>{group.title}</strong>
-        {!open && <small className="soft">{formatNumber(row.tracks)} {row.tracks === 1 ? "track" : "tracks"}</small>}
-        {group.note !== undefined && (
-          <small className={group.note.warns ? "tl-warns" : "soft"} title={group.note.help}>
-            {group.note.text}
-          </small>
-        )}
-      </button>
+    <div
+      ref={view}
+      className="tl-heads-view"
+      role="group"
+      aria-label="Tracks: arrows go from one to the next, left and right close and open, Alt with arrows moves, p pins"
+      onKeyDown={onKeyDown}
+      onFocus={({ target }) => setCurrent(keyAt(target) ?? "")}
+      {...drag.handlers}
+    >
+      <Scrolled stage={stage} layout={layout} headsRef={headsRef} headOf={headOf} line={drag.line} />
     </div>
   );
 }
 
-function TrackHead({ row, onFold }: { readonly row: TrackRow; readonly onFold: Props["onFold"] }) {
-  const { track, open } = row;
-  const title = [track.title, track.subtitle, track.help].filter((text) => text !== null).join("\n");
-  const text = (
-    <>
-      <span className="tl-name">{track.title}</span>
-      {track.subtitle !== null && <small className="soft">{track.subtitle}</small>}
-    </>
-  );
+interface ScrolledProps {
+  readonly stage: Stage | null;
+  readonly layout: Layout;
+  readonly headsRef: RefObject<HTMLDivElement | null>;
+  readonly headOf: (row: Row) => React.ReactNode;
+  /** Where what is dragged would be dropped, from the top of all tracks. */
+  readonly line: number | null;
+}
+
+/** Below, what scrolls; over it, what stays on top. */
+function Scrolled({ stage, layout, headsRef, headOf, line }: ScrolledProps) {
+  const stickyPx = useSticky(stage);
+  const mark = line === null ? null : <i className="tl-drop" style={{ top: line - 1 }} />;
+  const isSticky = ({ topPx }: Row) => topPx < stickyPx;
   return (
-    <div className="tl-head" style={{ top: row.topPx, height: row.heightPx }} data-track={track.key}>
-      {canFold(track) ? (
-        <button type="button" className="tl-fold" aria-expanded={open} title={title} onClick={() => onFold(track.key, !open)}>
-          <Arrow open={open} />
-          {text}
-        </button>
-      ) : (
-        <span className="tl-fold" title={title}>
-          <Arrow open={null} />
-          {text}
-        </span>
+    <>
+      <div ref={headsRef}>
+        {layout.rows.filter((row) => !isSticky(row)).map(headOf)}
+        {line !== null && line > stickyPx && mark}
+      </div>
+      {stickyPx > 0 && (
+        <div className="tl-heads-sticky" style={{ height: stickyPx }}>
+          {layout.rows.filter(isSticky).map(headOf)}
+          {line !== null && line <= stickyPx && mark}
+        </div>
       )}
-      {track.communication && <CommunicationMark />}
-      {track.overlap_from !== null && <OverlapMark row={row} from={track.overlap_from} />}
-      {open && track.lane_titles !== null && <LaneTitles titles={track.lane_titles} />}
-    </div>
-  );
-}
-
-function Arrow({ open }: { readonly open: boolean | null }) {
-  return (
-    <i className="tl-arrow" aria-hidden="true">
-      {open === null ? "" : open ? "▾" : "▸"}
-    </i>
-  );
-}
-
-function CommunicationMark() {
-  return <i className="swatch tl-mark" style={{ background: "var(--cat-communication)" }} role="img" aria-label="Communication" title="Most of its time is communication" />;
-}
-
-/** Lanes below this mark hold slices that overlap others of the track. */
-function OverlapMark({ row, from }: { readonly row: TrackRow; readonly from: number }) {
-  const lanes = row.track.lanes - from;
-  const text = `Some slices here overlap others without nesting: ${lanes === 1 ? "they have a lane" : `they have ${lanes} lanes`} of their own, below.`;
-  return (
-    <>
-      <span className="tl-overlap" title={text}>
-        overlapping
-      </span>
-      {row.open && <i className="tl-overlap-line" style={{ top: PADDING_PX + from * LANE_PX - 1 }} />}
     </>
   );
 }
 
-function LaneTitles({ titles }: { readonly titles: readonly string[] }) {
-  return titles.map((title, lane) => (
-    <small key={title} className="tl-lane soft" style={{ top: PADDING_PX + lane * LANE_PX }}>
-      {title}
-    </small>
-  ));
+function useSticky(stage: Stage | null): number {
+  return useStage(stage, (now) => now?.stickyPx ?? 0);
+}
+
+function keyAt(target: EventTarget): string | undefined {
+  return target instanceof HTMLElement ? target.closest<HTMLElement>("[data-row]")?.dataset["row"] : undefined;
+}
+
+function controlOf(view: HTMLElement | null, key: string): HTMLButtonElement | null {
+  return view?.querySelector<HTMLButtonElement>(`[data-row="${CSS.escape(key)}"] button`) ?? null;
+}
+
+/** Whether the key meant the head. */
+function onHeadKey({ key, altKey }: KeyboardEvent, row: Row, arranging: Arranging, go: (to: 1 | -1 | "first" | "last") => void): boolean {
+  const commands: Readonly<Record<string, () => void>> = altKey
+    ? { ArrowUp: () => arranging.onStep(row, -1), ArrowDown: () => arranging.onStep(row, 1) }
+    : {
+        ArrowUp: () => go(-1),
+        ArrowDown: () => go(1),
+        Home: () => go("first"),
+        End: () => go("last"),
+        ArrowLeft: () => arranging.onFold(rowKey(row), false),
+        ArrowRight: () => arranging.onFold(rowKey(row), true),
+        p: () => {
+          if (row.kind === "track") arranging.onPin(row.track.key);
+        },
+      };
+  const command = commands[key];
+  command?.();
+  return command !== undefined;
 }

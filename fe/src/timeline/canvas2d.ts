@@ -41,18 +41,21 @@ class CanvasRects implements RectRenderer {
       if (width > GAP_FROM_PX && paints[at + 3] === 255) width -= 1;
       const top = topPx + (places[at + 2] ?? 0);
       const height = (places[at + 3] ?? 0) - (places[at + 2] ?? 0);
-      if (top + height > bottomPx + 1 || top + height < clip.topPx) continue;
+      if (top >= bottomPx || top + height <= clip.topPx) continue;
       const dimmed = marks !== null && marks[index] === 0;
       const { full, idle } = this.style(paints, at, dimmed);
       const shownLeft = Math.max(left, clip.leftPx);
       const shownWidth = Math.min(left + width, clip.rightPx) - shownLeft;
-      const filled = (height * (paints[at + 3] ?? 255)) / 255;
-      if (filled < height) {
+      // A lane that the edge of the surface cuts is drawn as far as it is seen, like its label.
+      const shownTop = Math.max(top, clip.topPx);
+      const shownBottom = Math.min(top + height, bottomPx);
+      const level = Math.min(Math.max(top + (height * (255 - (paints[at + 3] ?? 255))) / 255, shownTop), shownBottom);
+      if (level > shownTop) {
         context.fillStyle = idle;
-        context.fillRect(shownLeft, top, shownWidth, height - filled);
+        context.fillRect(shownLeft, shownTop, shownWidth, level - shownTop);
       }
       context.fillStyle = full;
-      context.fillRect(shownLeft, top + height - filled, shownWidth, filled);
+      context.fillRect(shownLeft, level, shownWidth, shownBottom - level);
     }
   }
 

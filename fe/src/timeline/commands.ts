@@ -1,14 +1,17 @@
 /** What the commands of `keys.ts` do. */
 import type { TimelineSlicePayload } from "../generated/schema";
-import { adjust } from "../state/urlStore";
+import { formatValue } from "../lib/format";
+import { announce } from "./announce";
 import type { Command } from "./keys";
 import { formatRange } from "./link";
+import { rangeBetween } from "./gestures";
 import { moveSelection, sliceOf } from "./moving";
 import type { Hover, TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import type { Find } from "./useFind";
 import type { FollowedSlice } from "./useFollowedSlice";
-import { fitRange, wholeTrace } from "./viewport";
+import { fitRange, wholeTrace, type Viewport } from "./viewport";
+import { jumps, place } from "./visit";
 
 export interface Surroundings {
   readonly stage: Stage;
@@ -17,13 +20,15 @@ export interface Surroundings {
   /** What `f` fits when no slice is selected. */
   readonly range: TimeRange | null;
   readonly focusSearch: () => void;
+  readonly focusPanel: () => void;
+  readonly onPin: (track: string) => void;
   /** Takes away what is selected last. */
   readonly clear: () => void;
 }
 
 const SCROLL_SHARE = 0.8;
 
-export function runCommand(command: Command, { stage, followed, find, range, focusSearch, clear }: Surroundings): void {
+export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, clear }: Surroundings): void {
   const { slice, flows, pick, go } = followed;
   const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
   const goTo = (next: TimelineSlicePayload | null | undefined) => {
@@ -33,8 +38,15 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
     fit: () => showRange(stage, whole ?? range),
     whole: () => showRange(stage, null),
     mark: () => {
-      if (whole !== null) adjust({ range: formatRange(whole), slice: null });
+      if (whole !== null) markRange(stage, whole);
     },
+    markScreen: () => markRange(stage, stage.viewport),
+    undo: () => goBack(stage, stage.zooms.undo(stage.destination), "No zoom to undo."),
+    redo: () => goBack(stage, stage.zooms.redo(stage.destination), "No zoom to do again."),
+    pin: () => {
+      if (slice !== null) onPin(slice.track);
+    },
+    panel: focusPanel,
     search: focusSearch,
     nextHit: () => find.step(1),
     previousHit: () => find.step(-1),
@@ -51,19 +63,38 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
   commands[command]();
 }
 
+function markRange(stage: Stage, { startNs, endNs }: TimeRange): void {
+  const marked = rangeBetween(startNs, endNs, stage.durationNs);
+  place({ range: formatRange(marked), slice: null });
+  announce(`${formatValue((marked.endNs - marked.startNs) / 1000, "us")} marked.`);
+}
+
+function goBack(stage: Stage, to: Viewport | null, otherwise: string): void {
+  if (to === null) announce(otherwise);
+  else stage.glide(to);
+}
+
 /** Fills the screen with a range; null is the whole trace. */
 export function showRange(stage: Stage, range: TimeRange | null): void {
+  jumps();
   stage.glide(range === null ? wholeTrace(stage.durationNs) : fitRange(range.startNs, range.endNs, stage.durationNs));
 }
 
 /** A slice is selected, a merged block is zoomed in on, and beside them the selection ends. */
 export function pickBox(stage: Stage, hit: Hover | null, select: (slice: TimelineSlicePayload) => void): void {
   if (hit?.box == null) {
-    adjust({ slice: null });
+    place({ slice: null });
     return;
   }
   const slice = sliceOf(hit);
   const { boxes } = hit.tile;
   if (slice !== null) select(slice);
-  else if ((boxes.slices[hit.box] ?? 1) > 1) stage.glide(fitRange(boxes.startNs[hit.box] ?? 0, boxes.endNs[hit.box] ?? 0, stage.durationNs));
+  else if ((boxes.slices[hit.box] ?? 1) > 1) showRange(stage, { startNs: boxes.startNs[hit.box] ?? 0, endNs: boxes.endNs[hit.box] ?? 0 });
+}
+
+/** A double click: a slice fills the screen; beside slices the last zoom is undone. A merged block was zoomed to by the first click. */
+export function zoomToBox(stage: Stage, hit: Hover | null): void {
+  const slice = hit === null ? null : sliceOf(hit);
+  if (slice !== null) showRange(stage, { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns });
+  else if (hit?.box == null) goBack(stage, stage.zooms.undo(stage.destination), "No zoom to undo.");
 }

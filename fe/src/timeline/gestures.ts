@@ -1,5 +1,4 @@
 /** Mouse, touch and wheel on the drawing surface, as movements of the stage and choices of the reader. */
-import { rowAt } from "./layout";
 import { HEAD_PX, MINIMAP_PX, type Hover, type TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { spanNs } from "./viewport";
@@ -9,6 +8,8 @@ export type DragMode = "range" | "pan";
 export interface GestureEvents {
   /** A click on a box, or on nothing. */
   readonly onPick: (hit: Hover | null) => void;
+  /** A second click at the same place, on a box or on nothing. */
+  readonly onZoom: (hit: Hover | null) => void;
   /** While and after a range is dragged; `track` is the one the drag began on, null on the ruler. */
   readonly onRange: (range: TimeRange, done: boolean, track: string | null) => void;
   readonly dragMode: () => DragMode;
@@ -39,6 +40,8 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
   let drag: Drag | null = null;
   let start: Touch = { x: 0, y: 0 };
   let isClick = false;
+  /** What was on screen at the first of two clicks. */
+  let shown = stage.destination;
 
   const placeOf = (event: MouseEvent): Touch => {
     const box = surface.getBoundingClientRect();
@@ -75,14 +78,25 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
   const onUp = (event: PointerEvent) => {
     const place = placeOf(event);
     if (!pointers.delete(event.pointerId) || drag === null) return;
-    if (isClick && drag.kind !== "minimap") {
-      if (place.y >= HEAD_PX) events.onPick(stage.hit(place.x, place.y));
-    } else if (!isClick && drag.kind === "range") move(stage, drag, place, place, events, true);
+    isClick &&= drag.kind !== "minimap" && place.y >= HEAD_PX;
+    if (!isClick && drag.kind === "range") move(stage, drag, place, place, events, true);
     if (pointers.size === 0) drag = null;
+    if (event.pointerType === "mouse") stage.pointAt(place.x, place.y);
+  };
+
+  const onClick = (event: MouseEvent) => {
+    if (!isClick) return;
+    const place = placeOf(event);
+    if (event.detail <= 1) {
+      shown = stage.destination;
+      events.onPick(stage.hit(place.x, place.y));
+      // What the first click zoomed to is another place: no second click is meant for it.
+    } else if (event.detail === 2 && stage.destination === shown) events.onZoom(stage.hit(place.x, place.y));
   };
 
   const onWheel = (event: WheelEvent) => {
     event.preventDefault();
+    if (event.target === surface && pointers.size === 0) stage.pointAt(event.offsetX, event.offsetY);
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
     const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
     if (event.ctrlKey || event.metaKey) {
@@ -96,6 +110,7 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
   surface.addEventListener("pointerdown", onDown);
   surface.addEventListener("pointermove", onMove);
   surface.addEventListener("pointerup", onUp);
+  surface.addEventListener("click", onClick);
   surface.addEventListener("pointercancel", onUp);
   surface.addEventListener("pointerleave", onLeave);
   area.addEventListener("wheel", onWheel, { passive: false });
@@ -103,6 +118,7 @@ export function listenToGestures(area: HTMLElement, stage: Stage, events: Gestur
     surface.removeEventListener("pointerdown", onDown);
     surface.removeEventListener("pointermove", onMove);
     surface.removeEventListener("pointerup", onUp);
+    surface.removeEventListener("click", onClick);
     surface.removeEventListener("pointercancel", onUp);
     surface.removeEventListener("pointerleave", onLeave);
     area.removeEventListener("wheel", onWheel);
@@ -117,7 +133,7 @@ function dragFor(event: PointerEvent, { x, y }: Touch, stage: Stage, mode: DragM
 }
 
 function trackAt(stage: Stage, yPx: number): string | null {
-  const row = rowAt(stage.layout, yPx - HEAD_PX + stage.scrollPx);
+  const row = stage.rowAtPx(yPx);
   return row?.kind === "track" ? row.track.key : null;
 }
 

@@ -6,7 +6,12 @@ export type Motion = "zoomIn" | "zoomOut" | "panLeft" | "panRight";
 export type Command =
   | "fit"
   | "whole"
+  | "undo"
+  | "redo"
   | "mark"
+  | "markScreen"
+  | "pin"
+  | "panel"
   | "search"
   | "nextHit"
   | "previousHit"
@@ -25,7 +30,13 @@ const MOTIONS: Readonly<Record<string, Motion>> = { w: "zoomIn", s: "zoomOut", a
 const COMMANDS: Readonly<Record<string, Command>> = {
   f: "fit",
   "0": "whole",
+  z: "undo",
+  Z: "redo",
+  y: "redo",
   m: "mark",
+  M: "markScreen",
+  p: "pin",
+  Enter: "panel",
   "/": "search",
   n: "nextHit",
   N: "previousHit",
@@ -43,11 +54,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["w  s", "zoom in and out under the pointer; also Ctrl + wheel, or pinch"],
   ["a  d", "move left and right; also Shift + drag, Shift + wheel"],
-  ["f", "fit the selected slice or range; 0: the whole trace"],
-  ["m", "mark the selected slice as a range"],
+  ["f", "fit the selected slice or range, as a double click does; 0: the whole trace"],
+  ["z", "undo the last zoom, as a double click beside slices does; Shift + z or y: zoom again"],
+  ["m", "mark the selected slice as a range; M: what is on screen"],
   ["/", "search, =name for exactly that name;  n and N: next and previous hit"],
   ["[  ]", "previous and next slice of the same name"],
-  ["← → ↑ ↓", "neighbour, parent and child of the selected slice"],
+  ["← → ↑ ↓", "the first slice on screen; then the neighbours of the selected one, its parent and child, the next lane"],
+  ["PgUp  PgDn", "scroll the tracks"],
+  ["Enter", "into the panel of what is selected; Esc: back to the tracks"],
+  ["p", "keep the track of the selected slice on top, or no longer"],
+  ["Tab", "to the names of the tracks: ↑ ↓ from one to the next, ← → close and open, Alt + ↑ ↓ move, p keeps on top; they can be dragged"],
   ["drag", "choose a range, over the ruler or the tracks"],
   ["Esc", "close what is open, then clear what is selected"],
 ];

@@ -1,5 +1,6 @@
 /** Where tracks lie below each other. Pure: tracks and what is collapsed in, pixels out. */
 import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
+import { AS_FOUND, inOrder, namesMatch, type Arrangement } from "./arrangement";
 
 /** A process, a device, or a stacked worker, which may hold another group. */
 export interface TrackGroup extends TimelineGroupPayload {
@@ -31,6 +32,9 @@ export interface TrackRow {
   readonly lanes: number;
   readonly lanePx: number;
   readonly open: boolean;
+  /** Whether it stands above the groups; then `home` is the title of the one it is from. */
+  readonly pinned: boolean;
+  readonly home: string;
 }
 
 export type Row = GroupRow | TrackRow;
@@ -38,6 +42,7 @@ export type Row = GroupRow | TrackRow;
 export interface Layout {
   readonly rows: readonly Row[];
   readonly tracks: readonly TrackRow[];
+  readonly rowOf: ReadonlyMap<string, TrackRow>;
   readonly heightPx: number;
 }
 
@@ -53,16 +58,21 @@ export function groupKey(group: Pick<TrackGroup, "key">): string {
   return GROUP_PREFIX + group.key;
 }
 
-/** What the reader opened or closed, beside what the server proposes. */
+/** What the reader opened or closed, beside what the server proposes, or beside all or none of them. */
 export interface Folding {
+  readonly base?: "all" | "none";
   readonly opened: ReadonlySet<string>;
   readonly closed: ReadonlySet<string>;
 }
 
 export const AS_PROPOSED: Folding = { opened: new Set(), closed: new Set() };
 
-function isOpen(key: string, proposed: boolean, { opened, closed }: Folding): boolean {
-  return opened.has(key) || (proposed && !closed.has(key));
+export const ALL_OPEN: Folding = { ...AS_PROPOSED, base: "all" };
+export const ALL_CLOSED: Folding = { ...AS_PROPOSED, base: "none" };
+
+function isOpen(key: string, proposed: boolean, { base, opened, closed }: Folding): boolean {
+  const isFound = base === undefined ? proposed : base === "all";
+  return opened.has(key) || (isFound && !closed.has(key));
 }
 
 export function canFold(track: TimelineTrackPayload): boolean {
@@ -73,7 +83,9 @@ export function isTrackOpen(track: TimelineTrackPayload, folding: Folding): bool
   return isOpen(track.key, !track.collapsed, folding);
 }
 
-export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding): Layout {
+/** Pinned tracks first, then groups with those of their tracks that are neither pinned nor filtered away. */
+export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding, arrangement: Arrangement = AS_FOUND): Layout {
+  const { pinned, order, filter } = arrangement;
   const rows: Row[] = [];
   let topPx = 0;
   const add = (row: Row) => {
@@ -81,18 +93,56 @@ export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineT
     topPx += row.heightPx;
   };
   const numbered = tracks.map((track, number) => ({ track, number }));
-  for (const group of groups) {
-    const members = numbered.filter(({ track }) => track.group === group.key);
-    if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, folding))) continue;
-    const open = isOpen(groupKey(group), group.collapsed !== true, folding);
+  const homeOf = new Map(groups.map((group) => [group.key, homeTitle(groups, group)]));
+  const addTrack = ({ track, number }: { track: TimelineTrackPayload; number: number }, isPinned: boolean) =>
+    add({ ...trackRow(track, number, topPx, folding), pinned: isPinned, home: homeOf.get(track.group) ?? "" });
+  for (const key of pinned) {
+    const found = numbered.find(({ track }) => track.key === key);
+    if (found !== undefined) addTrack(found, true);
+  }
+  const isShown = ({ key, group, title, subtitle }: TimelineTrackPayload) =>
+    !pinned.includes(key) && (filter === "" || namesMatch(filter, [homeOf.get(group) ?? null, title, subtitle]));
+  // What a filter leaves is there to be seen, also where its group was folded.
+  const within = filter === "" ? folding : { base: "all" as const, opened: folding.opened, closed: folding.closed };
+  for (const group of groupsInOrder(groups, order)) {
+    const members = numbered.filter(({ track }) => track.group === group.key && isShown(track));
+    if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, within))) continue;
+    const open = isOpen(groupKey(group), group.collapsed !== true, within);
     if (group.kind !== "trace") add({ kind: "group", group, topPx, heightPx: GROUP_PX, open, tracks: members.length });
     if (!open) continue;
-    for (const { track, number } of members) add(trackRow(track, number, topPx, folding));
+    for (const member of inOrder(members, ({ track }) => track.key, order)) addTrack(member, false);
   }
-  return { rows, tracks: rows.filter((row) => row.kind === "track"), heightPx: topPx };
+  const shown = rows.filter((row) => row.kind === "track");
+  return { rows, tracks: shown, rowOf: new Map(shown.map((row) => [row.track.key, row])), heightPx: topPx };
 }
 
-function trackRow(track: TimelineTrackPayload, number: number, topPx: number, folding: Folding): TrackRow {
+function homeTitle(groups: readonly TrackGroup[], group: TrackGroup): string {
+  const parent = groups.find(({ key }) => key === group.parent);
+  return parent === undefined ? group.title : `${parent.title} ${group.title}`;
+}
+
+/** What is inside a group moves with it. */
+function groupsInOrder(groups: readonly TrackGroup[], order: readonly string[]): readonly TrackGroup[] {
+  if (order.length === 0) return groups;
+  const inside = (parent: string | undefined): readonly TrackGroup[] =>
+    inOrder(
+      groups.filter((group) => group.parent === parent),
+      groupKey,
+      order,
+    ).flatMap((group) => [group, ...inside(group.key)]);
+  return inside(undefined);
+}
+
+/** The most of the height that pinned tracks take; those beyond scroll with the others. */
+const STICKY_SHARE = 0.6;
+
+/** How much at the top does not scroll: pinned tracks, as far as they leave room for others. */
+export function stickyOf({ tracks }: Layout, viewHeightPx: number): number {
+  const bottoms = tracks.filter(({ pinned }) => pinned).map(({ topPx, heightPx }) => topPx + heightPx);
+  return bottoms.findLast((bottom) => bottom <= STICKY_SHARE * viewHeightPx) ?? 0;
+}
+
+function trackRow(track: TimelineTrackPayload, number: number, topPx: number, folding: Folding): Omit<TrackRow, "pinned" | "home"> {
   const open = isTrackOpen(track, folding);
   const lanes = track.kind === "counter" ? 0 : open ? Math.max(1, track.lanes) : 1;
   const heightPx = track.kind === "counter" ? COUNTER_PX : lanes * LANE_PX + 2 * PADDING_PX;
@@ -105,7 +155,7 @@ export function fold(folding: Folding, key: string, open: boolean): Folding {
   const closed = new Set(folding.closed);
   (open ? closed : opened).delete(key);
   (open ? opened : closed).add(key);
-  return { opened, closed };
+  return { ...folding, opened, closed };
 }
 
 /** The folding in which a track is on screen: its groups are opened, not its lanes. */
@@ -120,9 +170,9 @@ export function uncover(groups: readonly TrackGroup[], track: TimelineTrackPaylo
   return shown;
 }
 
-/** The tracks between two heights, with `marginPx` of neighbours. */
-export function visibleTracks(layout: Layout, topPx: number, bottomPx: number): TrackRow[] {
-  return layout.tracks.filter((row) => row.topPx < bottomPx && row.topPx + row.heightPx > topPx);
+/** The tracks between two heights, and those that do not scroll. */
+export function visibleTracks(layout: Layout, topPx: number, bottomPx: number, stickyPx = 0): TrackRow[] {
+  return layout.tracks.filter((row) => row.topPx < stickyPx || (row.topPx < bottomPx && row.topPx + row.heightPx > topPx));
 }
 
 /** A track and the lanes of it that are asked for. */
@@ -136,8 +186,9 @@ export interface LaneRange {
 const LANE_BLOCK = 8;
 
 /** The lanes between two heights, rounded up to blocks. */
-export function visibleLanes(layout: Layout, topPx: number, bottomPx: number): LaneRange[] {
-  return visibleTracks(layout, topPx, bottomPx).map((row) => {
+export function visibleLanes(layout: Layout, topPx: number, bottomPx: number, stickyPx = 0): LaneRange[] {
+  return visibleTracks(layout, topPx, bottomPx, stickyPx).map((row) => {
+    if (row.topPx < stickyPx) return { row, firstLane: 0, lastLane: Math.max(0, row.lanes - 1) };
     const first = laneAt(row, topPx - row.topPx);
     const last = laneAt(row, bottomPx - row.topPx);
     const blockEnd = Math.ceil((last + 1) / LANE_BLOCK) * LANE_BLOCK - 1;

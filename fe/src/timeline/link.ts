@@ -4,7 +4,11 @@
  *     at=1000-2500      the range on screen, ns since the first event
  *     slice=17          the selected slice
  *     range=1200-1300   the chosen range
- *     open=… shut=…     tracks and groups unlike the server proposes
+ *     folds=all|none    all tracks and groups open, or none
+ *     open=… shut=…     tracks and groups unlike that, or unlike the server proposes
+ *     pin=…             tracks that stay on top
+ *     order=…           tracks and groups that changed places
+ *     tracks=gpu        only tracks with that in their names
  *     find=gemm         what is searched for; find==aten::add exactly that name
  *     colors=name       colours by name
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
@@ -12,6 +16,7 @@
  */
 import type { Params } from "../state/address";
 import type { ColorMode } from "./colors";
+import { MAX_FILTER, MAX_ORDER, MAX_PINNED, type Arrangement } from "./arrangement";
 import type { Folding } from "./layout";
 import type { TimeRange } from "./scene";
 import type { Viewport } from "./viewport";
@@ -33,15 +38,31 @@ export function parseSlice(text: string | undefined): number | null {
 }
 
 export function parseFolding(params: Params): Folding {
-  return { opened: keysOf(params["open"]), closed: keysOf(params["shut"]) };
+  const base = params["folds"];
+  return { ...(base === "all" || base === "none" ? { base } : {}), opened: new Set(keysOf(params["open"], MAX_FOLDED)), closed: new Set(keysOf(params["shut"], MAX_FOLDED)) };
 }
 
-export function foldingPatch({ opened, closed }: Folding): Params {
-  return { open: [...opened].join(","), shut: [...closed].join(",") };
+export function foldingPatch({ base, opened, closed }: Folding): Params {
+  return { folds: base ?? "", open: lastKeys(opened), shut: lastKeys(closed) };
 }
 
-function keysOf(text: string | undefined): ReadonlySet<string> {
-  return new Set((text ?? "").split(",").filter((key) => key !== ""));
+export function parseArrangement(params: Params): Arrangement {
+  return { pinned: keysOf(params["pin"], MAX_PINNED), order: keysOf(params["order"], MAX_ORDER), filter: (params["tracks"] ?? "").slice(0, MAX_FILTER) };
+}
+
+export function arrangementPatch({ pinned, order, filter }: Arrangement): Params {
+  return { pin: pinned.join(","), order: order.join(","), tracks: filter.slice(0, MAX_FILTER) };
+}
+
+/** Addresses stay short: of more, those folded last are kept. */
+const MAX_FOLDED = 500;
+
+function lastKeys(keys: ReadonlySet<string>): string {
+  return [...keys].slice(-MAX_FOLDED).join(",");
+}
+
+function keysOf(text: string | undefined, limit: number): readonly string[] {
+  return [...new Set((text ?? "").split(",").filter((key) => key !== ""))].slice(0, limit);
 }
 
 export function parseMode(params: Params): ColorMode {
@@ -95,9 +116,11 @@ export function asSelection({ startNs, endNs }: TimeRange, originUs: number): Pa
   return { start_us: (originUs + startNs / 1000).toFixed(3), end_us: (originUs + endNs / 1000).toFixed(3) };
 }
 
+const MAX_WORKERS = 100;
+
 /** Workers that are stacked below the one the page is about. */
 export function parseStack(text: string | undefined): ReadonlySet<string> {
-  return new Set([...keysOf(text)].map(decoded));
+  return new Set(keysOf(text, MAX_WORKERS).map(decoded));
 }
 
 export function formatStack(workers: readonly string[]): string {

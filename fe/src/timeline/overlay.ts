@@ -1,7 +1,8 @@
 /** What lies over the rectangles: text, counters, arrows, what is chosen, the ruler. One 2D canvas. */
+import type { TimelineSlicePayload } from "../generated/schema";
 import { formatValue } from "../lib/format";
 import { LABEL_FONT, LABEL_MIN_PX, LABEL_PADDING_PX, type Labels } from "./labels";
-import { laneTopPx, type TrackRow } from "./layout";
+import { laneTopPx, type Row, type TrackRow } from "./layout";
 import { textOn } from "./colors";
 import { drawCounter } from "./counterDrawing";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
@@ -14,30 +15,57 @@ type Context = CanvasRenderingContext2D;
 export function drawOverlay(context: Context, scene: Scene, labels: Labels, ratio: number): void {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, scene.widthPx, scene.heightPx);
-  context.save();
-  context.beginPath();
-  context.rect(0, HEAD_PX, scene.widthPx, scene.heightPx - HEAD_PX);
-  context.clip();
-  drawRows(context, scene);
-  for (const row of scene.rows) {
-    if (row.track.kind === "counter") drawCounter(context, scene, row);
-    else drawLabels(context, scene, row, labels);
+  const stickyBottom = HEAD_PX + scene.stickyPx;
+  drawArea(context, scene, labels, { topPx: stickyBottom, bottomPx: scene.heightPx, holds: (row) => row.topPx >= scene.stickyPx });
+  if (scene.stickyPx > 0) {
+    drawArea(context, scene, labels, { topPx: HEAD_PX, bottomPx: stickyBottom, holds: (row) => row.topPx < scene.stickyPx });
+    context.fillStyle = scene.palette.lineStrong;
+    context.fillRect(0, stickyBottom - 2, scene.widthPx, 2);
   }
-  drawHits(context, scene);
-  drawHover(context, scene);
-  drawChosen(context, scene);
-  drawFlows(context, scene);
-  context.restore();
+  clipped(context, scene, HEAD_PX, scene.heightPx, () => drawFlows(context, scene));
   drawRanges(context, scene);
   drawRuler(context, scene);
   drawMinimap(context, scene);
 }
 
-function drawRows(context: Context, scene: Scene): void {
+/** Rows that scroll, or rows that do not, and where they are seen. */
+interface Area {
+  readonly topPx: number;
+  readonly bottomPx: number;
+  readonly holds: (row: Pick<Row, "topPx">) => boolean;
+}
+
+function clipped(context: Context, { widthPx }: Scene, topPx: number, bottomPx: number, draw: () => void): void {
+  context.save();
+  context.beginPath();
+  context.rect(0, topPx, widthPx, Math.max(0, bottomPx - topPx));
+  context.clip();
+  draw();
+  context.restore();
+}
+
+function drawArea(context: Context, scene: Scene, labels: Labels, area: Area): void {
+  const isHeld = (slice: TimelineSlicePayload) => {
+    const row = scene.layout.rowOf.get(slice.track);
+    return row !== undefined && area.holds(row);
+  };
+  clipped(context, scene, area.topPx, area.bottomPx, () => {
+    drawRows(context, scene, area);
+    for (const row of scene.rows.filter(area.holds)) {
+      if (row.track.kind === "counter") drawCounter(context, scene, row);
+      else drawLabels(context, scene, row, labels);
+    }
+    drawHits(context, scene, scene.hits.filter(isHeld));
+    if (scene.hover !== null && area.holds(scene.hover.row)) drawHover(context, scene);
+    if (scene.selected !== null && isHeld(scene.selected)) drawChosen(context, scene);
+  });
+}
+
+function drawRows(context: Context, scene: Scene, area: Area): void {
   context.fillStyle = scene.palette.line;
   for (const row of scene.layout.rows) {
-    const bottom = HEAD_PX + row.topPx + row.heightPx - scene.scrollPx;
-    if (bottom < HEAD_PX || bottom > scene.heightPx + row.heightPx) continue;
+    const bottom = rowTopPx(scene, row) + row.heightPx;
+    if (!area.holds(row) || bottom < area.topPx || bottom > area.bottomPx + row.heightPx) continue;
     if (row.kind === "group") {
       context.fillStyle = scene.palette.raised;
       context.fillRect(0, bottom - row.heightPx, scene.widthPx, row.heightPx);
@@ -74,9 +102,9 @@ function drawLabels(context: Context, scene: Scene, row: TrackRow, labels: Label
 }
 
 /** Every hit of a search, also those inside merged blocks, as a line below it. */
-function drawHits(context: Context, scene: Scene): void {
+function drawHits(context: Context, scene: Scene, hits: readonly TimelineSlicePayload[]): void {
   context.fillStyle = scene.palette.warn;
-  for (const hit of scene.hits) {
+  for (const hit of hits) {
     const rect = sliceRect(scene, hit);
     if (rect === null || rect.right < 0 || rect.left > scene.widthPx) continue;
     context.fillRect(rect.left, rect.top + rect.height - 2, Math.max(2, rect.right - rect.left - 1), 2);

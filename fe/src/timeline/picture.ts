@@ -1,6 +1,6 @@
 /** The timeline as it is seen, as a PNG: both layers and the names of the tracks. */
 import { LABEL_FONT } from "./labels";
-import { HEAD_PX } from "./scene";
+import { HEAD_PX, rowTopPx } from "./scene";
 import type { Stage } from "./stage";
 
 /** Width of the column of names in the picture, as on the page. */
@@ -32,9 +32,12 @@ function drawHeads(context: CanvasRenderingContext2D, stage: Stage, title: strin
   context.beginPath();
   context.rect(0, HEAD_PX, HEADS_PX, stage.height);
   context.clip();
-  for (const row of stage.layout.rows) {
-    const top = HEAD_PX + row.topPx - stage.scrollPx;
+  for (const row of stage.layout.rows.toReversed()) {
+    const top = rowTopPx(stage, row);
     if (top > stage.height || top + row.heightPx < HEAD_PX) continue;
+    // Pinned rows, drawn last, lie over what is scrolled below them.
+    context.fillStyle = palette.surface;
+    context.fillRect(0, top, HEADS_PX, row.heightPx);
     context.fillStyle = palette.line;
     context.fillRect(0, top + row.heightPx - 1, HEADS_PX, 1);
     context.fillStyle = palette.text;

@@ -1,7 +1,7 @@
 /** All that one frame is drawn from. */
 import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
 import type { Palette } from "./colors";
-import { laneTopPx, type Layout, type TrackRow } from "./layout";
+import { laneTopPx, type Layout, type Row, type TrackRow } from "./layout";
 import type { TrackTiles } from "./loader";
 import type { TrackTile } from "./tile";
 import { pxOf, spanNs, type Viewport } from "./viewport";
@@ -34,6 +34,8 @@ export interface Scene {
   /** With the ruler. */
   readonly heightPx: number;
   readonly scrollPx: number;
+  /** How much of the tracks stays on top, however far the others are scrolled. */
+  readonly stickyPx: number;
   readonly layout: Layout;
   /** The rows on screen. */
   readonly rows: readonly TrackRow[];
@@ -73,13 +75,13 @@ export function piecesOf({ sharp, fine, whole }: TrackTiles, viewport: Viewport,
 }
 
 /** Top of a row on the screen, below the ruler's upper edge. */
-export function rowTopPx(scene: Scene, row: TrackRow): number {
-  return HEAD_PX + row.topPx - scene.scrollPx;
+export function rowTopPx(scene: Pick<Scene, "scrollPx" | "stickyPx">, row: Pick<Row, "topPx">): number {
+  return HEAD_PX + row.topPx - (row.topPx < scene.stickyPx ? 0 : scene.scrollPx);
 }
 
 /** Where a slice is drawn, also when it is off screen; null when its track is folded away. */
 export function sliceRect(scene: Scene, slice: TimelineSlicePayload): { left: number; right: number; top: number; height: number } | null {
-  const row = scene.layout.tracks.find(({ track }) => track.key === slice.track);
+  const row = scene.layout.rowOf.get(slice.track);
   if (row === undefined) return null;
   const lane = Math.min(slice.lane, Math.max(0, row.lanes - 1));
   const left = pxOf(scene.viewport, slice.start_ns, scene.widthPx);

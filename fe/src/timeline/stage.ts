@@ -7,8 +7,9 @@ import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./can
 import { mix, readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
-import { AS_PROPOSED, laneAt, layOut, rowAt, visibleLanes, visibleTracks, type Folding, type LaneRange, type Layout, type TrackRow } from "./layout";
+import { AS_PROPOSED, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
 import type { Motion } from "./keys";
+import { Mover, stepped, STEP_S } from "./mover";
 import { drawOverlay } from "./overlay";
 import { NOTHING_FOUND, type FoundInStack } from "./marks";
 import { paintTile, type Paints } from "./paint";
@@ -17,8 +18,9 @@ import { ticks } from "./ruler";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
 import type { Stack, StackPart } from "./stack";
 import { StackTiles, unseenSteps } from "./tiles";
-import { between, clampViewport, panBy, spanNs, timeAt, wholeTrace, zoomAt, pxOf, type Viewport } from "./viewport";
+import { clampViewport, panBy, pxOf, spanNs, timeAt, wholeTrace, zoomAt, type Viewport } from "./viewport";
 import { webglRenderer } from "./webgl";
+import { ZoomHistory } from "./zoomHistory";
 
 export interface StageEvents {
   /** Anything React shows may have changed: viewport, hover, loading, failure. */
@@ -27,7 +29,7 @@ export interface StageEvents {
 
 /** What decides the picture beside the viewport. */
 export interface StageInputs {
-  readonly folding: Folding;
+  readonly layout: Layout;
   readonly mode: ColorMode;
   /** What stands out while the rest is dimmed; null where nothing is searched for. */
   readonly found: FoundInStack | null;
@@ -38,8 +40,7 @@ export interface StageInputs {
   readonly selection: readonly TimeRange[] | null;
 }
 
-export const NO_INPUTS: StageInputs = {
-  folding: AS_PROPOSED,
+const NO_INPUTS: Omit<StageInputs, "layout"> = {
   mode: "category",
   found: null,
   hits: [],
@@ -49,36 +50,24 @@ export const NO_INPUTS: StageInputs = {
   selection: null,
 };
 
-const TRANSITION_MS = 180;
 /** How much of the colour of lines the grid has. */
 const GRID_TINT = 0.5;
-/** Held keys: factor and screens per second. */
-const ZOOM_PER_S = 5;
-const PAN_PER_S = 1.1;
-/** What one press of a key moves where there is no motion. */
-const STEP_S = 0.12;
 /** Above and below the screen this much is asked for too. */
 const PREFETCH_PX = 90;
 /** Without movement for so long, the reader looks. */
 const REST_MS = 160;
-/** Longer pauses between frames would make held keys jump. */
-const LONGEST_FRAME_MS = 50;
-
-interface Transition {
-  readonly from: Viewport;
-  readonly to: Viewport;
-  readonly startMs: number;
-}
-
 export class Stage {
   viewport: Viewport;
   layout: Layout;
   scrollPx = 0;
+  /** How much at the top does not scroll. */
+  stickyPx = 0;
   hover: Hover | null = null;
   readonly durationNs: number;
   readonly loader: StackTiles;
+  readonly zooms = new ZoomHistory();
 
-  private inputs = NO_INPUTS;
+  private inputs: StageInputs;
   private palette: Palette = readPalette();
   private widthPx = 1;
   private heightPx = 1;
@@ -87,12 +76,11 @@ export class Stage {
   private readonly overlay = document.createElement("canvas");
   private readonly labels: Labels;
   private frame = 0;
-  private lastFrameMs = 0;
-  private transition: Transition | null = null;
+  private readonly mover = new Mover();
+  /** Where the pointer rests, also while what is under it moves. */
+  private pointer: { readonly x: number; readonly y: number } | null = null;
   private resting = false;
   private rest: ReturnType<typeof setTimeout> | undefined;
-  private readonly motions = new Set<Motion>();
-  private motionAt = 0.5;
   private readonly reducedMotion = window.matchMedia("(prefers-reduced-motion: reduce)");
 
   /**
@@ -109,6 +97,7 @@ export class Stage {
     this.durationNs = stack.endNs;
     this.viewport = wholeTrace(this.durationNs);
     this.layout = layOut(stack.groups, stack.tracks, AS_PROPOSED);
+    this.inputs = { ...NO_INPUTS, layout: this.layout };
     this.loader = new StackTiles(stack, {
       onTile: (tile, part) => paintTile(tile, this.paints(part)),
       onRelease: (batch) => this.renderer.release(batch),
@@ -164,11 +153,12 @@ export class Stage {
   update(inputs: StageInputs): void {
     const before = this.inputs;
     this.inputs = inputs;
-    if (before.folding !== inputs.folding) {
-      const wasHidden = !this.layout.tracks.some(({ track }) => track.key === inputs.selected?.track);
-      this.layout = layOut(this.stack.groups, this.stack.tracks, inputs.folding);
+    if (before.layout !== inputs.layout) {
+      const { selected } = inputs;
+      const wasHidden = selected !== null && !this.layout.rowOf.has(selected.track);
+      this.layout = inputs.layout;
       this.scrollTo(this.scrollPx);
-      if (wasHidden && inputs.selected !== null) this.scrollIntoSight(inputs.selected.track, inputs.selected.lane);
+      if (wasHidden) this.scrollIntoSight(selected.track, selected.lane);
     }
     if (before.mode !== inputs.mode || before.found !== inputs.found) this.repaint();
     this.invalidate();
@@ -199,7 +189,7 @@ export class Stage {
 
   /** Goes there at once. */
   show(viewport: Viewport): void {
-    this.transition = null;
+    this.mover.stopGlide();
     this.viewport = clampViewport(viewport, this.durationNs);
     this.moved();
   }
@@ -207,51 +197,60 @@ export class Stage {
   /** Goes there so that the eye can follow, unless the reader wants no motion. */
   glide(to: Viewport): void {
     if (this.reducedMotion.matches) { this.show(to); return; }
-    this.transition = { from: this.viewport, to, startMs: performance.now() };
+    this.mover.glide(this.viewport, to, performance.now());
     this.invalidate();
   }
 
   zoom(factor: number, atPx: number): void {
-    this.transition = null;
+    this.mover.stopGlide();
     this.viewport = zoomAt(this.viewport, factor, atPx / this.widthPx, this.durationNs);
     this.moved();
   }
 
   pan(px: number): void {
-    this.transition = null;
+    this.mover.stopGlide();
     this.viewport = panBy(this.viewport, px / this.widthPx, this.durationNs);
     this.moved();
   }
 
   scrollTo(px: number): void {
+    this.stickyPx = stickyOf(this.layout, this.viewHeightPx);
     this.scrollPx = Math.min(Math.max(0, px), Math.max(0, this.layout.heightPx - this.viewHeightPx));
     this.moved();
   }
 
   /** Brings a track (and a lane of it) into sight. */
   scrollIntoSight(trackKey: string, lane: number): void {
-    const row = this.layout.tracks.find(({ track }) => track.key === trackKey);
-    if (row === undefined) return;
+    const row = this.layout.rowOf.get(trackKey);
+    if (row === undefined || row.topPx < this.stickyPx) return;
     const top = row.topPx + Math.min(lane, row.lanes) * row.lanePx;
     const bottom = top + 2 * row.lanePx;
-    if (top < this.scrollPx) this.scrollTo(top - row.lanePx);
+    if (top < this.scrollPx + this.stickyPx) this.scrollTo(top - this.stickyPx - row.lanePx);
     else if (bottom > this.scrollPx + this.viewHeightPx) this.scrollTo(bottom - this.viewHeightPx + row.lanePx);
+  }
+
+  scrollRowIntoSight(row: Row): void {
+    if (row.topPx < this.stickyPx) return;
+    if (row.topPx < this.scrollPx + this.stickyPx) this.scrollTo(row.topPx - this.stickyPx);
+    else if (row.topPx + GROUP_PX > this.scrollPx + this.viewHeightPx) this.scrollTo(row.topPx + row.heightPx - this.viewHeightPx);
   }
 
   /** A key that acts while it is held; without motion it takes one step. */
   startMotion(motion: Motion, atPx: number): void {
-    this.motionAt = atPx / this.widthPx;
-    if (this.reducedMotion.matches) { this.step(motion, STEP_S); return; }
-    if (this.motions.size === 0) this.lastFrameMs = performance.now();
-    this.motions.add(motion);
-    this.transition = null;
+    const at = atPx / this.widthPx;
+    if (this.reducedMotion.matches) { this.show(stepped(this.viewport, motion, at, STEP_S, this.durationNs)); return; }
+    this.mover.hold(motion, at, performance.now());
     this.invalidate();
   }
 
   endMotion(motion: Motion | null): void {
-    if (motion === null) this.motions.clear();
-    else this.motions.delete(motion);
+    this.mover.release(motion);
     this.events.onChange(this);
+  }
+
+  /** What is on screen, or will be when a glide has ended. */
+  get destination(): Viewport {
+    return this.mover.target ?? this.viewport;
   }
 
   timeAtPx(xPx: number): number {
@@ -264,33 +263,44 @@ export class Stage {
 
   /** What lies at a place of the surface; null over the ruler, a group or nothing. */
   hit(xPx: number, yPx: number): Hover | null {
-    if (yPx < HEAD_PX || yPx > this.heightPx) return null;
-    const row = rowAt(this.layout, yPx - HEAD_PX + this.scrollPx);
+    const row = this.rowAtPx(yPx);
     if (row?.kind !== "track") return null;
     const pieces = piecesOf(this.loader.of(row.number), this.viewport, this.widthPx);
     const tile = pieces.find((piece) => xPx >= piece.leftPx && xPx <= piece.rightPx)?.tile;
     if (tile === undefined) return null;
     const timeNs = this.timeAtPx(xPx);
-    const lane = laneAt(row, yPx - rowTopPx(this.scene(), row));
+    const lane = laneAt(row, yPx - rowTopPx(this, row));
     if (row.track.kind === "counter") return { row, lane, tile, box: null, timeNs };
     const box = boxAt(tile.boxes, lane, timeNs, spanNs(this.viewport) / this.widthPx);
     return box === null ? null : { row, lane, tile, box, timeNs };
   }
 
+  /** The row at a height of the surface, pinned ones included; null over the ruler. */
+  rowAtPx(yPx: number): Row | null {
+    if (yPx < HEAD_PX || yPx > this.heightPx) return null;
+    const belowHead = yPx - HEAD_PX;
+    return rowAt(this.layout, belowHead < this.stickyPx ? belowHead : belowHead + this.scrollPx);
+  }
+
   pointAt(xPx: number, yPx: number): void {
-    const hover = this.hit(xPx, yPx);
-    const same = hover?.tile === this.hover?.tile && hover?.box === this.hover?.box && hover?.box != null;
-    this.hover = hover;
-    if (same) return;
-    this.invalidate();
-    this.events.onChange(this);
+    this.pointer = { x: xPx, y: yPx };
+    if (this.followPointer()) this.invalidate();
   }
 
   leave(): void {
-    if (this.hover === null) return;
-    this.hover = null;
-    this.invalidate();
+    this.pointer = null;
+    if (this.followPointer()) this.invalidate();
+  }
+
+  /** Finds what is under the pointer now; whether that is something else than before. */
+  private followPointer(): boolean {
+    const { pointer, hover: before } = this;
+    const now = pointer === null ? null : this.hit(pointer.x, pointer.y);
+    const isSameBox = now?.box != null && now.tile === before?.tile && now.box === before.box && now.row === before.row;
+    if (isSameBox || (now === null && before === null)) return false;
+    this.hover = now;
     this.events.onChange(this);
+    return true;
   }
 
   /** Draws now, for a picture; gives both layers, the rectangles lie below the ruler. */
@@ -319,46 +329,31 @@ export class Stage {
     this.events.onChange(this);
   }
 
-  private visibleRows(): TrackRow[] {
-    return visibleTracks(this.layout, this.scrollPx, this.scrollPx + this.viewHeightPx);
+  visibleRows(): TrackRow[] {
+    return visibleTracks(this.layout, this.scrollPx + this.stickyPx, this.scrollPx + this.viewHeightPx, this.stickyPx);
   }
 
   private onFrame(nowMs: number): void {
     this.frame = 0;
-    this.advance(nowMs);
+    const next = this.mover.advance(this.viewport, this.durationNs, nowMs);
+    if (next !== this.viewport) {
+      this.viewport = next;
+      this.moved();
+    }
+    this.followPointer();
     this.draw();
     this.loader.want(this.viewport, this.widthPx, this.wanted(), this.resting);
-    if (this.transition !== null || this.motions.size > 0) this.invalidate();
+    if (this.mover.isMoving) this.invalidate();
   }
 
   /** What is on screen and near it, and always the steps: hovering tells shares of them. */
   private wanted(): LaneRange[] {
-    const lanes = visibleLanes(this.layout, this.scrollPx - PREFETCH_PX, this.scrollPx + this.viewHeightPx + PREFETCH_PX);
+    const lanes = visibleLanes(this.layout, this.scrollPx - PREFETCH_PX, this.scrollPx + this.viewHeightPx + PREFETCH_PX, this.stickyPx);
     return [...unseenSteps(this.stack, this.layout, lanes), ...lanes];
   }
 
-  private advance(nowMs: number): void {
-    const elapsedMs = Math.min(Math.max(0, nowMs - this.lastFrameMs), LONGEST_FRAME_MS);
-    this.lastFrameMs = nowMs;
-    for (const motion of this.motions) this.step(motion, elapsedMs / 1000);
-    if (this.transition === null) return;
-    const { from, to, startMs } = this.transition;
-    const progress = Math.min(1, Math.max(0, (nowMs - startMs) / TRANSITION_MS));
-    this.viewport = between(from, to, 1 - (1 - progress) ** 3);
-    if (progress >= 1) this.transition = null;
-    this.events.onChange(this);
-  }
-
-  private step(motion: Motion, seconds: number): void {
-    const { durationNs } = this;
-    if (motion === "zoomIn") this.viewport = zoomAt(this.viewport, ZOOM_PER_S ** -seconds, this.motionAt, durationNs);
-    else if (motion === "zoomOut") this.viewport = zoomAt(this.viewport, ZOOM_PER_S ** seconds, this.motionAt, durationNs);
-    else this.viewport = panBy(this.viewport, (motion === "panLeft" ? -PAN_PER_S : PAN_PER_S) * seconds, durationNs);
-    this.moved();
-  }
-
   private scene(): Scene {
-    const { viewport, durationNs, widthPx, heightPx, scrollPx, layout, palette, hover } = this;
+    const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
     const { selected, flows, hits, range, selection } = this.inputs;
     return {
       viewport,
@@ -366,6 +361,7 @@ export class Stage {
       widthPx,
       heightPx,
       scrollPx,
+      stickyPx,
       layout,
       rows: this.visibleRows(),
       tilesOf: (track) => this.loader.of(track),
@@ -393,10 +389,11 @@ export class Stage {
 
   private drawTrack(scene: Scene, row: TrackRow): void {
     const topPx = rowTopPx(scene, row) - HEAD_PX;
+    const firstPx = row.topPx < scene.stickyPx ? 0 : scene.stickyPx;
     for (const { tile, leftPx, rightPx } of piecesOf(this.loader.of(row.number), this.viewport, this.widthPx)) {
       const offsetPx = pxOf(this.viewport, tile.startNs, this.widthPx);
       const scalePx = pxOf(this.viewport, tile.endNs, this.widthPx) - offsetPx;
-      const clip = { leftPx, rightPx, topPx, bottomPx: topPx + row.heightPx - 1 };
+      const clip = { leftPx, rightPx, topPx: Math.max(topPx, firstPx), bottomPx: topPx + row.heightPx - 1 };
       this.renderer.draw({ batch: tile.batch, scalePx, offsetPx, topPx, clip });
     }
   }

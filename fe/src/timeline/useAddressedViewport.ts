@@ -1,20 +1,26 @@
 /** The viewport follows the address when that changes from outside, and writes itself there when it rests. */
 import { useEffect, useRef } from "react";
 
-import { adjust } from "../state/urlStore";
+import { formatValue } from "../lib/format";
+import { announce } from "./announce";
 import { formatRange, parseRange } from "./link";
 import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
 import { listenToStage } from "./useStage";
-import { fitRange } from "./viewport";
+import { fitRange, spanNs, wholeTrace } from "./viewport";
+import { place } from "./visit";
 
 const WRITE_AFTER_MS = 300;
+/** Smaller zooms are not told of. */
+const TOLD_ZOOM = 0.01;
 
 /**
  * @param at The range in the address, if there is one.
  * @param first What to show first when the address does not say: a selection, null for everything, undefined while that is not known.
  */
 export function useAddressedViewport(stage: Stage | null, at: string | undefined, first: TimeRange | null | undefined): void {
+  /** What the address and the screen have in common. */
+  const settled = useRef<string | undefined>(undefined);
   const written = useRef<string | undefined>(undefined);
   const opened = useRef(false);
   useEffect(() => {
@@ -22,21 +28,37 @@ export function useAddressedViewport(stage: Stage | null, at: string | undefined
     const wanted = parseRange(at);
     const isFirst = !opened.current;
     if (wanted !== null || first !== undefined) opened.current = true;
+    const isLeft = wanted === null && written.current !== undefined;
     if (wanted !== null && at !== written.current) stage.show(wanted);
     else if (wanted === null && isFirst && first != null) stage.show(fitRange(first.startNs, first.endNs, stage.durationNs));
+    // Back to where the timeline was opened, which did not say what is on screen.
+    else if (isLeft) stage.show(first == null ? wholeTrace(stage.durationNs) : fitRange(first.startNs, first.endNs, stage.durationNs));
+    else return;
+    written.current = at;
+    if (wanted !== null || isLeft) settled.current = formatRange(stage.viewport);
+    stage.zooms.rest(stage.viewport);
   }, [stage, at, first]);
   useEffect(() => {
     if (stage === null) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let last = formatRange(stage.viewport);
+    let toldNs = spanNs(stage.viewport);
+    settled.current ??= formatRange(stage.viewport);
+    let last = settled.current;
+    stage.zooms.rest(stage.viewport);
     const stop = listenToStage(stage, () => {
       const now = formatRange(stage.viewport);
       if (now === last) return;
       last = now;
       clearTimeout(timer);
       timer = setTimeout(() => {
+        stage.zooms.rest(stage.viewport);
+        const span = spanNs(stage.viewport);
+        if (Math.abs(span / toldNs - 1) > TOLD_ZOOM) announce(`${formatValue(span / 1000, "us")} on screen.`);
+        toldNs = span;
+        if (now === settled.current) return;
+        settled.current = now;
         written.current = now;
-        adjust({ at: now });
+        place({ at: now });
       }, WRITE_AFTER_MS);
     });
     return () => {

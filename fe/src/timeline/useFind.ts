@@ -3,12 +3,13 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { useAnswer } from "../api/hooks";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
-import { adjust, useParams } from "../state/urlStore";
+import { useParams } from "../state/urlStore";
 import { askOf, resultInStack, type FindPlace, type StackHit, type StackResult } from "./findInStack";
 import type { FoundInStack } from "./marks";
 import type { Stack, StackPart } from "./stack";
 import type { FollowedSlice } from "./useFollowedSlice";
 import { useSearches } from "./useSearches";
+import { place as write } from "./visit";
 
 export interface Find {
   readonly text: string;
@@ -68,7 +69,7 @@ export function useFind(stack: Stack, part: StackPart, id: number | null, follow
         return;
       }
       pending.current = direction === null ? null : { text: next, direction };
-      adjust({ find: next });
+      write({ find: next });
     },
     [text, step],
   );

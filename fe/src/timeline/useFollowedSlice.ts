@@ -3,12 +3,13 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { useAnswer } from "../api/hooks";
 import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
-import { adjust } from "../state/urlStore";
-import { uncover, type Folding } from "./layout";
+import { uncover, type Folding, type Layout } from "./layout";
 import { foldingPatch } from "./link";
 import { arrowsOnScreen, onScreen, partOf, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
+import type { Place } from "./usePlace";
 import { fitRange, reveal, spanNs } from "./viewport";
+import { jumpTo, place as write } from "./visit";
 
 export interface FollowedSlice {
   /** Where it is on screen. */
@@ -30,9 +31,10 @@ const NO_ARROWS: readonly TimelineFlowPayload[] = [];
 /**
  * @param part The worker whose slice it is.
  * @param folding What is folded: a slice that is gone to is uncovered.
+ * @param layout The tracks that are shown.
  * @param placed Whether the address says what is on screen: then a slice it names moves nothing at first.
  */
-export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, folding: Folding, id: number | null, placed: boolean): FollowedSlice {
+export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackPart, { folding, layout }: Pick<Place, "folding" | "layout">, id: number | null, placed: boolean): FollowedSlice {
   const [picked, setPicked] = useState<TimelineSlicePayload | null>(null);
   // Its peers are slices of the other workers.
   const answer = useAnswer<TimelineFlowsAnswer>(id === null ? null : "timeline/flows", { ...part.query, slice: id, peers: 1 }, { ...part.query, worker: null });
@@ -41,40 +43,37 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
   const slice = flowSlice ?? (picked?.id === id && partOf(stack, picked.track) === part ? picked : null);
   const arrows = useMemo(() => (flows === null ? NO_ARROWS : arrowsOnScreen(stack, part, flows.flows)), [stack, part, flows]);
 
-  const latestFolding = useRef(folding);
+  const latest = useRef({ folding, layout });
   useEffect(() => {
-    latestFolding.current = folding;
+    latest.current = { folding, layout };
   });
   const inSight = useRef(placed && id !== null ? placeOf(part, id) : null);
   useEffect(() => {
     if (stage === null || slice === null) return;
     const place = placeOf(part, slice.id);
     if (place !== inSight.current) {
-      uncoverTrack(stage, slice.track, latestFolding.current);
+      uncoverTrack(stage, slice.track, latest.current.folding, latest.current.layout);
       bringIntoSight(stage, slice);
     } else stage.scrollIntoSight(slice.track, slice.lane);
     inSight.current = place;
   }, [stage, part, slice]);
 
-  const select = useCallback(
-    (next: number, worker: string) => adjust({ slice: String(next), on: worker === stack.parts[0].worker ? null : worker }),
-    [stack],
-  );
+  const selecting = useCallback((next: number, worker: string) => ({ slice: String(next), on: worker === stack.parts[0].worker ? null : worker }), [stack]);
   const pick = useCallback(
     (next: TimelineSlicePayload) => {
       const own = partOf(stack, next.track);
       inSight.current = placeOf(own, next.id);
       setPicked(next);
-      select(next.id, own.worker);
+      write(selecting(next.id, own.worker));
     },
-    [stack, select],
+    [stack, selecting],
   );
   const go = useCallback(
     (next: number, worker = part.worker) => {
       inSight.current = null;
-      select(next, worker);
+      jumpTo(selecting(next, worker));
     },
-    [part, select],
+    [part, selecting],
   );
   return { slice, flows, arrows, pick, go };
 }
@@ -84,10 +83,12 @@ function placeOf({ prefix }: StackPart, id: number): string {
   return prefix + String(id);
 }
 
-function uncoverTrack({ stack }: Stage, key: string, folding: Folding): void {
+/** Opens the groups of a track; one that is filtered away takes the filter away. */
+function uncoverTrack({ stack }: Stage, key: string, folding: Folding, layout: Layout): void {
   const track = stack.tracks.find((each) => each.key === key);
-  const shown = track === undefined ? folding : uncover(stack.groups, track, folding);
-  if (shown !== folding) adjust(foldingPatch(shown));
+  if (track === undefined || layout.rowOf.has(key)) return;
+  const shown = uncover(stack.groups, track, folding);
+  write({ tracks: null, ...(shown === folding ? {} : foldingPatch(shown)) });
 }
 
 function bringIntoSight(stage: Stage, slice: TimelineSlicePayload): void {

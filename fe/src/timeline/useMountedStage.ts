@@ -32,7 +32,14 @@ export function useMountedStage(stack: Stack) {
 /** Follows the theme of the page. */
 export function useTheming(stage: Stage | null): void {
   const theme = useTheme();
-  useEffect(() => stage?.retheme(), [stage, theme]);
+  useEffect(() => {
+    if (stage === null) return;
+    stage.retheme();
+    const onContrast = () => stage.retheme();
+    const forced = window.matchMedia("(forced-colors: active)");
+    forced.addEventListener("change", onContrast);
+    return () => forced.removeEventListener("change", onContrast);
+  }, [stage, theme]);
 }
 
 /** The same listeners for the life of the stage: a drag goes on while the page is drawn anew. */
@@ -49,6 +56,7 @@ export function useGestures(stage: Stage | null, events: GestureEvents): void {
       dragMode: () => latest.current.dragMode(),
       onRange: (range, done, track) => latest.current.onRange(range, done, track),
       onPick: (hit) => latest.current.onPick(hit),
+      onZoom: (hit) => latest.current.onZoom(hit),
     });
   }, [stage]);
 }

@@ -4,9 +4,10 @@ import { useMemo, useState } from "react";
 import { useAnswer } from "../api/hooks";
 import type { TimelineStepsAnswer } from "../generated/schema";
 import { useParams } from "../state/urlStore";
+import type { Arrangement } from "./arrangement";
 import type { ColorMode } from "./colors";
 import { layOut, type Folding, type Layout } from "./layout";
-import { parseFolding, parseMode, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
+import { parseArrangement, parseFolding, parseMode, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
 import type { TimeRange } from "./scene";
 import { fromPart, type Stack, type StackPart } from "./stack";
 
@@ -15,6 +16,7 @@ export interface Place {
   /** Whether the address said what is on screen when the page was opened. */
   readonly placed: boolean;
   readonly folding: Folding;
+  readonly arrangement: Arrangement;
   readonly layout: Layout;
   readonly mode: ColorMode;
   /** The stacked worker whose slice is selected, whose range is summed up, in which names are searched. */
@@ -31,10 +33,11 @@ export interface Place {
 
 export function usePlace(stack: Stack): Place {
   const params = useParams();
-  const { at, open, shut, slice, on, steps, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
+  const { at, folds, open, shut, pin, order, tracks, slice, on, steps, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
   const [placed] = useState(at !== undefined);
-  const folding = useMemo(() => parseFolding({ open: open ?? "", shut: shut ?? "" }), [open, shut]);
-  const layout = useMemo(() => layOut(stack.groups, stack.tracks, folding), [stack, folding]);
+  const folding = useMemo(() => parseFolding({ folds: folds ?? "", open: open ?? "", shut: shut ?? "" }), [folds, open, shut]);
+  const arrangement = useMemo(() => parseArrangement({ pin: pin ?? "", order: order ?? "", tracks: tracks ?? "" }), [pin, order, tracks]);
+  const layout = useMemo(() => layOut(stack.groups, stack.tracks, folding, arrangement), [stack, folding, arrangement]);
   const range = useMemo(() => parseRange(rangeText), [rangeText]);
   const time = useMemo(() => selectionRange(startUs, endUs, stack.originUs, stack.endNs), [startUs, endUs, stack]);
   const [first] = stack.parts;
@@ -45,5 +48,5 @@ export function usePlace(stack: Stack): Place {
   const problem = steps !== undefined && answer.state === "failed" ? answer.failure.message : null;
   const isSelecting = steps !== undefined && selectedSteps === null && problem === null;
   const active = stack.parts.find(({ worker }) => worker === on) ?? stack.parts[0];
-  return { at, placed, folding, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection, isSelecting, problem };
+  return { at, placed, folding, arrangement, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection, isSelecting, problem };
 }

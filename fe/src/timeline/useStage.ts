@@ -16,8 +16,12 @@ export function listenToStage(stage: Stage, listener: () => void): () => void {
   return () => void set.delete(listener);
 }
 
+const nothing = () => {
+  // Without a stage nothing changes.
+};
+
 /** @param pick Gives the same value as long as nothing changed: a text, a number, or an object that is kept. */
-export function useStage<T>(stage: Stage, pick: (stage: Stage) => T): T {
-  const subscribe = useCallback((listener: () => void) => listenToStage(stage, listener), [stage]);
+export function useStage<S extends Stage | null, T>(stage: S, pick: (stage: S) => T): T {
+  const subscribe = useCallback((listener: () => void) => (stage === null ? nothing : listenToStage(stage, listener)), [stage]);
   return useSyncExternalStore(subscribe, () => pick(stage));
 }

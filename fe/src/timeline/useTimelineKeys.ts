@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { isTyping } from "../app/SearchBox";
 import { commandOf, motionOf, type Command } from "./keys";
 import { closeMenuElsewhere, OPEN_MENU } from "./menus";
+import { PANEL } from "./PanelSlot";
 import type { Stage } from "./stage";
 
 interface Handlers {
@@ -49,7 +50,16 @@ export function useTimelineKeys(stage: Stage | null, handlers: Handlers): void {
   }, [stage]);
 }
 
-/** Arrows and Escape in an open menu, or on its button, are its own. */
-function belongsToControl(event: KeyboardEvent): boolean {
-  return event.target instanceof HTMLElement && event.target.closest(`${OPEN_MENU}, [role=grid]`) !== null;
+/** Keys that parts of the page have a use of their own for; null is every key. */
+const OWN_KEYS: readonly (readonly [string, RegExp | null])[] = [
+  [`${OPEN_MENU}, [role=grid], [role=treegrid]`, null],
+  [".tl-heads-view", /^(Arrow.*|Home|End|p)$/],
+  ["[role=separator]", /^(Arrow.*|Home|End)$/],
+  [PANEL, /^(ArrowUp|ArrowDown|PageUp|PageDown|Enter|Escape)$/],
+  // What a button does with it is its own; the stage is none.
+  ["button, a, summary", /^Enter$/],
+];
+
+function belongsToControl({ target, key }: KeyboardEvent): boolean {
+  return target instanceof HTMLElement && OWN_KEYS.some(([selector, keys]) => target.closest(selector) !== null && (keys === null || keys.test(key)));
 }

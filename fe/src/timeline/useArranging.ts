@@ -1,0 +1,78 @@
+/** Folding, pinning, moving and filtering of tracks, by mouse and keys alike; all of it stands in the address. */
+import { useMemo } from "react";
+
+import { announce } from "./announce";
+import { listWith, MAX_PINNED, orderWith, togglePin, type Arrangement } from "./arrangement";
+import { fold, groupKey, type Folding, type Layout, type Row } from "./layout";
+import { arrangementPatch, foldingPatch } from "./link";
+import type { Stack } from "./stack";
+import { place } from "./visit";
+
+export interface Arranging {
+  readonly onFold: (key: string, open: boolean) => void;
+  /** Opens or closes all at once, or as they were found. */
+  readonly onFoldAll: (folding: Folding) => void;
+  readonly onPin: (key: string) => void;
+  /** Before or after another row of the same kind and place. */
+  readonly onMove: (row: Row, target: Row, isAfter: boolean) => void;
+  /** One place up or down. */
+  readonly onStep: (row: Row, direction: 1 | -1) => void;
+  readonly onFilter: (text: string) => void;
+}
+
+export function rowKey(row: Row): string {
+  return row.kind === "group" ? groupKey(row.group) : row.track.key;
+}
+
+export function rowTitle(row: Row): string {
+  return row.kind === "group" ? row.group.title : row.track.title;
+}
+
+/** Whether two rows can change places: pinned ones among each other, tracks in their group, groups beside each other. */
+export function areSiblings(one: Row, other: Row): boolean {
+  if (one.kind === "group") return other.kind === "group" && one.group.parent === other.group.parent;
+  return other.kind === "track" && (one.pinned ? other.pinned : !other.pinned && one.track.group === other.track.group);
+}
+
+export function useArranging(stack: Stack, layout: Layout, folding: Folding, arrangement: Arrangement): Arranging {
+  return useMemo(() => {
+    const apply = (change: Partial<Arrangement>) => place(arrangementPatch({ ...arrangement, ...change }));
+    const onMove = (row: Row, target: Row, isAfter: boolean) => {
+      if (!areSiblings(row, target)) return;
+      const [key, at] = [rowKey(row), rowKey(target)];
+      if (row.kind === "track" && row.pinned) apply({ pinned: listWith(arrangement.pinned, key, at, isAfter) });
+      else {
+        const order = orderWith(arrangement.order, siblingsOf(stack, row), key, at, isAfter);
+        if (order === null) { announce("This would be too far for the address to hold. Pin the track instead."); return; }
+        apply({ order });
+      }
+      announce(`${rowTitle(row)} moved ${isAfter ? "below" : "above"} ${rowTitle(target)}.`);
+    };
+    return {
+      onFold: (key, open) => place(foldingPatch(fold(folding, key, open))),
+      onFoldAll: (next) => {
+        place(foldingPatch(next));
+        announce(next.base === "all" ? "All tracks are open." : next.base === "none" ? "All tracks are closed." : "Tracks are open as they were found.");
+      },
+      onPin: (key) => {
+        const title = stack.tracks.find((track) => track.key === key)?.title ?? "";
+        const pinned = togglePin(arrangement.pinned, key);
+        if (pinned !== null) apply({ pinned });
+        announce(pinned === null ? `${MAX_PINNED} tracks are pinned already.` : pinned.includes(key) ? `${title} is pinned on top.` : `${title} is no longer pinned.`);
+      },
+      onMove,
+      onStep: (row, direction) => {
+        const siblings = layout.rows.filter((each) => areSiblings(row, each));
+        const target = siblings[siblings.findIndex((each) => rowKey(each) === rowKey(row)) + direction];
+        if (target === undefined) announce(`${rowTitle(row)} is the ${direction === 1 ? "last" : "first"} already.`);
+        else onMove(row, target, direction === 1);
+      },
+      onFilter: (filter) => apply({ filter }),
+    };
+  }, [stack, layout, folding, arrangement]);
+}
+
+function siblingsOf(stack: Stack, row: Row): readonly string[] {
+  if (row.kind === "group") return stack.groups.filter(({ parent }) => parent === row.group.parent).map(groupKey);
+  return stack.tracks.filter(({ group }) => group === row.track.group).map(({ key }) => key);
+}
