@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 
 from torch_tb_profiler._version import __version__
 
@@ -15,6 +16,7 @@ DEFAULT_PORT = 6007
 
 LOOPBACK = "127.0.0.1"
 ALL_ROWS = "all"
+HOST_NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 MOST_WORKERS = 1024
 MOST_GB = 1e15
 """More than any place holds, and bytes that a whole number can tell."""
@@ -70,6 +72,7 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_rows(report)
     _add_cache(report)
     _add_reading(report)
+    _add_links(report)
     _add_workers(report)
 
 
@@ -109,6 +112,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_rows(compare)
     _add_cache(compare)
     _add_reading(compare)
+    _add_links(compare)
     _add_workers(compare)
 
 
@@ -152,8 +156,17 @@ def _add_serving(serve: argparse.ArgumentParser, *, default_port: int) -> None:
         help="let in only who knows TEXT, 'auto' (or nothing) makes one "
         "(default: $TORCH_TB_PROFILER_TOKEN)",
     )
+    serve.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        type=_host_name,
+        metavar="NAME",
+        help="answer to this name too, as of a reverse proxy before it; may be repeated",
+    )
     _add_cache(serve)
     _add_reading(serve)
+    _add_links(serve)
     _add_workers(serve)
 
 
@@ -174,6 +187,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     _add_reading(ingest)
+    _add_links(ingest)
     _add_workers(ingest)
 
 
@@ -293,6 +307,14 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_links(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="read what links lead to that leave the folder (default: only named as left out)",
+    )
+
+
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
@@ -306,6 +328,12 @@ def _workers(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_WORKERS}")
     return int(text)
+
+
+def _host_name(text: str) -> str:
+    if not HOST_NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a host (without port or http://)")
+    return text.lower()
 
 
 def _positive(text: str) -> float:

@@ -123,8 +123,8 @@ def _task(arguments: Namespace) -> Task:
     """
     options = options_of(arguments)
     places = [
-        Place(arguments.baseline, BASELINE, options),
-        Place(arguments.candidate, CANDIDATE, options),
+        Place(arguments.baseline, BASELINE, options, arguments.follow_links),
+        Place(arguments.candidate, CANDIDATE, options, arguments.follow_links),
     ]
     cache = cache_of(arguments)
     store = TraceStore(cache=cache, parser=Parser(arguments.workers))

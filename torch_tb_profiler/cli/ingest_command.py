@@ -160,7 +160,8 @@ def _found(arguments: Namespace) -> tuple[list[SpanFile], list[Problem]]:
     runs: set[str] = set()
     options = options_of(arguments)
     for path in arguments.paths:
-        contents = Catalog([Place(path, options=options)], cache=None).contents()
+        place = Place(path, options=options, follows_links=arguments.follow_links)
+        contents = Catalog([place], cache=None).contents()
         for note in contents.notes if contents.runs else ():
             tell_warning(note)
         if contents.problem is not None:

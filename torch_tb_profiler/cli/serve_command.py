@@ -41,6 +41,8 @@ def run(arguments: Namespace, announce: Callable[[str], None] | None = None) -> 
             workers=arguments.workers,
             token=token,
             options=options_of(arguments),
+            follows_links=arguments.follow_links,
+            allowed_names=arguments.allow_host,
             announce=announce or _announce,
         )
     except LoadingError as error:

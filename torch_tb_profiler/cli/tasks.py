@@ -119,7 +119,7 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
     parser = Parser(arguments.workers)
     for path in arguments.paths:
         store = TraceStore(cache=cache, parser=parser)
-        place = Place(path, options=options_of(arguments))
+        place = Place(path, options=options_of(arguments), follows_links=arguments.follow_links)
         catalog = Catalog([place], cache=cache, store=store)
         try:
             files = _chosen_files(catalog, arguments)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from torch_tb_profiler.storage.discovery import (
     no_traces,
     single_file,
 )
+from torch_tb_profiler.storage.environment import is_set
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.heads import NAMES_ONLY_VARIABLE, Heads
@@ -40,6 +40,9 @@ SCAN_SHARE = 20.0
 
 UNFINISHED_S = 1.0
 """Least time between two scans while a trace is being written."""
+
+FOLLOW_LINKS_VARIABLE = "TORCH_TB_PROFILER_FOLLOW_LINKS"
+"""Set, links that lead out of any place are followed; TensorBoard knows no option of ours."""
 
 MAX_CHOSEN = 1000
 """Files that may be opened by name beside those that are found, while the server lives."""
@@ -259,9 +262,9 @@ class WatchedPlace:
         looking = Looking(
             trace_names(),
             self._finished,
-            None if os.environ.get(NAMES_ONLY_VARIABLE) else self._heads,
+            None if is_set(NAMES_ONLY_VARIABLE) else self._heads,
             self._chosen,
-            self.place.follows_links,
+            self.place.follows_links or is_set(FOLLOW_LINKS_VARIABLE),
             self._show_known,
         )
         return discover(location, looking)

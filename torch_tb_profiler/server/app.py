@@ -112,7 +112,7 @@ class App:
         name = match[1] if match else ""
         if name not in self._allowed_hosts and not name.endswith(".localhost"):
             message = f"This server does not answer to the name {name[:80]!r}."
-            hint = "Open it as http://localhost, or start it with --host and that name."
+            hint = "Open it as http://localhost, or start it with --allow-host and that name."
             raise HttpError(403, "forbidden_host", message, hint)
 
     def _dispatch(self, request: Request) -> Response:

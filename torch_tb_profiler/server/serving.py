@@ -24,6 +24,8 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.views.registry import all_views
 
+EVERY_ADDRESS = ("0.0.0.0", "::")
+
 
 def make_app_server(
     url: str,
@@ -34,6 +36,8 @@ def make_app_server(
     workers: int | None = None,
     token: str | None = None,
     options: ReadOptions | None = None,
+    follows_links: bool = False,
+    allowed_names: Collection[str] = (),
     answer_limits: AnswerLimits | None = None,
     connection_limits: ConnectionLimits | None = None,
 ) -> HttpServer:
@@ -50,11 +54,11 @@ def make_app_server(
     except StorageError as error:
         raise OpenError.of(error) from error
     store = TraceStore(cache=cache, parser=Parser(workers, takes_part=False))
-    place = Place(url, options=options or ReadOptions())
+    place = Place(url, options=options or ReadOptions(), follows_links=follows_links)
     catalog = Catalog([place], cache=cache, store=store)
     app = standalone_app(
         Site(catalog, "standalone"),
-        allowed_hosts=allowed_hosts(host),
+        allowed_hosts=allowed_hosts(host, allowed_names),
         access=None if token is None else Access(token),
         limits=answer_limits,
     )
@@ -72,6 +76,8 @@ def serve(
     workers: int | None = None,
     token: str | None = None,
     options: ReadOptions | None = None,
+    follows_links: bool = False,
+    allowed_names: Collection[str] = (),
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages of the place ``url`` until Ctrl-C.
@@ -84,6 +90,8 @@ def serve(
         workers: Cores that parse; None for all this process may use.
         token: What requests must prove to know (:mod:`torch_tb_profiler.server.access`), or None.
         options: What is wanted of the traces; None for all of them.
+        follows_links: Whether links that lead out of ``url`` are followed.
+        allowed_names: Names that requests may be for beside those of ``host``.
         announce: Gets the URL when the server listens, and what to know beside.
 
     Raises:
@@ -98,13 +106,15 @@ def serve(
         workers=workers,
         token=token,
         options=options,
+        follows_links=follows_links,
+        allowed_names=allowed_names,
     )
     with contextlib.closing(server):
         all_views()  # their modules are loaded before anybody waits for an answer
         # Whoever reads the address may end the server before it serves.
         with contextlib.suppress(KeyboardInterrupt):
             announce(server_url(server, host, token))
-            if token is None and allowed_hosts(host) is None:
+            if token is None and not is_loopback(host):
                 announce(
                     f"Anybody who can reach port {server.port} can read these traces: "
                     "with --token the server asks for a token."
@@ -116,18 +126,28 @@ def serve(
 def server_url(server: HttpServer, host: str, token: str | None = None) -> str:
     """The address to open in a browser on this machine."""
     shown = f"[{host}]" if ":" in host else host
-    if host in ("0.0.0.0", "::"):
+    if host in EVERY_ADDRESS:
         shown = "localhost"
     query = "" if token is None else f"?token={quote(token, safe='')}"
     return f"http://{shown}:{server.port}/{query}"
 
 
-def allowed_hosts(host: str) -> Collection[str] | None:
-    """Names that a server listening on ``host`` answers to; None (all) when it is not loopback."""
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server that listens on ``host``."""
     try:
-        is_loopback = ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        is_loopback = host == "localhost"
-    if not is_loopback:
+        return host == "localhost"
+
+
+def allowed_hosts(host: str, names: Collection[str] = ()) -> Collection[str] | None:
+    """Names that a server listening on ``host`` answers to; None is all.
+
+    Args:
+        host: One that is not loopback answers to all names, unless some are given.
+        names: What it answers to beside its own names.
+    """
+    if not is_loopback(host) and not names:
         return None
-    return LOOPBACK_HOSTS | {f"[{host}]" if ":" in host else host}
+    own = set() if host in EVERY_ADDRESS else {f"[{host}]" if ":" in host else host.lower()}
+    return LOOPBACK_HOSTS | own | set(names)

@@ -126,7 +126,7 @@ def _session_options() -> Options:
 
 
 def _is_anonymous() -> bool:
-    return os.environ.get(ANONYMOUS_VARIABLE, "").lower() in ("1", "true", "yes")
+    return is_set(ANONYMOUS_VARIABLE)
 
 
 def _s3_options() -> Options:

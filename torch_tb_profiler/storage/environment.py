@@ -1,8 +1,13 @@
-"""Numbers that the environment sets."""
+"""Numbers and switches that the environment sets."""
 
 from __future__ import annotations
 
 import os
+
+
+def is_set(variable: str) -> bool:
+    """Whether an environment variable says yes: 1, true or yes."""
+    return os.environ.get(variable, "").lower() in ("1", "true", "yes")
 
 
 def positive_number(variable: str, default: float) -> float:
