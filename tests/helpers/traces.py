@@ -325,6 +325,7 @@ class _Columns:
                 "concrete_inputs_code": self._code(args.get("Concrete Inputs")),
             }
         else:
+            limits = args.get("occupancy", {}).get("limitingFactors", [])
             details["device"] = {
                 "device": args.get("device"),
                 "stream": args.get("stream") if category != Category.RUNTIME else None,
@@ -337,6 +338,7 @@ class _Columns:
                 "est_achieved_occupancy_pct": args.get("est. achieved occupancy %"),
                 "graph_node": args.get("graph node id"),
                 "bytes": args.get("bytes") if category != Category.RUNTIME else None,
+                "occupancy_limit_code": self._code(", ".join(limits) or None),
             }
             if category == Category.RUNTIME:
                 del details["device"]

@@ -93,6 +93,11 @@ def specification(device_name: str) -> GpuSpecification | None:
     return None
 
 
+def is_other_vendor(device_name: str | None) -> bool:
+    """Whether a device is AMD's or Intel's by its name."""
+    return re.search("amd|radeon|intel", device_name or "", re.IGNORECASE) is not None
+
+
 @lru_cache(maxsize=1024)
 def architecture(
     device_name: str | None, compute_major: int | None, compute_minor: int | None
@@ -105,7 +110,7 @@ def architecture(
     known = specification(device_name or "")
     if known is not None:
         return known.architecture
-    if re.search("amd|radeon|intel", device_name or "", re.IGNORECASE):
+    if is_other_vendor(device_name):
         return None
     capability = f"{compute_major}.{compute_minor}"
     for item in gpu_file().architectures:

@@ -77,7 +77,11 @@ def with_shares(table: Table, key: str, reason: str, *, within: str | None = Non
         for name, values_of in zip((TOTAL, CUMULATIVE), shares, strict=True)
         if name in table.spec.polars_schema()
     }
-    frame = table.frame.with_columns(**filled).select(list(table.spec.polars_schema()))
+    columns = (
+        filled[key].alias(key) if key in filled else table.frame[key]
+        for key in table.spec.polars_schema()
+    )
+    frame = pl.DataFrame(list(columns))
     reasons = needed(frame, dict.fromkeys(filled, reason))
     return replace(table, frame=frame, null_reasons={**table.null_reasons, **reasons})
 

@@ -209,7 +209,9 @@ def test_selections_take_kernels_by_the_step_of_their_launch() -> None:
 
 def test_missing_without_kernels() -> None:
     assert SPEC.missing(trace(FX1)) is None
-    reason = SPEC.missing(trace([op("mm", 0, 5), memcpy(10, 5)]))
+    assert SPEC.missing(trace([op("mm", 0, 5), memcpy(10, 5)])) is None
+    assert SPEC.missing(trace([op("mm", 0, 5), call("cudaMalloc", 1, 2)])) is None
+    reason = SPEC.missing(trace([op("mm", 0, 5)]))
     assert reason is not None
     assert "no kernel" in reason
     facts = {f.key: f for f in kernels(trace([op("mm", 0, 5)]), Selection()).facts}

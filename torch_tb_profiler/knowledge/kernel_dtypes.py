@@ -1,0 +1,113 @@
+"""The element types that the name of a kernel tells, by the rules of ``kernel_dtypes.toml``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.demangling import demangled
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
+
+
+class NamedType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One element type.
+
+    Attributes:
+        name: Canonical name, as in ``dtypes.toml``; ``"tf32"`` is rounded float32.
+        words: Regular expression of whole words that name it, any case.
+        examples: Names of kernels that must tell it (tests check each).
+    """
+
+    name: str
+    words: str
+    examples: tuple[str, ...]
+
+
+class KernelTypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The schema of ``kernel_dtypes.toml``.
+
+    Attributes:
+        tensile: Regular expression whose group is the letter of the inputs of a Tensile kernel.
+        tensile_letters: Letter → canonical name.
+        joined: What a word may be made of several of.
+        types: In the order in which several are told.
+    """
+
+    tensile: str
+    tensile_letters: dict[str, str]
+    joined: str
+    types: tuple[NamedType, ...]
+
+
+@once
+def kernel_type_file() -> KernelTypeFile:
+    """The entries as they stand in the file."""
+    return load("kernel_dtypes.toml", KernelTypeFile)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    tensile: re.Pattern[str]
+    joined: re.Pattern[str]
+    part: re.Pattern[str]
+    types: tuple[tuple[re.Pattern[str], str], ...]
+
+
+@once
+def _patterns() -> _Patterns:
+    entries = kernel_type_file()
+    return _Patterns(
+        re.compile(entries.tensile),
+        re.compile(f"(?:{entries.joined}){{2,}}", re.IGNORECASE),
+        re.compile(entries.joined, re.IGNORECASE),
+        tuple((re.compile(entry.words, re.IGNORECASE), entry.name) for entry in entries.types),
+    )
+
+
+MAX_NAME_CHARS = 4096
+"""So much of a name is looked at."""
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+@lru_cache(maxsize=65536)
+def types_in_name(name: str) -> tuple[str, ...]:
+    """``("bfloat16", "float32")``: the types a kernel's name tells, widest first; empty when it
+    tells none."""
+    text = demangled(name)[:MAX_NAME_CHARS]
+    tensile = _patterns().tensile.match(text)
+    if tensile is not None:
+        letter = kernel_type_file().tensile_letters.get(tensile[1])
+        return () if letter is None else (letter,)
+    head, parameters = _parted(text)
+    return _named(head) or _named(parameters)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """A name before its parameter list, and that; the list is empty where there is none."""
+    if not text.endswith(")"):
+        return text, ""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == ")") - (text[place] == "(")
+        if depth == 0:
+            return text[:place], text[place:]
+    return text, ""
+
+
+def _named(text: str) -> tuple[str, ...]:
+    found = {name for word in set(_WORD.findall(text)) for name in _types_of_word(word)}
+    return tuple(entry.name for entry in kernel_type_file().types if entry.name in found)
+
+
+@lru_cache(maxsize=65536)
+def _types_of_word(word: str) -> tuple[str, ...]:
+    patterns = _patterns()
+    words = patterns.part.findall(word) if patterns.joined.fullmatch(word) else [word]
+    return tuple(
+        name for part in words for pattern, name in patterns.types if pattern.fullmatch(part)
+    )

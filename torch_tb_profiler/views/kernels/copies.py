@@ -1,0 +1,128 @@
+"""The table of copies and sets of memory that devices did.
+
+Definitions: ``docs/metrics.md#copies-and-sets``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.copies import copy_groups
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.shares import of_whole
+
+NO_DIRECTION = "The name of the copy does not tell from where to where it goes."
+NO_HOST_MEMORY = "No memory of the host takes part, or the name does not tell what kind it is."
+NO_DEVICE = "The recording does not say which device it was."
+NO_BYTES = "The recording does not say how much was copied or set."
+NO_RATE = "The recording does not say how much was copied or set, or it took no time."
+NO_LAUNCH = "The recording does not tell what launched them."
+NO_TIME = "The device work of the selection lasts 0."
+
+COPIES = TableSpec(
+    "copies",
+    "Copies and sets",
+    "One row per direction of a copy (or set), kind of host memory and device. Kernels that copy "
+    "are kernels.",
+    (
+        Column(
+            "kind",
+            "Kind",
+            "string",
+            None,
+            "From where to where: HtoD (host to device), DtoH, DtoD (within a device), PtoP "
+            "(between devices), HtoH; or set, which fills memory.",
+        ),
+        Column(
+            "host_memory",
+            "Host Memory",
+            "string",
+            None,
+            "pageable, pinned or managed. A copy from or to pageable memory keeps the host waiting "
+            "and goes through a buffer of the driver.",
+        ),
+        Column("device", "Device", "integer", None, "Number of the device."),
+        Column("calls", "Calls", "integer", "count", "How many there were.", additive=True),
+        Column("total_bytes", "Size", "integer", "bytes", "Bytes copied or set.", additive=True),
+        Column(
+            "total_us", "Total", "number", "us", "Summed duration on the device.", additive=True
+        ),
+        Column("mean_us", "Mean", "number", "us", "Total divided by Calls.", family="call"),
+        Column(
+            "rate_gb_per_s",
+            "Rate",
+            "number",
+            "gb_per_s",
+            "Size divided by the summed duration of those whose size is recorded.",
+        ),
+        Column(
+            "api_call",
+            "Launched by",
+            "string",
+            None,
+            "The API call that launched most of them.",
+        ),
+        Column(
+            "total_pct",
+            "Share",
+            "number",
+            "pct",
+            "Total as share of the summed duration of all device work of the selection, kernels "
+            "included.",
+            additive=True,
+        ),
+    ),
+    sort="-total_us,-total_bytes,kind,host_memory,device",
+    when_empty="No copy or set is in the selection.",
+)
+_REASONS = {
+    "kind": NO_DIRECTION,
+    "host_memory": NO_HOST_MEMORY,
+    "device": NO_DEVICE,
+    "total_bytes": NO_BYTES,
+    "rate_gb_per_s": NO_RATE,
+    "api_call": NO_LAUNCH,
+    "total_pct": NO_TIME,
+}
+
+
+def copies_table(trace: Trace, selection: Selection) -> Table:
+    """The rows of :data:`COPIES`, in default order.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    if selection.is_everything:
+        return _whole_table(trace)
+    return _table(trace, selection)
+
+
+@per_trace
+def _whole_table(trace: Trace) -> Table:
+    """That of the whole trace, which most questions are about; made once."""
+    return _table(trace, Selection())
+
+
+def _table(trace: Trace, selection: Selection) -> Table:
+    groups = copy_groups(trace, selection)
+    durations = trace.device_work["dur_ns"]
+    if not selection.is_everything:
+        durations = durations.filter(pl.Series(device_work_mask(trace, selection)))
+    # Bytes per ns are 10^9 bytes per second.
+    rate = pl.col("total_bytes") / pl.col("sized_ns")
+    frame = groups.with_columns(
+        total_us=microseconds(groups["total_ns"]),
+        mean_us=microseconds(groups["total_ns"], groups["calls"]),
+        rate_gb_per_s=pl.when(pl.col("sized_ns") > 0).then(rate),
+        api_call=codes.texts(trace, groups["launch_code"]),
+        total_pct=of_whole(groups["total_ns"], int(durations.sum())),
+    )
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in COPIES.polars_schema().items())
+    return in_default_order(Table(COPIES, shown, needed(shown, _REASONS)))
