@@ -1,4 +1,5 @@
 /** Names and colours of the lines; each is a switch. */
+import { visibleText } from "../lib/visibleText";
 import { lineColor } from "./options";
 import type { ChartData } from "./types";
 
@@ -22,11 +23,11 @@ export function Legend({ chart, hidden, onChange }: Props) {
           type="button"
           className="button quiet"
           aria-pressed={!hidden.has(name)}
-          title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
+          title={visibleText(hidden.has(name) ? `Show ${name}` : `Hide ${name}`)}
           onClick={() => toggle(name)}
         >
           <i className="swatch" style={{ background: `var(${lineColor(chart, name)})` }} />
-          {name}
+          {visibleText(name)}
         </button>
       ))}
     </div>

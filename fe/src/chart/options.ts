@@ -2,8 +2,9 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
-import { shortenApart } from "../lib/shorten";
+import { shortenApart, shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
+import { visibleText } from "../lib/visibleText";
 import type { ChartColors } from "./colors";
 import { colorVariable } from "./palette";
 import { tooltipElement, type TooltipRow } from "./tooltip";
@@ -13,6 +14,8 @@ const FONT_PX = 12;
 const CHARACTER_PX = 7;
 const NAME_SHARE = 0.4;
 const LEAST_NAME_CHARACTERS = 24;
+/** Characters of a full name that hovering shows. */
+const MOST_HOVERED = 500;
 
 export interface DrawContext {
   readonly hidden: ReadonlySet<string>;
@@ -145,7 +148,7 @@ function needSlant(names: readonly string[]): boolean {
 
 /** By name what of it is shown. */
 function shortLabels(names: readonly string[], characters: number): ReadonlyMap<string, string> {
-  const short = shortenApart(names, characters);
+  const short = shortenApart(names.map(visibleText), characters);
   return new Map(names.map((name, place) => [name, short[place] ?? name]));
 }
 
@@ -178,7 +181,8 @@ function categoryTooltip(chart: CategoryChart, hidden: ReadonlySet<string>, colo
     return [{ color: colors.of(lineColor(chart, line.name)), name: line.name, value: text + share }];
   });
   const title = chart.horizontal ? name : `${chart.categoryTitle} ${name}`;
-  return tooltipElement(title, rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
+  const full = chart.fullNames?.[index];
+  return tooltipElement(full === undefined || full === name ? [title] : [title, ...full.split("\n").map((each) => shortenMiddle(each, MOST_HOVERED))], rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
 }
 
 function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
@@ -229,7 +233,7 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
     symbol: "circle",
     symbolSize: 8,
     itemStyle: { color: colors.of("--bad") },
-    label: { color: colors.text, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => name },
+    label: { color: colors.text, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
     data: chart.marks.map((mark) => ({
       name: mark.label,
       coord: [mark.x, mark.y / yScale.divisor],
@@ -246,5 +250,5 @@ function curveTooltip(chart: CurveChart, colors: ChartColors, yScale: Scale, par
     name: seriesName,
     value: value[1] === null ? "–" : formatValue(value[1] * yScale.divisor, chart.y.unit),
   }));
-  return tooltipElement(`${chart.x.title} ${exactValue(x, chart.x.unit)}`, rows, null);
+  return tooltipElement([`${chart.x.title} ${exactValue(x, chart.x.unit)}`], rows, null);
 }

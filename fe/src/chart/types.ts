@@ -16,6 +16,8 @@ export interface CategoryChart {
   readonly kind: "bar" | "stacked_bar";
   readonly horizontal: boolean;
   readonly categories: readonly string[];
+  /** What hovering says of each, beside its name. */
+  readonly fullNames?: readonly string[];
   readonly lines: readonly CategoryLine[];
   readonly categoryTitle: string;
   readonly value: Axis;

@@ -18,9 +18,20 @@ export function saveUrl(name: string, url: string): void {
   link.remove();
 }
 
-/** A file name without what file systems refuse. */
+const MOST_CHARACTERS = 120;
+const EXTENSION = /\.[a-z0-9]{1,8}$/i;
+
+/**
+ * A file name that every system and shell takes as it is: letters, digits, `.`, `_` and `-` only; the extension
+ * stays when it is cut.
+ */
 export function safeFileName(name: string): string {
-  return name.replace(/[\u0000-\u001f<>:"/\\|?*]+/g, "_").slice(0, 120) || "export";
+  const [extension = ""] = EXTENSION.exec(name) ?? [];
+  const stem = name
+    .slice(0, name.length - extension.length)
+    .replace(/[^A-Za-z0-9._-]+/g, "_")
+    .replace(/^[_.-]+|[_.]+$/g, "");
+  return (stem.slice(0, MOST_CHARACTERS - extension.length) || "export") + extension;
 }
 
 /** Puts `text` on the clipboard; false when the browser refuses. */

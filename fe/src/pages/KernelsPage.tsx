@@ -3,6 +3,7 @@ import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
 import { ViewLink } from "../app/ViewLink";
+import { useNameMode } from "../state/nameMode";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
@@ -11,7 +12,7 @@ import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
-import { kernelLabel } from "./kernelLabel";
+import { kernelLabel, kernelTitle } from "./kernelLabel";
 import { FullName } from "./RowDetail";
 import { cellOf, numberOf, textOf } from "./rows";
 import { TopChart, type Measure } from "./TopChart";
@@ -28,6 +29,7 @@ const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "sh
 const HIDDEN = ["communication"];
 
 export function KernelsPage(props: PageProps) {
+  const mode = useNameMode();
   return (
     <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
       {(context) => {
@@ -47,7 +49,8 @@ export function KernelsPage(props: PageProps) {
                 table={table}
                 source={source("kernels")}
                 measures={MEASURES}
-                label={(row) => kernelLabel(table, row)}
+                label={(row) => kernelLabel(table, row, mode)}
+                hover={(row) => kernelTitle(table, row)}
                 kind={(row) => (isCommunication(row) ? "Communication" : "Kernel")}
                 fileName={fileName("top")}
                 onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
@@ -109,7 +112,7 @@ function KernelDetail({ context, table, row }: DetailProps) {
   const link = { "operators.filter": formatFilter([{ key: "name", operator: "=", value: operator }]) };
   return (
     <>
-      <FullName name={name} />
+      <FullName name={name} demangled={textOf(table, row, "demangled_name")} />
       {operator !== "" && (
         <p>
           Launched by{" "}
@@ -127,6 +130,7 @@ function KernelDetail({ context, table, row }: DetailProps) {
           groupBy="name+operator+launch"
           filter={formatFilter([{ key: "name", operator: "=", value: name }])}
           hidden={["name"]}
+          of={textOf(table, row, "short_name") || name}
           none="Nothing more is known of its launches."
         />
       )}

@@ -15,10 +15,15 @@ interface Props {
   readonly groupBy: string;
   readonly filter: string;
   readonly hidden: readonly string[];
+  /** What the open row is about: it stands in the names of exported files. */
+  readonly of: string;
   /** What to say when there are no rows. */
   readonly none: string;
   readonly detail?: (table: Table, row: Row) => ReactNode;
 }
+
+/** Of what the row is about, in a file name. */
+const MOST_CHARACTERS = 60;
 
 export function NestedView(props: Props) {
   const { context, view, title, detail } = props;
@@ -34,7 +39,7 @@ export function NestedView(props: Props) {
       table={table}
       source={{ view, table: props.table, query, filter: props.filter }}
       title={title}
-      fileName={context.fileName(title)}
+      fileName={context.fileName(`${title} of ${props.of.slice(0, MOST_CHARACTERS)}`)}
       hiddenColumns={props.hidden}
       maxHeight="320px"
       detail={detail === undefined ? undefined : (row) => detail(table, row)}

@@ -1,13 +1,26 @@
 /** Parts of an open row. */
 import { CopyButton } from "../app/CopyButton";
+import { visibleText } from "../lib/visibleText";
 import { StackView } from "../source/StackView";
 import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 
-export function FullName({ name }: { readonly name: string }) {
+interface FullNameProps {
+  /** As it was recorded. */
+  readonly name: string;
+  /** As it stands in the source, where that is another. */
+  readonly demangled?: string;
+}
+
+export function FullName({ name, demangled = "" }: FullNameProps) {
   return (
     <p className="full-name">
-      {name}{" "}
-      <CopyButton text={name} /> <ShowOnTimeline name={name} />
+      {demangled !== "" && demangled !== name && (
+        <>
+          {visibleText(demangled)} <CopyButton text={demangled} />
+          <br />
+        </>
+      )}
+      {visibleText(name)} <CopyButton text={name} /> <ShowOnTimeline name={name} />
     </p>
   );
 }

@@ -21,6 +21,8 @@ interface Props {
   /** The first is the default. */
   readonly measures: readonly Measure[];
   readonly label: (row: Row) => string;
+  /** What hovering a bar says it is; its label where nothing is given. */
+  readonly hover?: (row: Row) => string;
   /** What gives a bar its colour, where not all are of one kind. */
   readonly kind?: (row: Row) => string;
   readonly fileName: string;
@@ -32,7 +34,7 @@ const DEFAULT_COUNT = 10;
 const BAR_PX = 22;
 const AXIS_PX = 48;
 
-export function TopChart({ title, table, source, measures, label, kind, fileName, onPick }: Props) {
+export function TopChart({ title, table, source, measures, label, hover, kind, fileName, onPick }: Props) {
   const params = useParams();
   const measure = measures.find(({ key }) => key === params["by"]) ?? measures[0];
   const count = Number(params["top"] ?? DEFAULT_COUNT) || DEFAULT_COUNT;
@@ -45,6 +47,7 @@ export function TopChart({ title, table, source, measures, label, kind, fileName
     kind: "stacked_bar",
     horizontal: true,
     categories: top.map(({ row }) => label(row)),
+    ...(hover === undefined ? {} : { fullNames: top.map(({ row }) => hover(row)) }),
     lines: barsByKind(top, kind ?? (() => measure.title)),
     categoryTitle: "",
     value: { title: measure.title, unit: column?.unit ?? null },

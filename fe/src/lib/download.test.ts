@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+
+import { safeFileName } from "./download";
+
+it.each([
+  ["kernels_kernels_run_rank0.csv", "kernels_kernels_run_rank0.csv"],
+  ["operators_aten::mm Launched kernels_run.json", "operators_aten_mm_Launched_kernels_run.json"],
+  ["../../etc/passwd.csv", "etc_passwd.csv"],
+  ["\u202egnp.exe\u0000 <img>.png", "gnp.exe_img.png"],
+  ["漢字.csv", "export.csv"],
+  ["", "export"],
+])("%j is saved as %j", (name, saved) => {
+  expect(safeFileName(name)).toBe(saved);
+});
+
+it("keeps the extension of a long name", () => {
+  const saved = safeFileName(`${"x".repeat(500)}.csv`);
+  expect([saved.length, saved.endsWith("x.csv")]).toEqual([120, true]);
+});
