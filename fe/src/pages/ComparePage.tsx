@@ -18,6 +18,8 @@ import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { cellOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
+import { isOfSurroundings, Surroundings } from "./Surroundings";
+import { nothingDiffers, surroundingsOf } from "./differences";
 import { PageHead, ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function ComparePage(props: PageProps) {
@@ -96,20 +98,45 @@ function Named({ baseline, target }: { readonly baseline: Baseline; readonly tar
   return null;
 }
 
+/** What stands above the tables has no place among them. */
+const ABOVE = ["surroundings", "drill_down"];
+/** What explains the difference comes first; the others in the order of the server. */
+const FIRST_TABLES = ["explained", "phases"];
+/** The step itself is open: one sees its phases. */
+const STEP_ID = "0";
+const isClosed = (id: string) => id !== STEP_ID;
+
 function Comparison({ context: { view, source, fileName } }: { readonly context: ViewContext }) {
   const params = useParams();
-  const names = Object.keys(view.tables);
+  const names = [...FIRST_TABLES, ...Object.keys(view.tables).filter((each) => !FIRST_TABLES.includes(each) && !ABOVE.includes(each))];
   const filled = names.filter((name) => (view.tables[name]?.row_count ?? 0) > 0);
   const name = filled.find((each) => each === params["tab"]) ?? filled[0];
   const table = name === undefined ? undefined : view.tables[name];
-  const average = view.tables["average_step"];
+  const { surroundings: around, drill_down: parts, average_step: average } = view.tables;
+  const total = view.facts.find(({ key }) => key === "delta_total_us")?.value;
+  const isEqual = around !== undefined && nothingDiffers(surroundingsOf(around), parts, typeof total === "number" ? total : null);
   return (
     <>
+      {around !== undefined && <Surroundings table={around} notes={view.notes} />}
+      {isEqual && <p role="note">Nothing differs: as far as is recorded, the surroundings are the same and every part of the step takes the same time.</p>}
       <BigFacts facts={answerFirst(view.facts)} notes={view.notes} />
       {view.facts.some(({ key, value }) => key === "candidate_steps" && value === 0) && <EmptySelection what="step of the candidate" />}
       <Findings notes={view.notes} always={false} />
       {average !== undefined && (
         <Chart title={average.title} help={average.help} chart={averageChart(average)} fileName={fileName("average_step")} height={280} />
+      )}
+      {parts !== undefined && parts.rows.length > 0 && !isEqual && (
+        <DataTable
+          key={`parts ${view.selection.group_by ?? ""}`}
+          name="compare.drill_down"
+          table={parts}
+          source={source("drill_down")}
+          address="drill_down"
+          fileName={fileName("drill_down")}
+          notes={view.notes}
+          closed={isClosed}
+          maxHeight="480px"
+        />
       )}
       <Segmented label="Table" values={filled} value={name ?? ""} onPick={(value) => adjust({ tab: value })} title={(value) => view.tables[value]?.title ?? value} />
       {name !== undefined && table !== undefined && (
@@ -124,15 +151,15 @@ function Comparison({ context: { view, source, fileName } }: { readonly context:
           hiddenColumns={hiddenAtFirst(table)}
         />
       )}
-      <QualityNotes notes={view.notes} always={false} />
+      <QualityNotes notes={view.notes.filter((note) => !isOfSurroundings(note))} always={false} />
     </>
   );
 }
 
 /** Whether it is slower and how sure that is; then where; the steps last. */
-const ANSWER = ["delta_total_us", "confidence_total_pct", "largest_change"];
+const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "largest_change"];
 const LAST = ["baseline_steps", "candidate_steps"];
-const MOST_FACTS = 8;
+const MOST_FACTS = 9;
 
 export function answerFirst(facts: readonly Fact[]): Fact[] {
   const shown = facts.filter((fact) => fact.unit !== null || typeof fact.value === "string");

@@ -16,7 +16,7 @@ from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.leaves import KEYS, Leaves
-from torch_tb_profiler.views.compare.tables import NO_CHANGE
+from torch_tb_profiler.views.compare.tables import NO_CHANGE, with_whole_counts
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -313,6 +313,6 @@ def _table(spec: TableSpec, values: list[dict[str, Any]], total_us: float, no_ca
     reasons = dict.fromkeys([*of_calls, "delta_of_time_per_call_us"], no_calls)
     if not total_us:
         reasons["share_of_delta_pct"] = NO_CHANGE
-    return Table(
-        spec, frame, {key: text for key, text in reasons.items() if frame[key].null_count()}
+    return with_whole_counts(
+        Table(spec, frame, {key: text for key, text in reasons.items() if frame[key].null_count()})
     )

@@ -21,6 +21,7 @@ from torch_tb_profiler.views.quality_notes import LOSS_ISSUES
 from torch_tb_profiler.views.versions import cuda_version, hip_version
 
 NO_DEVICE = "none (CPU)"
+NO_DAMAGE = "none"
 NOT_RECORDED = "not recorded"
 NO_JOB = "no word of a distributed job"
 MAX_TEXT = 200
@@ -138,15 +139,17 @@ def recording(trace: Trace) -> Told:
 def damage(trace: Trace) -> Told:
     """Damages by which events are missing."""
     found = sorted(LOSS_ISSUES & set(trace.quality.counts))
-    return Told(", ".join(issue.replace("_", " ") for issue in found) or "none")
+    return Told(", ".join(issue.replace("_", " ") for issue in found) or NO_DAMAGE)
 
 
 def links(trace: Trace) -> Told:
-    """How much of the device work has no launch in the file."""
+    """How much of the device work has no launch in the file, and how many launches no work."""
     work = trace.device_work
-    if work.is_empty():
+    lost = trace.quality.counts.get("launch_without_kernel", 0)
+    if work.is_empty() and not lost:
         return Told(None, "no device work")
-    return Told(f"{work['launch'].null_count():,} of {work.height:,}")
+    launches = f"; {lost:,} launches without their work" if lost else ""
+    return Told(f"{work['launch'].null_count():,} of {work.height:,}{launches}")
 
 
 def steps(basis: StepBasis) -> Told:

@@ -79,13 +79,15 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What both sides say of an aspect; ``matters``: whether a difference is large enough."""
+    """What both sides say of an aspect; ``matters``: whether a difference is large enough, and
+    ``regardless``: whether it forbids to compare times though both say the same."""
 
     baseline: Told
     candidate: Told
     same: bool | None
     reason: str | None = None
     matters: bool = True
+    regardless: bool = False
 
 
 def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
@@ -97,7 +99,7 @@ def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
         if is_silent and aspect.kind in WHERE_RECORDED:
             continue
         severity = None
-        if verdict.same is False and verdict.matters:
+        if verdict.regardless or (verdict.same is False and verdict.matters):
             severity = {"times": "warning", "told": "info", "shown": None}[aspect.effect]
         rows.append(
             Compared(
@@ -292,7 +294,9 @@ def _steps(bases: Bases) -> _Verdict:
 def _quality(bases: Bases) -> _Verdict:
     """Damage forbids whether one side has it or both."""
     sides = recorded.damage(bases[0].trace), recorded.damage(bases[1].trace)
-    return _Verdict(*sides, sides[0].text == sides[1].text == "none")
+    texts = [side.text for side in sides]
+    is_damaged = any(text != recorded.NO_DAMAGE for text in texts)
+    return _Verdict(*sides, texts[0] == texts[1], regardless=is_damaged)
 
 
 def _torch(bases: Bases) -> _Verdict:

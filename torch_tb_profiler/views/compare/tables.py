@@ -199,10 +199,10 @@ def compared_table(
     schema = spec.polars_schema()
     later = dict.fromkeys(schema.keys() - columns.keys())
     frame = pl.DataFrame({**columns, **later}, schema=schema, nan_to_null=True)
-    return _with_whole_counts(Table(spec, frame, reasons))
+    return with_whole_counts(Table(spec, frame, reasons))
 
 
-def _with_whole_counts(table: Table) -> Table:
+def with_whole_counts(table: Table) -> Table:
     """``table`` with counts as integers: only those per step have fractions."""
     whole = {
         column.key
