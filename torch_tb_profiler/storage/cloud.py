@@ -25,6 +25,7 @@ from torch_tb_profiler.storage.deadlines import (
     call,
     remote_timeout_s,
 )
+from torch_tb_profiler.storage.environment import is_set
 from torch_tb_profiler.storage.errors import (
     MAX_CAUSE_CHARS,
     StorageError,
