@@ -1,7 +1,9 @@
 /** No trace found: what is looked for, and how to make one. */
 import { useAnswer } from "../api/hooks";
 import type { About, Runs } from "../api/types";
+import { visibleText } from "../lib/visibleText";
 import { CopyButton } from "./CopyButton";
+import { LeftOut } from "./LeftOut";
 import { FailureCard } from "./SpanState";
 
 const SNIPPET = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
@@ -40,20 +42,18 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
             </p>
           )}
           <p>
-            Traces are files named <span className="mono">WORKER.STAMP.pt.trace.json</span> or{" "}
-            <span className="mono">….pt.trace.json.gz</span>, as torch.profiler writes them. Each folder that holds some is a
-            run. New files appear here by themselves.
+            Traces are told by what they hold, whatever their names: JSON, gzipped or not, as torch.profiler writes it (
+            <span className="mono">WORKER.STAMP.pt.trace.json.gz</span>, <span className="mono">trace.json</span> …). Each folder that holds some is a run. New
+            files appear here by themselves.
           </p>
+          <LeftOut runs={runs} />
           {runs.notes.map((note, index) => (
-            <p key={index}>{note}</p>
+            <p key={index}>{visibleText(note)}</p>
           ))}
           <p>These lines make one:</p>
           <pre className="code">{code}</pre>
           <p>
             <CopyButton text={code} label="Copy these lines" className="button" />
-          </p>
-          <p className="soft">
-            A trace with another name opens when it is named directly: <span className="mono">torch-tb-profiler serve trace.json</span>
           </p>
         </div>
       </section>

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "react";
 
 import { countdownText, silenceText, type Silence } from "../api/silences";
+import { visibleText } from "../lib/visibleText";
 
 const TICK_MS = 1000;
 
@@ -12,13 +13,13 @@ export function Silences({ silences }: { readonly silences: readonly Silence[] }
       {silences.map((silence) => (
         <div key={silence.place ?? ""} className="silence">
           <p>
-            <strong>{silenceText(silence, nowMs)}</strong>
+            <strong>{visibleText(silenceText(silence, nowMs))}</strong>
             {/* It changes every second: read out, nothing else could be heard. */}
             <span role="timer" aria-live="off">
               {countdownText(silence, nowMs)}
             </span>
           </p>
-          <p className="silence-cause">{silence.cause}</p>
+          <p className="silence-cause">{visibleText(silence.cause)}</p>
         </div>
       ))}
     </div>

@@ -1,5 +1,6 @@
 /** The small mark beside a number that a quality note speaks of; it leads to the note. */
 import type { Note } from "../api/types";
+import { visibleText } from "../lib/visibleText";
 
 /** Column or fact key → the note that bends it: a note names them in `evidence.columns`. */
 export function notedKeys(notes: readonly Note[]): ReadonlyMap<string, Note> {
@@ -21,7 +22,7 @@ export function NoteMark({ note, about }: { readonly note: Note; readonly about:
     <button
       type="button"
       className="note-mark"
-      title={`${note.text}\nClick to go to the note.`}
+      title={`${visibleText(note.text)}\nClick to go to the note.`}
       aria-label={`Note on ${about}`}
       onClick={() => {
         const place = document.getElementById(noteId(note));

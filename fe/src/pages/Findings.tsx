@@ -5,6 +5,7 @@ import type { Note, Table } from "../api/types";
 import { ViewLink } from "../app/ViewLink";
 import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
 import { SpotOnTimeline } from "../timeline/ShowOnTimeline";
 import { Checked } from "./Checked";
@@ -70,7 +71,7 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
       <div>
         <p className="finding-text">
           {evidence.title !== null && <b>{evidence.title}. </b>}
-          {note.text}
+          {visibleText(note.text)}
         </p>
         <p className="evidence">
           {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
@@ -105,7 +106,7 @@ function Finding({ note, place }: { readonly note: Note; readonly place: number 
         {evidence.sameTime.map(({ title, text }) => (
           <p key={`${title ?? ""} ${text}`} className="finding-text same-time">
             Also of this time: {title !== null && <b>{title}. </b>}
-            {text}
+            {visibleText(text)}
           </p>
         ))}
       </div>

@@ -1,6 +1,7 @@
 /** What limits the numbers of a view. */
 import type { Note } from "../api/types";
 import { formatNumber } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
 import { noteId } from "../app/noteMarks";
 
 /** In the order the server ranks them, warnings before the rest. */
@@ -26,7 +27,7 @@ export function QualityNotes({ notes, always }: { readonly notes: readonly Note[
               <li key={`${note.code} ${index}`} id={noteId(note)} tabIndex={-1} title={note.code}>
                 <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
                 <span>
-                  {note.text}
+                  {visibleText(note.text)}
                   <Details note={note} />
                 </span>
               </li>
@@ -42,7 +43,7 @@ const EXAMPLES = 3;
 
 function Details({ note }: { readonly note: Note }) {
   const text = noteDetails(note);
-  return text === "" ? null : <span className="soft"> {text}</span>;
+  return text === "" ? null : <span className="soft"> {visibleText(text)}</span>;
 }
 
 /** How often, where that is more than once and the text does not say so itself; and where for instance. */

@@ -9,6 +9,7 @@ import {
   parseHostFragment,
   type Params,
 } from "./address";
+import { rememberScroll, restoreScroll, scrollToTop } from "./scroll";
 
 export const PLUGIN_NAME = "pytorch_profiler";
 
@@ -57,7 +58,10 @@ export function startUrlStore(): () => void {
   // Also in the frame's own address: that is where "back" comes back to.
   writeOwn(current, false);
   copyToHost(current);
-  const onOwnChange = () => adopt(parseFragment(window.location.hash));
+  const onOwnChange = ({ state }: PopStateEvent) => {
+    adopt(parseFragment(window.location.hash));
+    restoreScroll(state);
+  };
   const onHostChange = () => {
     const host = readableHost();
     if (host === null) return;
@@ -85,8 +89,11 @@ function writeOwn(params: Params, push: boolean): void {
   const { pathname, search } = window.location;
   const fragment = formatFragment(params);
   const address = pathname + search + (fragment === "" ? "" : `#${fragment}`);
-  if (push) window.history.pushState(null, "", address);
-  else window.history.replaceState(null, "", address);
+  if (push) {
+    rememberScroll();
+    window.history.pushState(null, "", address);
+  }
+  else window.history.replaceState(window.history.state, "", address);
   adopt(params);
 }
 
@@ -119,7 +126,9 @@ export function viewParams(params: Params, view: string, extra: Params = {}): Pa
 }
 
 export function goToView(view: string, extra: Params = {}): void {
+  const isOther = current["view"] !== view;
   writeOwn(viewParams(current, view, extra), true);
+  if (isOther) scrollToTop();
 }
 
 /** The address of a view, for a real link that can be opened in a new tab. */
