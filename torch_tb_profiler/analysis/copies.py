@@ -62,9 +62,9 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
 def copy_groups(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Selected copies and sets by kind, memory of the host and device, in order of first call.
 
-    Columns: those three, calls, total_bytes (null where none has them), total_ns, sized_ns (of those
-    with bytes), launch_code (of the call that launched most of them, the first of equals; null
-    where none is told).
+    Columns: those three, calls, total_bytes (null where none has them), total_ns, sized_ns (of
+    those with bytes), launch_code (of the call that launched most of them, the first of equals;
+    null where none is told).
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

@@ -66,8 +66,8 @@ class TableSpec:
         columns: Its columns, in order; keys are unique.
         sort: Default order in the grammar of the ``sort`` parameter, ``"-device_self_us,name"``.
         tree: ``(id column, parent column)`` when rows make a tree, else None.
-        is_summary: True when its rows only sum up those of the view's first table: CSV, which
-            holds one table, is that of the first then.
+        is_summary: True when it only stands beside the view's first table, as its sums or what
+            surrounds it: CSV, which holds one table, is that of the first unless this is named.
         when_empty: Why it may have no rows, for people.
     """
 

@@ -76,6 +76,7 @@ API_CALLS = TableSpec(
         *share_columns("Host Self", "the host time of all API calls of the selection"),
     ),
     sort="-host_self_us,-host_total_us,name",
+    is_summary=True,
     when_empty="No API call is in the selection.",
 )
 

@@ -80,6 +80,7 @@ COPIES = TableSpec(
         ),
     ),
     sort="-total_us,-total_bytes,kind,host_memory,device",
+    is_summary=True,
     when_empty="No copy or set is in the selection.",
 )
 _REASONS = {
