@@ -61,10 +61,11 @@ class Name:
 
 
 class NameReader:
-    """Reads one name."""
+    """Reads one name; of functions the parameters only if asked to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, parameters: bool = False) -> None:
         self._tokens = TOKEN.findall(text[:MAX_CHARS])
+        self._parameters = parameters
         self._at = 0
         self._open: list[str] = []
 
@@ -113,6 +114,9 @@ class NameReader:
             if name.parts and not joined and is_word(before) and not is_number(before):
                 name.parts[-1].arguments = self._list(">")
             return
+        if token == "(" and name.parts and not joined and not self._parameters:
+            self._skip(token)
+            return
         inner = self._list(CLOSING[token])
         if token != "(":
             return
@@ -155,7 +159,8 @@ class NameReader:
         depth, closing = 1, CLOSING[opening]
         while self._at < len(self._tokens) and depth:
             token = self._tokens[self._at]
-            depth += (token == opening) - (token == closing)
+            opens = token == opening or (token in LAMBDA and opening in token)
+            depth += opens - (token == closing)
             self._at += 1
 
 

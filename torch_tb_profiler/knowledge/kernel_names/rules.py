@@ -90,6 +90,7 @@ class KernelNameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     noise: Noise
     heads: dict[str, str]
     short_heads: dict[str, str]
+    only_classes: frozenset[str]
     homes: Homes
     functors: Functors
     types: dict[str, str]

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable
 from itertools import count
 
+from torch_tb_profiler.knowledge.kernel_names.places import MAX_VALUE_CHARS, Places, places
 from torch_tb_profiler.knowledge.kernel_names.plain import ELLIPSIS, READABLE_CHARS
-from torch_tb_profiler.knowledge.kernel_names.reading import Name, NameReader
-
-MAX_SLOTS = 300
-"""Places of a name at which it is compared with others."""
 
 MAX_GROUP = 400
 """So many names of equal form are compared; more are told apart by their content's hash."""
 
 MAX_VALUES = 4
-MAX_VALUE_CHARS = 20
 MIN_HEAD = 16
 HASH_CHARS = 6
-WORDS = re.compile(r"[_\W]+")
-LETTERS = re.compile(r"[A-Za-z]*")
-
-Slots = dict[str, str]
-"""Place in a name → what stands there."""
+EASY_CHARS = 8
+"""Values up to this length are as good as shorter ones."""
 
 
 def told_apart(bases: dict[str, str], texts: Callable[[str], str]) -> dict[str, str]:
@@ -34,94 +26,102 @@ def told_apart(bases: dict[str, str], texts: Callable[[str], str]) -> dict[str, 
         bases: Name → its short form, looked at alone.
         texts: The text of a name that is compared with others: demangled.
     """
-    shorts: dict[str, str] = {}
-    for head, names in _groups(bases).items():
-        values = [()] if len(names) == 1 else _different([slots(texts(name)) for name in names])
-        for name, differing in zip(names, values, strict=True):
-            shorts[name] = _with_values(bases[name] if len(names) == 1 else head, differing)
-    for chars in _hash_lengths():
-        again = [names for names in _groups(shorts).values() if len(names) > 1]
-        if not again:
-            break
-        for name in (name for names in again for name in names):
+    shorts = dict(bases)
+    for head_of in (_seen, _first_word):
+        groups: dict[str, list[str]] = {}
+        for name in _alike(shorts):
+            groups.setdefault(head_of(bases[name]), []).append(name)
+        for names in groups.values():
+            differing = _different([places(texts(name)) for name in names])
+            for name, values in zip(names, differing, strict=True):
+                shorts[name] = _with_values(bases[name], values)
+    for chars in (min(64, HASH_CHARS * 2**times) for times in count()):
+        alike = _alike(shorts)
+        if not alike:
+            return shorts
+        for name in alike:
             digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:chars]
             shorts[name] = _with_mark(bases[name], f"#{digest}")
     return shorts
 
 
-def slots(text: str) -> Slots:
-    """What stands where in a name: words of a plain one; of C++ template arguments, then
-    parameters."""
-    found: Slots = {}
-    if "<" in text or "(" in text:
-        _walk(NameReader(text).function(), "", found)
-    else:
-        _add_words(text, "", found)
-    return found
+def _seen(text: str) -> str:
+    return text[:READABLE_CHARS]
 
 
-def _walk(name: Name, place: str, found: Slots) -> None:
-    """Places count from the last part on, for namespaces come and go."""
-    if len(found) >= MAX_SLOTS:
-        return
-    for number, part in enumerate(reversed(name.parts)):
-        here = f"{place}.{number}"
-        for at, argument in enumerate(part.arguments or []):
-            _walk(argument, f"{here}<{at}", found)
-        words = " ".join([*name.before, part.text]) if not number else part.text
-        if part.number:
-            found[here] = f"#{part.number}"
-        elif len(words) > MAX_VALUE_CHARS:
-            _add_words(words, here, found)
-        else:
-            found[here] = words
-    if name.behind:
-        found[f"{place}*"] = name.behind
-    for number, part in enumerate(reversed(name.parts)):
-        for at, parameter in enumerate(part.parameters or []):
-            _walk(parameter, f"{place}.{number}({at}", found)
+def _first_word(text: str) -> str:
+    return text.partition("<")[0].partition(ELLIPSIS)[0]
 
 
-def _add_words(text: str, place: str, found: Slots) -> None:
-    """The words of an identifier, by their letters: ``MT`` of ``MT128x64x32``."""
-    ordinals: dict[str, int] = {}
-    for word in WORDS.split(text)[:MAX_SLOTS]:
-        letters = LETTERS.match(word)
-        key = letters.group() if letters else ""
-        ordinals[key] = ordinals.get(key, 0) + 1
-        found[f"{place} {key} {ordinals[key]}"] = word
-
-
-def _groups(shorts: dict[str, str]) -> dict[str, list[str]]:
-    """Names by what a reader sees of their form; the order is that of the names."""
+def _alike(shorts: dict[str, str]) -> list[str]:
+    """The names of which a reader sees the same; in an order that is theirs alone."""
     groups: dict[str, list[str]] = {}
-    for name in sorted(shorts):
-        groups.setdefault(shorts[name][:READABLE_CHARS], []).append(name)
-    return groups
+    for name, short in shorts.items():
+        groups.setdefault(_seen(short), []).append(name)
+    return sorted(name for names in groups.values() if len(names) > 1 for name in names)
 
 
-def _different(group: list[Slots]) -> list[tuple[str, ...]]:
-    """Of each name what is needed to tell it from the others of the group."""
+def _different(group: list[Places]) -> list[tuple[str, ...]]:
+    """Of each name what is needed to tell it from the others of the group: the place where most of
+    them differ, then the place where those differ that are alike there, and so on."""
     values: list[tuple[str, ...]] = [()] * len(group)
     if len(group) > MAX_GROUP:
         return values
-    keys = dict.fromkeys(key for slots in group for key in slots)
+    keys = list(dict.fromkeys(key for found in group for key in found))
     waiting = [list(range(len(group)))]
     while waiting:
         rows = waiting.pop()
         best: list[str] = []
+        rank = (1, 0)
         for key in keys:
             texts = [group[row].get(key, "") for row in rows]
-            if len(set(texts)) > max(1, len(set(best))):
-                best = texts
+            kinds = set(texts)
+            if len(kinds) < rank[0] or len(kinds) == 1:
+                continue
+            longest = max(map(len, kinds))
+            if (len(kinds), -max(longest, EASY_CHARS)) > rank:
+                best, rank = texts, (len(kinds), -max(longest, EASY_CHARS))
         if not best or len(values[rows[0]]) >= MAX_VALUES:
             continue
+        shown = _trimmed(set(best))
         parts: dict[str, list[int]] = {}
         for row, text in zip(rows, best, strict=True):
-            values[row] += (text,)
+            values[row] += (shown[text],)
             parts.setdefault(text, []).append(row)
         waiting += [part for part in parts.values() if len(part) > 1]
     return values
+
+
+def _trimmed(values: set[str]) -> dict[str, str]:
+    """The values without what all begin and end with, up to the next capital, digit or blank."""
+    if max(map(len, values)) <= EASY_CHARS or "" in values:
+        return {value: value for value in values}
+    start = _common_chars(values)
+    end = _common_chars({value[::-1] for value in values})
+    some = min(values, key=len)
+    end = min(end, len(some) - start)
+    while start and not _begins_word(some, start):
+        start -= 1
+    while end and not _begins_word(some, len(some) - end):
+        end -= 1
+    return {value: value[start : len(value) - end].strip("_ ") for value in values}
+
+
+def _common_chars(values: set[str]) -> int:
+    """How many characters all begin with."""
+    pairs = zip(min(values), max(values), strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), len(min(values)))
+
+
+def _begins_word(text: str, at: int) -> bool:
+    if at >= len(text):
+        return True
+    before, first = text[at - 1], text[at]
+    return (
+        not (before.isalnum() and first.isalnum())
+        or (first.isdigit() and not before.isdigit())
+        or (first.isupper() and not before.isupper())
+    )
 
 
 def _with_values(base: str, values: Iterable[str]) -> str:
@@ -134,7 +134,3 @@ def _with_mark(base: str, mark: str) -> str:
     room = max(MIN_HEAD, READABLE_CHARS - len(mark) - 1)
     head = base if len(base) <= room else base[: room - 1].rstrip("_ ,<") + ELLIPSIS
     return f"{head} {mark}"
-
-
-def _hash_lengths() -> Iterable[int]:
-    return (min(64, HASH_CHARS * 2**times) for times in count())

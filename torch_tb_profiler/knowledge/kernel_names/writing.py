@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torch_tb_profiler.knowledge.kernel_names.plain import (
     ELLIPSIS,
@@ -21,9 +21,13 @@ MAX_WALKED = 400
 """So many parts of a type are looked at for its tile and its element types."""
 
 MIN_TILE = 8
+MAX_SIDES = 4
+MIN_SHORTENED = 16
+"""Shorter names of functions keep their ``_kernel``."""
+
 BUILTIN = frozenset(["unsigned", "signed", "long", "short", "int", "char"])
 ELEMENT_TYPES = frozenset(
-    ("float", "double", "half", "bf16", "tf32", "fp8", "fp4", "char", "uchar")
+    ("float", "double", "half", "bf16", "tf32", "fp8", "fp4", "char", "uchar", "ushort")
 )
 PLACE = re.compile(r"\{([\d.]+)\}")
 UNNAMED = re.compile(r"_GLOBAL__N_|\(anonymous|\{|<unnamed>|\(unnamed")
@@ -46,18 +50,26 @@ class Writer:
             inner = next(filter(self._is_class, given), None)
             if inner is not None:
                 return self.function(inner, depth + 1)
+        heads = self._heads(name)
         if part.text in self._rules.patterns and given:
             shown = self._by_pattern(part, self._rules.patterns[part.text])
-            if shown is not None:
-                return shown
+            if shown:
+                return _fitting(heads, [shown])
         if self._rules.deep.search(part.text) and given:
-            return _fitting([part.text], self._deep(part))
-        return _fitting(self._heads(name), self._arguments(given, 0))
+            return _fitting([part.text], [self._deep(part)])
+        if part.text in self._file.only_classes:
+            given = [name for name in given if self._is_class(name)]
+        return _fitting(heads, (self._arguments(given, depth) for depth in range(MAX_NESTED + 1)))
 
     def argument(self, name: Name, depth: int) -> str | None:
-        """The short form of a template argument; None for one that tells nothing."""
+        """The short form of a template argument; None for one that tells nothing.
+
+        Args:
+            name: The argument.
+            depth: How deep it lies: from :data:`MAX_NESTED` on its own arguments are not written.
+        """
         if not name.parts:
-            return self._functor(name.before[-1]) if name.before else None
+            return self._without_ending(name.before[-1]) if name.before else None
         if any(part.text == "{lambda}" for part in name.parts):
             return self._home(name, depth)
         part = name.parts[-1]
@@ -76,10 +88,14 @@ class Writer:
             if at is not None and at < len(given):
                 inner = self.argument(given[at], depth)
                 return f"{self._functor(prefix)} {inner}".strip() if inner else inner
-        text = self._functor(part.text)
-        if self._rules.deep.search(part.text):
+        around = name.parts[-2].text.strip("_") if len(name.parts) > 1 else ""
+        is_vague = part.text in self._file.vague and around
+        text = around if is_vague else self._functor(part.text)
+        if self._rules.deep.search(part.text) and given:
             return _written(text, self._deep(part), ", ")
         inside = self._arguments(given, depth + 1) if depth < MAX_NESTED else []
+        if depth and len(inside) > 1:
+            inside = [each for each in inside if not is_number(each)]
         return _written(text, inside, ", ") + name.behind.replace("&", "")
 
     def type_name(self, name: Name) -> str | None:
@@ -87,6 +103,9 @@ class Writer:
         last = name.parts[-1].text
         words = [*(word for word in name.before if word in BUILTIN), last]
         text = " ".join(words)
+        inner = name.parts[-1].arguments
+        if inner and len(inner) == 1 and inner[0].parts:
+            text = f"{text}<{inner[0].parts[-1].text}>"
         short = self._file.types.get(text)
         if short is None and (last in BUILTIN or last in ("float", "double", "bool", "void")):
             short = text
@@ -103,14 +122,19 @@ class Writer:
         if not part.arguments:
             return ["::".join([*kept, part.text]), part.text]
         text = self._file.heads.get(part.text, part.text)
-        heads = ["::".join([*kept, text]), text]
-        return [*heads, self._file.short_heads[text]] if text in self._file.short_heads else heads
+        short = self._file.short_heads.get(text)
+        if short is None and text.endswith("_kernel") and len(text) > MIN_SHORTENED:
+            short = text.removesuffix("_kernel")
+        return ["::".join([*kept, text]), text, *([short] if short else [])]
 
     def _arguments(self, given: list[Name], depth: int) -> list[str]:
         """The arguments that tell something: of neighbours of the same type one, and no false
         behind the last that is not."""
         texts: list[str] = []
         for name in given:
+            if depth and name.parts and self._rules.deep.search(name.parts[-1].text):
+                texts += self._deep(name.parts[-1])
+                continue
             text = self.argument(name, depth)
             is_value = bool(name.parts) and (
                 is_number(name.parts[-1].text) or name.parts[-1].text in ("true", "false")
@@ -142,14 +166,19 @@ class Writer:
         at = self._file.wrappers.get(home.text)
         if at is not None and at < len(given):
             return self.argument(given[at], depth)
-        types = self._taken(last) or self._arguments(given, depth + 1)
+        called = next((part.arguments for part in name.parts if part.text == "operator()"), None)
+        types = _telling(self._arguments([*(called or []), *given], depth + 1))
+        types = types or self._taken(last)
         known = self._file.homes.names.get(home.text)
         if known is not None:
             return known.replace("{}", ", ".join(types))
-        text = self._functor(home.text)
-        ending = next((each for each in self._file.homes.endings if text.endswith(each)), "")
-        text = text[: len(text) - len(ending)] or text
+        text = self._without_ending(home.text)
         return f"{text}({', '.join(types)})" if types else text
+
+    def _without_ending(self, text: str) -> str:
+        text = self._functor(text)
+        ending = next((each for each in self._file.homes.endings if text.endswith(each)), "")
+        return text[: len(text) - len(ending)] or text
 
     def _taken(self, part: Part) -> list[str]:
         return self._arguments(part.parameters or [], MAX_NESTED)
@@ -170,7 +199,7 @@ class Writer:
     def _tile(self, given: list[Name]) -> str | None:
         """``128x64`` of the numbers; None where there are none."""
         sides = [side for side in map(self._side, given) if side is not None]
-        return "x".join(sides) or None
+        return "x".join(sides[:MAX_SIDES]) or None
 
     def _side(self, name: Name) -> str | None:
         if not name.parts:
@@ -190,10 +219,8 @@ class Writer:
             inner = name.parts[-1]
             if inner.text in self._file.tiles.names and inner.arguments and not tile:
                 sides = self._tile(inner.arguments) or ""
-                big = [
-                    side for side in sides.split("x") if side.isdigit() and int(side) >= MIN_TILE
-                ]
-                tile = sides if big else ""
+                is_tile = sum(map(_is_big, sides.split("x"))) > 1
+                tile = sides if is_tile else ""
             elif is_number(inner.text):
                 numbers.append(_number(name))
             else:
@@ -204,11 +231,13 @@ class Writer:
                     and (simple in ELEMENT_TYPES or (simple[0] == "e" and simple[1:2].isdigit()))
                 ):
                     types.append(simple)
-        big = list(filter(_is_big, numbers))
-        return [*filter(None, [tile or ", ".join(big[:4])]), *types[:2]]
+        # Of a list of numbers the first is that of the threads, the sides of the tile follow.
+        tile = tile or "x".join(list(filter(_is_big, numbers))[1:MAX_SIDES])
+        types = types[:1] + [each for each in types[1:2] if each != "float"]
+        return [*filter(None, [tile]), *types]
 
-    def _by_pattern(self, part: Part, pattern: ArgumentPattern) -> str | None:
-        """The kernel as its pattern shows it; None where its arguments are others."""
+    def _by_pattern(self, part: Part, pattern: ArgumentPattern) -> list[str]:
+        """What the pattern of a kernel shows of its arguments; nothing where they are others."""
         given = part.arguments or []
         texts = []
         for shown in pattern.shows:
@@ -218,12 +247,12 @@ class Writer:
                 for place, value in values.items():
                     texts[-1] = texts[-1].replace(f"{{{place}}}", str(value))
         if not texts:
-            return None
-        if pattern.types:
-            texts += [each for each in self._deep(part) if not each[0].isdigit()][:1]
+            return []
         flags = {at: text for at, text in pattern.flags.items() if at < len(given)}
         texts += [text for at, text in flags.items() if self.argument(given[at], 0) == "true"]
-        return _fitting([part.text], texts)
+        if pattern.types:
+            texts += [each for each in self._deep(part) if not each[0].isdigit()][:1]
+        return texts
 
     def _at(self, given: list[Name], place: str) -> str | None:
         """The number at a place like ``0.2``."""
@@ -264,24 +293,46 @@ def _written(head: str, texts: list[str], comma: str) -> str:
     return f"{head}<{comma.join(texts)}>" if texts else head
 
 
-def _fitting(heads: list[str], texts: list[str]) -> str:
+def _fitting(heads: list[str], details: Iterable[list[str]]) -> str:
     """The first of the forms that a reader sees whole; else the shortest name of the function with
-    as many arguments as there is room for."""
-    if not texts:
-        return next(
-            (plain_name(head) for head in heads if len(head) <= READABLE_CHARS),
-            plain_name(heads[-1]),
-        )
-    telling = [text for text in texts if text not in ("true", "false")] or texts
-    for shown, comma in ((texts, ", "), (texts, ","), (telling, ",")):
-        for head in heads:
-            text = _written(head, shown, comma)
-            if len(text) <= READABLE_CHARS:
-                return text
-    head, texts = heads[-1], telling
-    for count in range(len(texts) - 1, 0, -1):
-        text = _written(head, [*texts[:count], ELLIPSIS], ",")
+    as many arguments as there is room for.
+
+    Args:
+        heads: How the function may be called, the longest first.
+        details: Its arguments, the most detailed first.
+    """
+    texts: list[str] = []
+    for texts in details:
+        if not texts:
+            whole = (head for head in heads if len(head) <= READABLE_CHARS)
+            return plain_name(next(whole, heads[-1]))
+        shown = _whole(heads, texts)
+        if shown:
+            return shown
+    head, texts = heads[-1], _telling(texts) or texts
+    for count in range(len(texts), 0, -1):
+        listed = texts if count == len(texts) else [*texts[:count], ELLIPSIS]
+        text = _written(head, listed, ",")
         if len(text) <= READABLE_CHARS:
             return text
     room = READABLE_CHARS - len(head) - len("<…>")
     return f"{head}<{texts[0][:room]}{ELLIPSIS}>" if room >= len("float") else cut(head)
+
+
+def _whole(heads: list[str], texts: list[str]) -> str | None:
+    """The first of the forms with all arguments that a reader sees whole."""
+    for head in heads:
+        for shown in (texts, _telling(texts) or texts):
+            for comma in (", ", ","):
+                text = _written(head, shown, comma)
+                if len(text) <= READABLE_CHARS:
+                    return text
+    return None
+
+
+def _telling(texts: list[str]) -> list[str]:
+    """The arguments but truth values, whose meaning nobody sees, and types that stand twice."""
+    left = [text for text in texts if text not in ("true", "false")]
+    return [
+        text for at, text in enumerate(left) if at == 0 or text != left[at - 1] or is_number(text)
+    ]

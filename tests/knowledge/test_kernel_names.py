@@ -1,0 +1,131 @@
+"""Short names of kernels: those an expert reads, those of thousands together, and hostile ones."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.knowledge.kernel_names import short_names
+from torch_tb_profiler.knowledge.kernel_names.plain import READABLE_CHARS
+
+DATA = Path(__file__).parents[1] / "data"
+LONGEST = 60
+"""No name of a library is longer, however many must be told apart."""
+
+
+class Expected(msgspec.Struct, rename="kebab"):
+    short_names: dict[str, str]
+
+
+EXPECTED = msgspec.toml.decode((DATA / "short_names.toml").read_bytes(), type=Expected).short_names
+
+
+@pytest.fixture(scope="module")
+def names() -> list[str]:
+    return gzip.decompress((DATA / "kernel_names.txt.gz").read_bytes()).decode().split("\n")
+
+
+@pytest.fixture(scope="module")
+def shorts(names: list[str]) -> dict[str, str]:
+    return short_names(names)
+
+
+@pytest.mark.parametrize(("name", "short"), EXPECTED.items())
+def test_what_an_expert_reads(name: str, short: str) -> None:
+    assert short_names([name]) == {name: short}
+
+
+def test_thousands_of_kernels_are_told_apart_by_what_a_reader_sees(
+    names: list[str], shorts: dict[str, str]
+) -> None:
+    assert len(names) > 5000
+    assert len({short[:READABLE_CHARS] for short in shorts.values()}) == len(names)
+    assert max(map(len, shorts.values())) <= LONGEST
+
+
+def test_nearly_all_are_short_and_told_apart_in_words(
+    names: list[str], shorts: dict[str, str]
+) -> None:
+    readable = [short for short in shorts.values() if len(short) <= READABLE_CHARS]
+    by_hash = [short for short in shorts.values() if " #" in short]
+    assert len(readable) > 0.95 * len(names)
+    assert len(by_hash) < 0.06 * len(names)
+    assert not any(short.startswith(("void ", "at::", "cutlass::")) for short in shorts.values())
+
+
+def test_names_do_not_depend_on_the_order_nor_on_those_that_differ_anyway(
+    names: list[str], shorts: dict[str, str]
+) -> None:
+    shuffled = random.Random(0).sample(names, len(names))
+    assert short_names(shuffled) == shorts
+    some = [name for name in names if name.startswith("triton_")]
+    alone = {name: short_names([name])[name] for name in some}
+    assert short_names(some) == alone
+
+
+@pytest.mark.parametrize(
+    "name", ["triton_poi_fused_add_3", "ampere_sgemm_128x64_nn", "fused_moe_kernel", "Memset"]
+)
+def test_plain_names_stay(name: str) -> None:
+    assert short_names([name]) == {name: name}
+
+
+def test_what_differs_is_said() -> None:
+    lambdas = [
+        "void at::native::vectorized_elementwise_kernel<4, at::native::"
+        f"pow_tensor_scalar_kernel_impl<float, float>(at::TensorIteratorBase&, float)::{{lambda(float)#{number}}}, "
+        "std::array<char*, 2ul> >(int)"
+        for number in (1, 2)
+    ]
+    assert list(short_names(lambdas).values()) == [
+        "vectorized<4, pow_tensor_scalar(fl… [#1]",
+        "vectorized<4, pow_tensor_scalar(fl… [#2]",
+    ]
+    tiles = [
+        f"Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1_SN_LBSPPA{size}" for size in (512, 1024)
+    ]
+    assert list(short_names(tiles).values()) == [
+        "Cijk_Alik_Bljk_BBS_BH_MT2… [LBSPPA512]",
+        "Cijk_Alik_Bljk_BBS_BH_MT… [LBSPPA1024]",
+    ]
+    types = [f"void f<{kind}>(int)" for kind in ("c10::Half", "__half")]
+    assert len(set(short_names(types).values())) == 2
+
+
+PIECES = (
+    "f|void |at::native::|<|>|(|)|{lambda(|}|, |4|float|::|operator<|operator>>|_|#1|c10::Half"
+    "|const&| |\t|\x1b|\u202e|_Z|ncclDevKernel_|Cijk_|\ud800|é|<unnamed>|[|]|-1|true|*"
+)
+FRAGMENTS = st.sampled_from(PIECES.split("|"))
+TEXTS = st.one_of(st.text(max_size=60), st.lists(FRAGMENTS, max_size=40).map("".join))
+
+
+@given(st.sets(TEXTS, max_size=12))
+def test_different_names_never_have_the_same_short_name(names: set[str]) -> None:
+    shorts = short_names(names)
+    assert set(shorts) == names
+    assert len(set(shorts.values())) == len(names)
+    assert all(shorts.values())
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=8, unique=True))
+def test_a_name_that_looks_like_another_short_one_is_no_other(names: list[str]) -> None:
+    shorts = list(short_names(names).values())
+    together = short_names([*names, *shorts])
+    assert len(set(together.values())) == len({*names, *shorts})
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "<", "f<", "(", "{lambda(", "operator<", "_", "_f16", "::", "ncclKernel_", "\n"]
+)
+def test_long_names_are_bounded(piece: str) -> None:
+    name = piece * (30_000 // len(piece))
+    assert len(short_names([name])[name]) <= LONGEST
+    others = [name + str(number) for number in range(3)]
+    assert len(set(short_names(others).values())) == 3
