@@ -79,20 +79,19 @@ def test_plain_names_stay(name: str) -> None:
 def test_what_differs_is_said() -> None:
     lambdas = [
         "void at::native::vectorized_elementwise_kernel<4, at::native::"
-        f"pow_tensor_scalar_kernel_impl<float, float>(at::TensorIteratorBase&, float)::{{lambda(float)#{number}}}, "
-        "std::array<char*, 2ul> >(int)"
+        "pow_tensor_scalar_kernel_impl<float, float>(at::TensorIteratorBase&, float)::"
+        f"{{lambda(float)#{number}}}, std::array<char*, 2ul> >(int)"
         for number in (1, 2)
     ]
     assert list(short_names(lambdas).values()) == [
         "vectorized<4, pow_tensor_scalar(fl… [#1]",
         "vectorized<4, pow_tensor_scalar(fl… [#2]",
     ]
-    tiles = [
-        f"Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1_SN_LBSPPA{size}" for size in (512, 1024)
-    ]
+    tile = "Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1_SN"
+    tiles = [f"{tile}_LBSPPA{size}" for size in (512, 1024)]
     assert list(short_names(tiles).values()) == [
-        "Cijk_Alik_Bljk_BBS_BH_MT2… [LBSPPA512]",
-        "Cijk_Alik_Bljk_BBS_BH_MT… [LBSPPA1024]",
+        "Cijk_Alik_Bljk_BBS_BH_MT256… [LBSPPA512]",
+        "Cijk_Alik_Bljk_BBS_BH_MT25… [LBSPPA1024]",
     ]
     types = [f"void f<{kind}>(int)" for kind in ("c10::Half", "__half")]
     assert len(set(short_names(types).values())) == 2

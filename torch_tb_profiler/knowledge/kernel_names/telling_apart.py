@@ -100,8 +100,8 @@ def _trimmed(values: set[str]) -> dict[str, str]:
     end = _common_chars({value[::-1] for value in values})
     some = min(values, key=len)
     end = min(end, len(some) - start)
-    while start and not _begins_word(some, start):
-        start -= 1
+    while start and (some[start:][:1].isdigit() or not _begins_word(some, start)):
+        start -= 1  # of a number its name stays: LBSPPA512
     while end and not _begins_word(some, len(some) - end):
         end -= 1
     return {value: value[start : len(value) - end].strip("_ ") for value in values}
