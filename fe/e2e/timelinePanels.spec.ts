@@ -1,7 +1,7 @@
 /** What stands beside the tracks of the timeline: panels that can be read, menus that close, hits of every rank. */
 import type { Page } from "@playwright/test";
 
-import type { TimelineSearchAnswer } from "../src/generated/schema";
+import type { SliceArgumentsAnswer, TimelineGapsAnswer, TimelineNamesakesAnswer, TimelineSearchAnswer, TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
 import { ask, longestHit, settled } from "./timelines";
 
@@ -36,7 +36,7 @@ for (const { run, name } of [
     const { id } = await longestHit(page, standalone.url, run, name);
     for (const [place, heading] of [[`slice=${id}`, name], ["range=1000000-3000000", "Range of"]] as const) {
       await page.goto(`${standalone.url}#run=${run}&view=timeline&${place}`);
-      await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toContainText(heading);
+      await expect(page.locator(".tl-panel").getByRole("heading", { level: 2 })).toHaveAttribute("title", new RegExp(heading.replace(/[()]/g, "\\$&")));
       await settled(page);
       for (const width of [1024, 1280, 1440, 2560]) {
         await page.setViewportSize({ width, height: 900 });
@@ -130,4 +130,130 @@ test("the timeline is there again after many slices were looked at", async ({ gu
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
   await rail.getByRole("link", { name: "Timeline" }).click();
   await expect(page.locator(".tl-rects")).toBeVisible();
+});
+
+test("a slice tells where it lies, every argument of the file, and where it stands among its namesakes", async ({ guarded: page, standalone }) => {
+  const run = "h100_bert_small";
+  const { id, name } = await longestHit(page, standalone.url, run, "sm90_xmma_gemm");
+  const told = await ask<SliceArgumentsAnswer>(page, `${standalone.url}api/slice/${id}/arguments?run=${run}`);
+  const namesakes = await ask<TimelineNamesakesAnswer>(page, `${standalone.url}api/timeline/namesakes?run=${run}&slice=${id}`);
+  await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${id}`);
+  const panel = page.locator(".tl-panel");
+  for (const fact of ["Start", "End", "Duration", "Step", "Device", "Stream", "Process"]) {
+    await expect(panel.locator("dt", { hasText: new RegExp(`^${fact}$`) })).toHaveCount(1);
+  }
+  const others = told.arguments.filter(({ in_model: isKnown }) => !isKnown);
+  expect(others.length).toBeGreaterThan(0);
+  const section = panel.getByRole("region", { name: "Arguments" });
+  for (const { name: key, text } of others) await expect(section.locator("dt", { hasText: new RegExp(`^${key}$`) }).locator("+ dd")).toHaveText(text ?? "");
+  await section.getByRole("button", { name: `All ${told.count} as the file has them` }).click();
+  for (const { name: key } of told.arguments) await expect(section.getByText(key, { exact: true }).first()).toBeVisible();
+  const histogram = panel.getByRole("figure");
+  await expect(histogram).toHaveAttribute("aria-label", /this one is/);
+  await expect(histogram.locator(".tl-bars > span")).toHaveCount(namesakes.namesakes.counts.length);
+  await expect(histogram.locator(".tl-bars > .own")).toHaveCount(1);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await panel.getByRole("button", { name: /^Copy name/ }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(name);
+});
+
+test("a range sums up the tracks it was dragged over, and all by one click", async ({ guarded: page, standalone }) => {
+  const run = "h100_bert_small";
+  const { tracks } = await ask<TimelineTracksAnswer>(page, `${standalone.url}api/timeline/tracks?run=${run}`);
+  await page.goto(`${standalone.url}#run=${run}&view=timeline`);
+  await settled(page);
+  const stage = await page.locator(".tl-stage").boundingBox();
+  const head = await page.locator(".tl-head", { hasText: "thread 19392" }).first().boundingBox();
+  if (stage === null || head === null) throw new Error("no stage");
+  const y = head.y + 30;
+  await page.mouse.move(stage.x + 300, y);
+  await page.mouse.down();
+  await page.mouse.move(stage.x + 600, y + 10, { steps: 6 });
+  await page.mouse.up();
+  const panel = page.locator(".tl-panel");
+  await expect(panel).toContainText(`1 track of ${tracks.length}`);
+  await expect(panel).toContainText("Operators, largest first");
+  await expect(panel).not.toContainText("Kernels, largest first");
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await expect(panel).toContainText(`1 track of ${tracks.length}`);
+  await panel.getByRole("button", { name: "All tracks" }).click();
+  await expect(panel).toContainText(`all ${tracks.length} tracks`);
+  await expect(panel).toContainText("Kernels, largest first");
+});
+
+test("idle gaps have a card of their own, sorted and walked by keyboard", async ({ guarded: page, standalone }) => {
+  const run = "h100_bert_small";
+  const found = await ask<TimelineGapsAnswer>(page, `${standalone.url}api/timeline/gaps?run=${run}`);
+  const [longest] = found.gaps;
+  if (longest === undefined) throw new Error("no gaps");
+  await page.goto(`${standalone.url}#run=${run}&view=timeline`);
+  await settled(page);
+  await page.getByRole("button", { name: "Idle gaps" }).press("Enter");
+  const panel = page.locator(".tl-panel");
+  await expect(panel.locator("caption")).toContainText(`${found.count} gaps`);
+  const rows = panel.locator("tbody tr");
+  await expect(rows).toHaveCount(found.gaps.length);
+  await expect(rows.first()).toContainText(longest.causes[0]?.cause ?? "?");
+  await panel.getByRole("button", { name: "Start" }).press("Enter");
+  await expect(panel.getByRole("columnheader", { name: "Start" })).toHaveAttribute("aria-sort", "ascending");
+  await expect(rows.first()).toContainText("the recording begins");
+  await panel.getByRole("button", { name: /^Length/ }).press("Enter");
+  await rows.first().getByRole("button", { name: /zoom to it$/ }).press("Enter");
+  await expect.poll(() => {
+    const [start, end] = /at=(-?\d+)-(-?\d+)/.exec(page.url())?.slice(1).map(Number) ?? [];
+    return start !== undefined && end !== undefined && start <= longest.gap.start_ns && end >= longest.gap.end_ns && end - start < 3 * (longest.gap.end_ns - longest.gap.start_ns);
+  }).toBe(true);
+  await panel.getByRole("button", { name: "On screen" }).click();
+  await expect.poll(() => rows.count()).toBeLessThan(found.gaps.length);
+  await panel.getByRole("button", { name: "Close" }).click();
+  await expect(panel).toHaveCount(0);
+});
+
+/** What Perfetto's page does with messages, as it documents it; keeps what it was given. */
+const STAND_IN = `<!doctype html><title>stand-in</title><script>
+  window.addEventListener("message", ({ data, origin, source }) => {
+    if (data === "PING") source.postMessage("PONG", origin);
+    if (data.perfetto) document.title = JSON.stringify([data.perfetto.title, data.perfetto.fileName, new TextDecoder().decode(data.perfetto.buffer)]);
+  });
+</script>`;
+
+for (const face of ["standalone", "board"] as const) {
+  test(`the cut is handed to Perfetto's own page after a click that says so (${face})`, async ({ page, standalone, board }) => {
+    const asked: string[] = [];
+    await page.context().route("https://ui.perfetto.dev/**", (route) => {
+      asked.push(route.request().url());
+      return route.fulfill({ contentType: "text/html", body: STAND_IN });
+    });
+    const hash = ["run=h100_bert_small", "view=timeline", "range=1000000-1500000"];
+    const framed = hash.map((part) => `p.pytorch_profiler.${part}`);
+    await page.goto(face === "standalone" ? `${standalone.url}#${hash.join("&")}` : `${board.url}#pytorch_profiler&${framed.join("&")}`);
+    const frame = face === "standalone" ? page.mainFrame() : page.frameLocator("iframe");
+    await frame.getByRole("button", { name: "Perfetto" }).click();
+    await expect(frame.getByText("Nothing is uploaded by this tool")).toBeVisible();
+    expect(asked, "before the click that says so").toEqual([]);
+    const opened = page.context().waitForEvent("page");
+    await frame.getByRole("button", { name: "Open in Perfetto" }).click();
+    const tab = await opened;
+    await expect.poll(() => tab.title()).toContain("h100_bert_small");
+    const [title, fileName, text] = JSON.parse(await tab.title()) as [string, string, string];
+    expect(title).toContain("h100_bert_small");
+    expect(fileName).toMatch(/_range\.json$/);
+    expect((JSON.parse(text) as { traceEvents: unknown[] }).traceEvents.length).toBeGreaterThan(10);
+    await expect(frame.getByText("Perfetto has it")).toBeVisible();
+  });
+}
+
+test("where no tab opens, the cut can be downloaded", async ({ guarded: page, standalone }) => {
+  await page.addInitScript(() => {
+    window.open = () => null;
+  });
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=timeline&range=1000000-1500000`);
+  await page.getByRole("button", { name: "Perfetto" }).click();
+  await page.getByRole("button", { name: "Open in Perfetto" }).click();
+  await expect(page.getByText("The browser did not open a tab")).toBeVisible();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download the cut" }).click();
+  expect((await saved).suggestedFilename()).toMatch(/^h100_bert_small.*\.json$/);
 });

@@ -1,15 +1,20 @@
 /** What happened in a range: time by category, the largest names, GPUs, and what the host did while they idled. */
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import type { TimelineGapPayload, TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTopPayload, TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTopPayload, TimelineTracksAnswer } from "../generated/schema";
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
+import { shownName } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
-import { scaleFor } from "../lib/units";
+import { scaleFor, type Scale } from "../lib/units";
+import { visibleText } from "../lib/visibleText";
+import { useNameMode } from "../state/nameMode";
 import { categoryVariable } from "./paint";
 import type { TimeRange } from "./scene";
-import { PanelFrame } from "./SlicePanel";
+import { OpenInPerfetto } from "./OpenInPerfetto";
+import { PanelFrame } from "./PanelFrame";
+import { tracksText } from "./rangeTracks";
 
 interface Props {
   readonly trace: Query;
@@ -18,19 +23,32 @@ interface Props {
   readonly choice: ReactNode;
   /** In the worker's own time, as what it is asked to show. */
   readonly range: TimeRange;
+  /** Keys of the tracks that it was dragged over, as the server names them; null for all. */
+  readonly over: readonly string[] | null;
+  /** The same range as Chrome JSON: its address, and what to call it. */
+  readonly cut: Cut;
+  readonly onAllTracks: () => void;
+  readonly onGaps: () => void;
   readonly onShow: (range: TimeRange) => void;
   readonly onSelect: () => void;
   readonly onExport: () => void;
   readonly onClose: () => void;
 }
 
-export function RangePanel({ trace, tracks, choice, range, onShow, onSelect, onExport, onClose }: Props) {
-  const answer = useAnswer<TimelineRangeAnswer>("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs });
+export interface Cut {
+  readonly query: Query;
+  readonly title: string;
+  readonly fileName: string;
+}
+
+export function RangePanel({ trace, tracks, choice, range, over, cut, onAllTracks, onGaps, onShow, onSelect, onExport, onClose }: Props) {
+  const answer = useAnswer<TimelineRangeAnswer>("timeline/range", { ...trace, start_ns: range.startNs, end_ns: range.endNs, tracks: over?.join(",") ?? null });
   const summary = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
   return (
     <PanelFrame
       title={`Range of ${formatValue((range.endNs - range.startNs) / 1000, "us")}`}
       onClose={onClose}
+      note={<Over over={over} tracks={tracks} onAllTracks={onAllTracks} />}
       actions={
         <>
           {choice}
@@ -43,11 +61,12 @@ export function RangePanel({ trace, tracks, choice, range, onShow, onSelect, onE
           <button type="button" className="button" title="Chrome JSON of this range; Perfetto and chrome://tracing open it" onClick={onExport}>
             Export
           </button>
+          <OpenInPerfetto {...cut} />
         </>
       }
     >
       {answer.state === "failed" && <p className="soft">{answer.failure.message}</p>}
-      {summary !== null && <Summary summary={summary} tracks={tracks} onShow={onShow} stale={answer.state === "loading"} />}
+      {summary !== null && <Summary summary={summary} tracks={tracks} onGaps={onGaps} stale={answer.state === "loading"} />}
     </PanelFrame>
   );
 }
@@ -55,19 +74,50 @@ export function RangePanel({ trace, tracks, choice, range, onShow, onSelect, onE
 interface SummaryProps {
   readonly summary: TimelineRangeAnswer;
   readonly tracks: TimelineTracksAnswer;
-  readonly onShow: Props["onShow"];
+  readonly onGaps: Props["onGaps"];
   readonly stale: boolean;
 }
 
-function Summary({ summary, tracks, onShow, stale }: SummaryProps) {
+/** Which tracks are summed up, and a way to all of them. */
+function Over({ over, tracks, onAllTracks }: Pick<Props, "over" | "tracks" | "onAllTracks">) {
+  return (
+    <span className="tl-over" role="status">
+      <span className="soft" title={over === null ? undefined : titlesOf(over, tracks)}>
+        {tracksText(over, tracks.tracks.length)}
+      </span>
+      {over !== null && (
+        <button type="button" className="button quiet" title="Sum up all tracks in this range" onClick={onAllTracks}>
+          All tracks
+        </button>
+      )}
+    </span>
+  );
+}
+
+const MAX_TITLES = 30;
+
+function titlesOf(over: readonly string[], { tracks }: TimelineTracksAnswer): string {
+  const titles = tracks.filter(({ key }) => over.includes(key)).map(({ title }) => visibleText(title));
+  return titles.length > MAX_TITLES ? `${titles.slice(0, MAX_TITLES).join("\n")}\n…` : titles.join("\n");
+}
+
+function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
+  // One unit for times that are compared with each other.
+  const names = scaleFor("us", Math.max(0, ...[summary.kernels, summary.operators, summary.python].flat().map(({ self_us }) => self_us)));
   return (
     <div className={`tl-columns${stale ? " stale" : ""}`} aria-busy={stale}>
       <Categories rows={summary.categories} tracks={tracks} />
       {summary.gpus.length > 0 && <Gpus rows={summary.gpus} />}
-      <Top title="Kernels" rows={summary.kernels} />
-      <Top title="Operators" rows={summary.operators} />
-      <Top title="Python" rows={summary.python} />
-      {summary.gaps.length > 0 && <Gaps gaps={summary.gaps} count={summary.gap_count} onShow={onShow} />}
+      <Top title="Kernels" rows={summary.kernels} scale={names} />
+      <Top title="Operators" rows={summary.operators} scale={names} />
+      <Top title="Python" rows={summary.python} scale={names} />
+      {summary.gap_count > 0 && (
+        <p>
+          <button type="button" className="button" title="When, how long, why, and what the host did" onClick={onGaps}>
+            Idle gaps: {formatNumber(summary.gap_count)} ▸
+          </button>
+        </p>
+      )}
     </div>
   );
 }
@@ -98,6 +148,7 @@ function Categories({ rows, tracks }: { readonly rows: readonly TimelineTimePayl
 }
 
 function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
+  const scale = scaleFor("us", Math.max(0, ...rows.map(({ busy_us: busy, idle_us: idle }) => Math.max(busy, idle))));
   return (
     <table className="average tl-top">
       <caption>GPUs</caption>
@@ -117,7 +168,7 @@ function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
               <th scope="row">
                 GPU {gpu.device} <span className={index === 0 ? "" : "soft"}>{name}</span>
               </th>
-              <td title={exactValue(us, "us")}>{formatValue(us, "us")}</td>
+              <td title={exactValue(us, "us")}>{withUnit(us, scale, "us")}</td>
               <td className="soft">{share(us)}</td>
             </tr>
           ));
@@ -127,8 +178,8 @@ function Gpus({ rows }: { readonly rows: readonly TimelineGpuPayload[] }) {
   );
 }
 
-function Top({ title, rows }: { readonly title: string; readonly rows: readonly TimelineTopPayload[] }) {
-  const scale = scaleFor("us", Math.max(0, ...rows.map(({ self_us }) => self_us)));
+function Top({ title, rows, scale }: { readonly title: string; readonly rows: readonly TimelineTopPayload[]; readonly scale: Scale }) {
+  const mode = useNameMode();
   if (rows.length === 0) return null;
   return (
     <table className="average tl-top">
@@ -136,49 +187,13 @@ function Top({ title, rows }: { readonly title: string; readonly rows: readonly 
       <tbody>
         {rows.map((row) => (
           <tr key={row.name}>
-            <th scope="row" title={row.name}>
-              {shortenMiddle(row.name, 44)}
+            <th scope="row" title={visibleText(row.name)}>
+              {visibleText(shortenMiddle(shownName({ recorded: row.name, short: row.short_name, demangled: null }, mode), 44))}
             </th>
             <td title={`${exactValue(row.self_us, "us")} without children, ${exactValue(row.total_us, "us")} with`}>{withUnit(row.self_us, scale, "us")}</td>
             <td className="soft">{formatNumber(row.count)} ×</td>
           </tr>
         ))}
-      </tbody>
-    </table>
-  );
-}
-
-const FIRST_GAPS = 5;
-
-function Gaps({ gaps, count, onShow }: { readonly gaps: readonly TimelineGapPayload[]; readonly count: number; readonly onShow: Props["onShow"] }) {
-  const [all, setAll] = useState(false);
-  return (
-    <table className="average tl-top">
-      <caption>
-        Idle gaps, longest first: {formatNumber(Math.min(gaps.length, count))} of {formatNumber(count)}
-      </caption>
-      <tbody>
-        {(all ? gaps : gaps.slice(0, FIRST_GAPS)).map((gap) => (
-          <tr key={`${gap.device} ${gap.start_ns}`}>
-            <th scope="row">
-              <button type="button" className="frame-link" title="Show this gap" onClick={() => onShow({ startNs: gap.start_ns, endNs: gap.end_ns })}>
-                GPU {gap.device}: {formatValue((gap.end_ns - gap.start_ns) / 1000, "us")}
-              </button>
-            </th>
-            <td className="soft tl-left" title={gap.thread ?? ""}>
-              {gap.host.length === 0 ? "the host did nothing known" : `meanwhile ${gap.host.map(({ name }) => shortenMiddle(name, 36)).join(", ")}`}
-            </td>
-          </tr>
-        ))}
-        {!all && gaps.length > FIRST_GAPS && (
-          <tr>
-            <th scope="row">
-              <button type="button" className="frame-link" onClick={() => setAll(true)}>
-                {formatNumber(gaps.length - FIRST_GAPS)} more
-              </button>
-            </th>
-          </tr>
-        )}
       </tbody>
     </table>
   );

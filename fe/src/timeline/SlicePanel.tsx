@@ -1,17 +1,21 @@
 /** Everything about the selected slice: times, arguments, call stack, and where its arrows lead. */
-import type { ReactNode } from "react";
-
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import { formatNumber, formatValue } from "../lib/format";
+import { CopyButton } from "../app/CopyButton";
+import { ViewLink } from "../app/ViewLink";
+import type { SliceAnswer, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { formatFilter } from "../lib/grammar";
-import { shortenMiddle } from "../lib/shorten";
+import { fullNames, shownName } from "../lib/names";
+import { visibleText } from "../lib/visibleText";
 import { StackView } from "../source/StackView";
 import type { Params } from "../state/address";
-import { ViewLink } from "../app/ViewLink";
-import type { LinkedPayload, SliceAnswer, SliceLinksPayload, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import { useNameMode } from "../state/nameMode";
+import { Namesakes } from "./Namesakes";
+import { PanelFrame } from "./PanelFrame";
 import { Peers } from "./Peers";
-import { argumentsOf, timesOf } from "./sliceFacts";
+import { SliceArguments } from "./SliceArguments";
+import { SliceLinks } from "./SliceLinks";
+import { SliceTimes } from "./SliceTimes";
 import "./panels.css";
 
 interface Props {
@@ -19,6 +23,8 @@ interface Props {
   /** Whose slice it is, when there are several. */
   readonly worker: string | null;
   readonly id: number;
+  /** Trace time of the first slice. */
+  readonly originUs: number;
   /** Whether the trace tells of device work. */
   readonly flows: TimelineFlowsAnswer | null;
   /** "12 % of ProfilerStep#5". */
@@ -28,7 +34,8 @@ interface Props {
   readonly onClose: () => void;
 }
 
-export function SlicePanel({ trace, worker, id, flows, share, onGo, onPeer, onClose }: Props) {
+export function SlicePanel({ trace, worker, id, originUs, flows, share, onGo, onPeer, onClose }: Props) {
+  const mode = useNameMode();
   const answer = useAnswer<SliceAnswer>(`slice/${id}`, trace);
   if (answer.state === "failed") {
     return (
@@ -40,10 +47,13 @@ export function SlicePanel({ trace, worker, id, flows, share, onGo, onPeer, onCl
   const detail = answer.state === "ready" ? answer.data.slice : answer.state === "loading" ? (answer.last?.slice ?? null) : null;
   if (detail === null) return <PanelFrame title="…" onClose={onClose} />;
   const siblings = flows?.slice.id === id ? flows : null;
+  const names = { recorded: detail.name ?? "(no name)", short: detail.short_name, demangled: detail.demangled_name };
   return (
     <PanelFrame
-      title={detail.name ?? "(no name)"}
+      title={visibleText(shownName(names, mode))}
+      fullTitle={visibleText(fullNames(names))}
       onClose={onClose}
+      note={<CopyName detail={detail} />}
       actions={
         <>
           <Step label="Previous of this name" text="[" slice={siblings?.previous ?? null} onGo={onGo} />
@@ -53,38 +63,14 @@ export function SlicePanel({ trace, worker, id, flows, share, onGo, onPeer, onCl
       }
     >
       <div className="tl-columns tl-parts">
-        <Times detail={detail} share={share} worker={worker} />
-        <Arguments detail={detail} />
+        <SliceTimes detail={detail} originUs={originUs} share={share} worker={worker} />
+        <SliceArguments trace={trace} detail={detail} />
+        <Namesakes trace={trace} id={detail.id} />
         <Stack detail={detail} />
-        <Links detail={detail} onGo={onGo} />
+        <SliceLinks detail={detail} onGo={onGo} />
         {siblings !== null && <Peers answer={siblings} worker={String(trace["worker"] ?? "")} onPeer={onPeer} />}
       </div>
     </PanelFrame>
-  );
-}
-
-interface FrameProps {
-  readonly title: string;
-  readonly onClose: () => void;
-  readonly actions?: ReactNode;
-  readonly children?: ReactNode;
-}
-
-export function PanelFrame({ title, onClose, actions, children }: FrameProps) {
-  return (
-    <section className="card tl-panel" aria-label={title}>
-      <header>
-        <h2 className="tl-panel-title" title={title}>
-          {shortenMiddle(title, 140)}
-        </h2>
-        <span style={{ flex: 1 }} />
-        {actions}
-        <button type="button" className="button quiet icon" aria-label="Close" title="Close (Esc)" onClick={onClose}>
-          ✕
-        </button>
-      </header>
-      <div className="body">{children}</div>
-    </section>
   );
 }
 
@@ -118,104 +104,23 @@ const VIEW_OF: Readonly<Record<string, string>> = {
   module: "modules",
 };
 
-interface TimesProps {
-  readonly detail: SlicePayload;
-  readonly share: string | null;
-  readonly worker: string | null;
-}
-
-function Times({ detail, share, worker }: TimesProps) {
-  return (
-    <dl className="facts">
-      {timesOf(detail).map(({ title, us, help }) => (
-        <Fact key={title} title={title}>
-          <span title={help}>{formatValue(us, "us")}</span>
-          {title === "Duration" && share !== null && <span className="soft"> · {share}</span>}
-        </Fact>
-      ))}
-      <Fact title="Kind">{detail.raw_category ?? detail.category}</Fact>
-      {worker !== null && <Fact title="Worker">{worker}</Fact>}
-      {detail.step !== null && <Fact title="Step">{detail.step}</Fact>}
-      {detail.correlation !== null && <Fact title="Correlation">{detail.correlation}</Fact>}
-    </dl>
-  );
-}
-
-function Fact({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+/** The full name, and the short one where that is another. */
+function CopyName({ detail: { name, short_name: short } }: { readonly detail: SlicePayload }) {
+  if (name === null) return null;
   return (
     <>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
+      <CopyButton text={name} label="Copy name" title="Copy name, whole, as it was recorded" />
+      {short !== null && short !== name && <CopyButton text={short} label="Copy short" title="Copy short name" />}
     </>
-  );
-}
-
-function Arguments({ detail }: { readonly detail: SlicePayload }) {
-  const shown = argumentsOf(detail);
-  if (shown.length === 0) return null;
-  return (
-    <dl className="facts">
-      {shown.map(({ key, title, text }) => (
-        <Fact key={key} title={title}>
-          <span className="mono">{text}</span>
-        </Fact>
-      ))}
-    </dl>
   );
 }
 
 function Stack({ detail }: { readonly detail: SlicePayload }) {
   if (detail.call_stack.length === 0) return null;
   return (
-    <div className="tl-frames">
+    <section className="tl-frames" aria-label="Call stack">
       <h3>Call stack</h3>
       <StackView stack={detail.call_stack.map((frame) => frame.text).join("\n")} />
-    </div>
-  );
-}
-
-/** What `/slice` tells of relations, in words; those of a launch come from both sides. */
-const RELATIONS: readonly (readonly [keyof SliceLinksPayload, string])[] = [
-  ["launch", "Launched by"],
-  ["owner", "Operator"],
-  ["launched", "Launches"],
-  ["device_work", "Device work"],
-  ["forward", "Forward"],
-  ["backward", "Backward"],
-  ["parent", "Inside"],
-  ["frame", "Python frame"],
-  ["children", "Contains"],
-];
-const SHOWN = 8;
-
-function Links({ detail, onGo }: { readonly detail: SlicePayload; readonly onGo: Props["onGo"] }) {
-  const related = RELATIONS.flatMap(([key, title]) => {
-    const linked = detail.links[key];
-    return linked.count === 0 ? [] : [{ title, linked }];
-  });
-  if (related.length === 0) return null;
-  return (
-    <dl className="facts">
-      {related.map(({ title, linked }) => (
-        <Fact key={title} title={title}>
-          <SliceList linked={linked} onGo={onGo} />
-        </Fact>
-      ))}
-    </dl>
-  );
-}
-
-function SliceList({ linked, onGo }: { readonly linked: LinkedPayload; readonly onGo: Props["onGo"] }) {
-  return (
-    <>
-      {linked.slices.slice(0, SHOWN).map(({ id, name }) => (
-        <div key={id}>
-          <button type="button" className="frame-link" title={name ?? ""} onClick={() => onGo(id)}>
-            {shortenMiddle(name ?? "(no name)", 60)}
-          </button>
-        </div>
-      ))}
-      {linked.count > SHOWN && <div className="soft">and {formatNumber(linked.count - Math.min(SHOWN, linked.slices.length))} more</div>}
-    </>
+    </section>
   );
 }

@@ -28,6 +28,8 @@ interface Props {
   readonly onWhole: () => void;
   readonly onPicture: () => void;
   readonly onExport: () => void;
+  readonly onGaps: () => void;
+  readonly gapsOpen: boolean;
 }
 
 export function Toolbar(props: Props) {
@@ -79,6 +81,11 @@ export function Toolbar(props: Props) {
           </div>
         )}
       </Popover>
+      {stack.parts.some(({ tracks }) => tracks.tracks.some(({ kind }) => kind === "merged")) && (
+        <button type="button" className="button" aria-expanded={props.gapsOpen} title="When GPUs ran nothing, and why" onClick={props.onGaps}>
+          Idle gaps
+        </button>
+      )}
       <button type="button" className="button" title="The whole trace (0)" onClick={props.onWhole}>
         Whole trace
       </button>

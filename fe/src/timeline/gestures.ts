@@ -10,8 +10,8 @@ export interface GestureEvents {
   readonly onPick: (hit: Hover | null) => void;
   /** A second click at the same place, on a box or on nothing. */
   readonly onZoom: (hit: Hover | null) => void;
-  /** While and after a range is dragged; `track` is the one the drag began on, null on the ruler. */
-  readonly onRange: (range: TimeRange, done: boolean, track: string | null) => void;
+  /** While and after a range is dragged; `over` are the tracks the drag went over, that it began on first; null on the ruler. */
+  readonly onRange: (range: TimeRange, done: boolean, over: readonly string[] | null) => void;
   readonly dragMode: () => DragMode;
 }
 
@@ -24,7 +24,7 @@ const PINCH_BELOW = 40;
 const LINE_PX = 18;
 
 type Drag =
-  | { readonly kind: "range"; readonly fromNs: number; readonly track: string | null }
+  | { readonly kind: "range"; readonly fromNs: number; readonly fromPx: number | null }
   | { readonly kind: "pan" }
   | { readonly kind: "minimap" };
 
@@ -129,12 +129,21 @@ function dragFor(event: PointerEvent, { x, y }: Touch, stage: Stage, mode: DragM
   if (y < MINIMAP_PX) return { kind: "minimap" };
   const onRuler = y < HEAD_PX;
   const pans = event.pointerType === "touch" || event.shiftKey || event.button === 1 || mode === "pan";
-  return pans && !onRuler ? { kind: "pan" } : { kind: "range", fromNs: stage.timeAtPx(x), track: onRuler ? null : trackAt(stage, y) };
+  return pans && !onRuler ? { kind: "pan" } : { kind: "range", fromNs: stage.timeAtPx(x), fromPx: onRuler ? null : y };
 }
 
-function trackAt(stage: Stage, yPx: number): string | null {
-  const row = stage.rowAtPx(yPx);
-  return row?.kind === "track" ? row.track.key : null;
+/** Rows are higher than that. */
+const ROW_STEP_PX = 8;
+
+/** The tracks from one height to another, in that order. */
+function tracksBetween(stage: Stage, fromPx: number, toPx: number): string[] {
+  const keys = new Set<string>();
+  const steps = Math.ceil(Math.abs(toPx - fromPx) / ROW_STEP_PX);
+  for (let step = 0; step <= steps; step++) {
+    const row = stage.rowAtPx(steps === 0 ? fromPx : fromPx + ((toPx - fromPx) * step) / steps);
+    if (row?.kind === "track") keys.add(row.track.key);
+  }
+  return [...keys];
 }
 
 function move(stage: Stage, drag: Drag, before: Touch, now: Touch, events: GestureEvents, done: boolean): void {
@@ -145,7 +154,7 @@ function move(stage: Stage, drag: Drag, before: Touch, now: Touch, events: Gestu
     return;
   }
   const atNs = stage.timeAtPx(Math.min(Math.max(0, now.x), stage.width));
-  events.onRange(rangeBetween(drag.fromNs, atNs, stage.durationNs), done, drag.track);
+  events.onRange(rangeBetween(drag.fromNs, atNs, stage.durationNs), done, drag.fromPx === null ? null : tracksBetween(stage, drag.fromPx, Math.min(Math.max(HEAD_PX, now.y), stage.height)));
 }
 
 /** Whole nanoseconds inside the trace, in order. */

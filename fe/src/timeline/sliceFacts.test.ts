@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { SlicePayload } from "../generated/schema";
-import { argumentsOf, argumentText, argumentTitle, timesOf } from "./sliceFacts";
+import { argumentsOf, argumentText, argumentTitle, momentsOf, rowsOf, timesOf, timeTexts } from "./sliceFacts";
 
 function detail(changed: Partial<SlicePayload>): SlicePayload {
   const nothing = { depth: null, lane: 0, external_id: null, track: null, raw_category: null, self_us: null, device_self_us: null, device_total_us: null, no_device_time: null, step: null, correlation: null, short_name: null, demangled_name: null };
@@ -31,6 +31,51 @@ describe("times", () => {
     const kernel = detail({ args: { launch_delay_ns: 12_500, stream: 7 } });
     expect(timesOf(kernel)).toContainEqual({ title: "Launch delay", us: 12.5, help: "12.5 µs" });
     expect(argumentsOf(kernel)).toEqual([{ key: "stream", title: "Stream", text: "7" }]);
+  });
+});
+
+describe("times in one panel", () => {
+  it("are told in one unit", () => {
+    expect(timeTexts(timesOf(detail({ dur_us: 2500, self_us: 4, no_device_time: "No device work." })))).toEqual(["2.500 ms", "0.004 ms", "–", "–"]);
+  });
+});
+
+describe("start and end", () => {
+  it("are counted from the first slice, in whole ns, and told on the clock of the trace", () => {
+    const late = detail({ start_us: 1_000_012.345, dur_us: 0.5 });
+    expect(momentsOf(late, 1_000_000)).toEqual([
+      { title: "Start", text: "12.345 µs", help: "1\u202f000\u202f012.345 µs on the clock of the trace" },
+      { title: "End", text: "12.845 µs", help: "1\u202f000\u202f012.845 µs on the clock of the trace" },
+    ]);
+  });
+});
+
+describe("where a slice lies", () => {
+  const track = { track: 0, pid: "77", tid: "5", process_name: "python", process_label: "CPU", thread_name: "main", is_device: false, device: null, stream: null, sort_index: 0 };
+
+  it("is a thread of a process", () => {
+    expect(rowsOf(detail({ track }))).toEqual([
+      ["Thread", "main (5)"],
+      ["Process", "python (77)"],
+    ]);
+  });
+
+  it("is a stream of a device", () => {
+    const stream = { ...track, pid: "0", tid: "7", process_label: "GPU 0", thread_name: null, is_device: true, device: 0, stream: 7 };
+    expect(rowsOf(detail({ track: stream }))).toEqual([
+      ["Device", "GPU 0"],
+      ["Stream", "7"],
+      ["Process", "python (0)"],
+    ]);
+  });
+
+  it("is not told again among the arguments", () => {
+    const stream = { ...track, is_device: true, device: 0, stream: 7 };
+    expect(argumentsOf(detail({ track: stream, args: { device: 0, stream: 8 } })).map(({ key }) => key)).toEqual(["stream"]);
+  });
+
+  it("may be nowhere", () => {
+    expect(rowsOf(detail({}))).toEqual([]);
   });
 });
 

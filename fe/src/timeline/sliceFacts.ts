@@ -1,6 +1,7 @@
 /** The times and arguments of a slice, as its panel lists them. */
 import type { SlicePayload } from "../generated/schema";
-import { exactValue, formatNumber, formatValue } from "../lib/format";
+import { exactValue, formatMoment, formatNumber, formatValue, NO_VALUE, withUnit } from "../lib/format";
+import { scaleFor } from "../lib/units";
 
 export interface TimeFact {
   readonly title: string;
@@ -28,6 +29,51 @@ export function timesOf(detail: SlicePayload): TimeFact[] {
   });
 }
 
+/** The times as they are shown: all in one unit, that of the longest. */
+export function timeTexts(times: readonly TimeFact[]): string[] {
+  const scale = scaleFor("us", Math.max(0, ...times.map(({ us }) => us ?? 0)));
+  return times.map(({ us }) => (us === null ? NO_VALUE : withUnit(us, scale, "us")));
+}
+
+export interface PlaceFact {
+  readonly title: string;
+  readonly text: string;
+  /** The same on the clock of the trace. */
+  readonly help: string;
+}
+
+const NS_PER_US = 1000;
+
+/**
+ * Where a slice begins and ends: since the first slice, in whole ns, and on the clock of the trace.
+ *
+ * @param originUs Trace time of the first slice.
+ */
+export function momentsOf({ start_us: startUs, dur_us: durUs }: SlicePayload, originUs: number): PlaceFact[] {
+  const startNs = Math.round((startUs - originUs) * NS_PER_US);
+  const endNs = startNs + Math.round(durUs * NS_PER_US);
+  const traceUs = (us: number) => `${formatNumber(us, 3)} µs on the clock of the trace`;
+  return [
+    { title: "Start", text: formatMoment(startNs), help: traceUs(startUs) },
+    { title: "End", text: formatMoment(endNs), help: traceUs(startUs + durUs) },
+  ];
+}
+
+/** Thread, process, and on a device its stream, as the file names them. */
+export function rowsOf({ track }: SlicePayload): readonly (readonly [string, string])[] {
+  if (track === null) return [];
+  const { pid, tid, process_name: process, process_label: label, thread_name: thread, is_device: isDevice, device, stream } = track;
+  const named = (name: string | null, id: string) => (name === null || name === "" || name === id ? id : `${name} (${id})`);
+  const rows: [string, string][] = [];
+  if (isDevice && device !== null) rows.push(["Device", label === null || label === "" ? `GPU ${device}` : label]);
+  if (isDevice && stream !== null) rows.push(["Stream", String(stream)]);
+  const row = named(thread, tid);
+  if (row !== "" && !(isDevice && tid === String(stream))) rows.push(["Thread", row]);
+  const owner = named(process, pid);
+  if (owner !== "") rows.push(["Process", owner]);
+  return rows;
+}
+
 export interface ArgumentFact {
   readonly key: string;
   readonly title: string;
@@ -35,9 +81,11 @@ export interface ArgumentFact {
 }
 
 /** What the trace recorded with the slice, without what the panel shows elsewhere. */
-export function argumentsOf({ args, call_stack: frames }: SlicePayload): ArgumentFact[] {
+export function argumentsOf({ args, call_stack: frames, track }: SlicePayload): ArgumentFact[] {
+  const isTold = (key: string, value: unknown) =>
+    key === DELAY || (key === "call_stack" && frames.length > 0) || (track?.is_device === true && (key === "device" || key === "stream") && value === track[key]);
   return Object.entries(args)
-    .filter(([key]) => key !== DELAY && (key !== "call_stack" || frames.length === 0))
+    .filter(([key, value]) => !isTold(key, value))
     .map(([key, value]) => ({ key, title: argumentTitle(key), text: argumentText(key, value) }));
 }
 

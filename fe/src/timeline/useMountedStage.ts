@@ -54,7 +54,7 @@ export function useGestures(stage: Stage | null, events: GestureEvents): void {
     const area = stage.surface.closest<HTMLElement>(".tl-frame") ?? stage.surface;
     return listenToGestures(area, stage, {
       dragMode: () => latest.current.dragMode(),
-      onRange: (range, done, track) => latest.current.onRange(range, done, track),
+      onRange: (range, done, over) => latest.current.onRange(range, done, over),
       onPick: (hit) => latest.current.onPick(hit),
       onZoom: (hit) => latest.current.onZoom(hit),
     });

@@ -1,0 +1,200 @@
+/** When GPUs ran nothing: for how long, why, between what, and what the host did meanwhile. */
+import { useEffect, useState, type ReactNode } from "react";
+
+import type { Query } from "../api/client";
+import { useAnswer } from "../api/hooks";
+import type { TimelineCauseTimePayload, TimelineGapsAnswer, TimelineIdleGapPayload, TimelineSlicePayload, TimelineTopPayload } from "../generated/schema";
+import { exactValue, formatMoment, formatNumber, formatValue, NO_VALUE } from "../lib/format";
+import { shownName, type NameMode } from "../lib/names";
+import { shortenMiddle } from "../lib/shorten";
+import { scaleFor, type Scale } from "../lib/units";
+import { visibleText } from "../lib/visibleText";
+import { Segmented } from "../pages/Segmented";
+import { useNameMode } from "../state/nameMode";
+import { causeOf, lengthNs, sortedGaps, type GapScope, type GapSort } from "./gapRows";
+import { PanelFrame } from "./PanelFrame";
+import type { TimeRange } from "./scene";
+import type { Stage } from "./stage";
+import { listenToStage } from "./useStage";
+import "./panels.css";
+
+const SCOPE_TITLES: Readonly<Record<GapScope, string>> = { trace: "Whole trace", screen: "On screen", range: "Marked range" };
+
+interface Props {
+  readonly trace: Query;
+  /** Whose gaps they are, when there are several. */
+  readonly choice: ReactNode;
+  readonly stage: Stage;
+  readonly scope: GapScope;
+  readonly range: TimeRange | null;
+  /** From the screen to the worker's own time. */
+  readonly inWorker: (range: TimeRange) => TimeRange;
+  readonly onScope: (scope: GapScope) => void;
+  readonly onShow: (range: TimeRange) => void;
+  readonly onGo: (id: number) => void;
+  readonly onClose: () => void;
+}
+
+export function GapsPanel({ trace, choice, stage, scope, range, inWorker, onScope, onShow, onGo, onClose }: Props) {
+  const screen = useRestingViewport(stage, scope === "screen");
+  const shown = scope === "trace" ? null : scope === "range" ? range : screen;
+  const asked = shown === null ? null : inWorker(shown);
+  const answer = useAnswer<TimelineGapsAnswer>("timeline/gaps", { ...trace, start_ns: asked?.startNs ?? null, end_ns: asked?.endNs ?? null });
+  const found = answer.state === "ready" ? answer.data : answer.state === "loading" ? answer.last : null;
+  const scopes: readonly GapScope[] = range === null ? ["trace", "screen"] : ["trace", "screen", "range"];
+  return (
+    <PanelFrame
+      title="Idle gaps of the GPUs"
+      onClose={onClose}
+      actions={
+        <>
+          {choice}
+          <Segmented label="Of which part" values={scopes} value={scope} title={(value) => SCOPE_TITLES[value as GapScope]} onPick={(value) => onScope(value as GapScope)} />
+        </>
+      }
+    >
+      {answer.state === "failed" && <p className="soft">{answer.failure.message}</p>}
+      {found !== null && <Gaps found={found} onShow={onShow} onGo={onGo} stale={answer.state === "loading"} />}
+    </PanelFrame>
+  );
+}
+
+const REST_MS = 400;
+
+/** What is on screen, once it rests; null while nobody wants it. */
+function useRestingViewport(stage: Stage, isWanted: boolean): TimeRange | null {
+  const [viewport, setViewport] = useState<TimeRange>(stage.viewport);
+  useEffect(() => {
+    if (!isWanted) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onChange = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => setViewport(stage.viewport), REST_MS);
+    };
+    onChange();
+    const stop = listenToStage(stage, onChange);
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [stage, isWanted]);
+  const { startNs, endNs } = viewport;
+  return isWanted ? { startNs: Math.round(startNs), endNs: Math.max(Math.round(endNs), Math.round(startNs) + 1) } : null;
+}
+
+interface GapsProps {
+  readonly found: TimelineGapsAnswer;
+  readonly onShow: Props["onShow"];
+  readonly onGo: Props["onGo"];
+  readonly stale: boolean;
+}
+
+function Gaps({ found, onShow, onGo, stale }: GapsProps) {
+  const [sort, setSort] = useState<{ key: GapSort; reversed: boolean }>({ key: "length", reversed: false });
+  const mode = useNameMode();
+  const { gaps, count } = found;
+  if (count === 0) return <p role="status">No GPU idled here.</p>;
+  const scale = scaleFor("us", Math.max(...gaps.map((gap) => lengthNs(gap) / 1000)));
+  const header = (key: GapSort, title: string) => (
+    <th scope="col" aria-sort={sort.key === key ? ((key === "length") !== sort.reversed ? "descending" : "ascending") : "none"}>
+      <button type="button" className="tl-sort" onClick={() => setSort({ key, reversed: sort.key === key && !sort.reversed })}>
+        {title}
+        {sort.key === key && <span aria-hidden="true">{(key === "length") !== sort.reversed ? " ▾" : " ▴"}</span>}
+      </button>
+    </th>
+  );
+  return (
+    <table className={`tl-gaps${stale ? " stale" : ""}`} aria-busy={stale}>
+      <caption role="status">
+        {gaps.length < count ? `The ${formatNumber(gaps.length)} longest of ${formatNumber(count)} gaps` : `${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}`}, {formatValue(found.total_us, "us")} idle in all
+      </caption>
+      <thead>
+        <tr>
+          {header("length", `Length (${scale.label})`)}
+          {header("start", "Start")}
+          {header("device", "GPU")}
+          {header("cause", "Most of it by")}
+          <th scope="col">Before it</th>
+          <th scope="col">After it</th>
+          <th scope="col">Meanwhile on the host</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sortedGaps(gaps, sort.key, sort.reversed).map((gap) => (
+          <GapRow key={`${gap.gap.device} ${gap.gap.start_ns}`} gap={gap} scale={scale} mode={mode} onShow={onShow} onGo={onGo} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface RowProps {
+  readonly gap: TimelineIdleGapPayload;
+  readonly scale: Scale;
+  readonly mode: NameMode;
+  readonly onShow: Props["onShow"];
+  readonly onGo: Props["onGo"];
+}
+
+function GapRow({ gap: idle, scale, mode, onShow, onGo }: RowProps) {
+  const { gap, causes, before, after } = idle;
+  const us = lengthNs(idle) / 1000;
+  const text = formatNumber(us / scale.divisor, 3);
+  return (
+    <tr>
+      <td>
+        <button
+          type="button"
+          className="frame-link"
+          title={`${exactValue(us, "us")}: zoom to it`}
+          aria-label={`${text} ${scale.label}, GPU ${gap.device}, zoom to it`}
+          onClick={() => onShow({ startNs: gap.start_ns, endNs: gap.end_ns })}
+        >
+          {text}
+        </button>
+      </td>
+      <td>{formatMoment(gap.start_ns)}</td>
+      <td>{gap.device}</td>
+      <td className="tl-left" title={causesText(causes)}>
+        {causeOf(idle)}
+        {causes.length > 1 && <span className="soft"> {shareText(causes, us)}</span>}
+      </td>
+      <Neighbour slice={before} mode={mode} onGo={onGo} otherwise="the recording begins" />
+      <Neighbour slice={after} mode={mode} onGo={onGo} otherwise="the recording ends" />
+      <td className="tl-left" title={gap.thread === null ? "No host thread is known to launch its work." : visibleText(gap.thread)}>
+        {gap.host.length === 0 ? NO_VALUE : gap.host.map((name) => visibleText(shortenMiddle(nameText(name, mode), 32))).join(", ")}
+      </td>
+    </tr>
+  );
+}
+
+interface NeighbourProps {
+  readonly slice: TimelineSlicePayload | null;
+  readonly mode: NameMode;
+  readonly onGo: Props["onGo"];
+  /** Where there is none. */
+  readonly otherwise: string;
+}
+
+function Neighbour({ slice, mode, onGo, otherwise }: NeighbourProps) {
+  if (slice === null) return <td className="tl-left soft">{otherwise}</td>;
+  return (
+    <td className="tl-left">
+      <button type="button" className="frame-link" title={visibleText(slice.name)} onClick={() => onGo(slice.id)}>
+        {visibleText(shortenMiddle(nameText(slice, mode), 36))}
+      </button>
+    </td>
+  );
+}
+
+function nameText({ name, short_name: short }: Pick<TimelineTopPayload, "name" | "short_name">, mode: NameMode): string {
+  return shownName({ recorded: name, short, demangled: null }, mode);
+}
+
+function causesText(causes: readonly TimelineCauseTimePayload[]): string {
+  return causes.map(({ cause, dur_us: us }) => `${cause}: ${formatValue(us, "us")}`).join("\n");
+}
+
+function shareText([first]: readonly TimelineCauseTimePayload[], us: number): string {
+  return first === undefined ? "" : formatValue((100 * first.dur_us) / us, "pct");
+}

@@ -1,0 +1,106 @@
+/** The arguments of a slice: those of the trace at once, all that the file has when it was read again. */
+import { useState } from "react";
+
+import type { Query } from "../api/client";
+import { useAnswer } from "../api/hooks";
+import { CopyButton } from "../app/CopyButton";
+import type { RecordedArgumentPayload, SliceArgumentsAnswer, SlicePayload } from "../generated/schema";
+import { formatNumber } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
+import { Fact } from "./PanelFrame";
+import { argumentsOf } from "./sliceFacts";
+import { FIRST_CHARS, listedArguments } from "./recordedArguments";
+
+interface Props {
+  readonly trace: Query;
+  readonly detail: SlicePayload;
+}
+
+export function SliceArguments({ trace, detail }: Props) {
+  const shown = argumentsOf(detail);
+  return (
+    <section className="tl-arguments" aria-label="Arguments">
+      {shown.length > 0 && (
+        <dl className="facts">
+          {shown.map(({ key, title, text }) => (
+            <Fact key={key} title={title}>
+              <span className="mono">{visibleText(text)}</span>
+            </Fact>
+          ))}
+        </dl>
+      )}
+      <Recorded key={detail.id} trace={trace} id={detail.id} />
+    </section>
+  );
+}
+
+/** What the file has besides; everything it has on demand. */
+function Recorded({ trace, id }: { readonly trace: Query; readonly id: number }) {
+  const [all, setAll] = useState(false);
+  const answer = useAnswer<SliceArgumentsAnswer>(`slice/${id}/arguments`, trace);
+  if (answer.state === "failed") return <p className="soft">{answer.failure.message}</p>;
+  if (answer.state !== "ready" || answer.data.slice !== id) {
+    return (
+      <p className="soft" role="status">
+        Reading the other arguments from the file …
+      </p>
+    );
+  }
+  const { arguments: recorded, count, problem } = answer.data;
+  if (problem !== null) {
+    return (
+      <p className="soft" role="status">
+        Other arguments cannot be told. {visibleText(problem.message)} {problem.hint}
+      </p>
+    );
+  }
+  const { listed, hidden } = listedArguments(recorded, all);
+  return (
+    <>
+      {listed.length > 0 && (
+        <>
+          <h3>{all ? "As the file has them" : "Also in the file"}</h3>
+          <dl className="facts">
+            {listed.map((argument) => (
+              <Fact key={argument.name} title={visibleText(argument.name)}>
+                <Value argument={argument} />
+              </Fact>
+            ))}
+          </dl>
+        </>
+      )}
+      {count > recorded.length && <p className="soft">and {formatNumber(count - recorded.length)} more in the file</p>}
+      {(hidden > 0 || all) && (
+        <button type="button" className="button quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? "Only the others" : `All ${formatNumber(recorded.length)} as the file has them`}
+        </button>
+      )}
+      {count === 0 && <p className="soft">The file has no arguments for it.</p>}
+    </>
+  );
+}
+
+/** A long value begins short; what the server cut is said. */
+function Value({ argument: { text, chars } }: { readonly argument: RecordedArgumentPayload }) {
+  const [whole, setWhole] = useState(false);
+  if (text === null) {
+    return (
+      <span className="soft" title="Values that may be secret are not shown, nor those of more than a million characters. The download of the file has them.">
+        not shown
+      </span>
+    );
+  }
+  const isLong = text.length > FIRST_CHARS;
+  return (
+    <>
+      <span className="mono">{visibleText(isLong && !whole ? `${text.slice(0, FIRST_CHARS)}…` : text)}</span>
+      {isLong && (
+        <button type="button" className="button quiet" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? "Less" : "More"}
+        </button>
+      )}
+      {isLong && <CopyButton text={text} />}
+      {chars > text.length && <span className="soft"> the first {formatNumber(text.length)} of {formatNumber(chars)} characters</span>}
+    </>
+  );
+}

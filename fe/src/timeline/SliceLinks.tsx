@@ -1,0 +1,59 @@
+/** What a slice is linked to: what launched it, what it is in, what it holds. */
+import type { LinkedPayload, SliceLinksPayload, SlicePayload } from "../generated/schema";
+import { formatNumber } from "../lib/format";
+import { shownName, type KernelNames } from "../lib/names";
+import { shortenMiddle } from "../lib/shorten";
+import { visibleText } from "../lib/visibleText";
+import { useNameMode } from "../state/nameMode";
+import { Fact } from "./PanelFrame";
+
+/** What `/slice` tells of relations, in words; those of a launch come from both sides. */
+const RELATIONS: readonly (readonly [keyof SliceLinksPayload, string])[] = [
+  ["launch", "Launched by"],
+  ["owner", "Operator"],
+  ["launched", "Launches"],
+  ["device_work", "Device work"],
+  ["forward", "Forward"],
+  ["backward", "Backward"],
+  ["parent", "Inside"],
+  ["frame", "Python frame"],
+  ["children", "Contains"],
+];
+const SHOWN = 8;
+
+export function SliceLinks({ detail, onGo }: { readonly detail: SlicePayload; readonly onGo: (id: number) => void }) {
+  const related = RELATIONS.flatMap(([key, title]) => {
+    const linked = detail.links[key];
+    return linked.count === 0 ? [] : [{ title, linked }];
+  });
+  if (related.length === 0) return null;
+  return (
+    <dl className="facts">
+      {related.map(({ title, linked }) => (
+        <Fact key={title} title={title}>
+          <SliceList linked={linked} onGo={onGo} />
+        </Fact>
+      ))}
+    </dl>
+  );
+}
+
+function SliceList({ linked, onGo }: { readonly linked: LinkedPayload; readonly onGo: (id: number) => void }) {
+  const mode = useNameMode();
+  return (
+    <>
+      {linked.slices.slice(0, SHOWN).map(({ id, name, short_name: short }) => (
+        <div key={id}>
+          <button type="button" className="frame-link" title={visibleText(name ?? "")} onClick={() => onGo(id)}>
+            {visibleText(shortenMiddle(shownName(namesOf(name, short), mode), 60))}
+          </button>
+        </div>
+      ))}
+      {linked.count > SHOWN && <div className="soft">and {formatNumber(linked.count - Math.min(SHOWN, linked.slices.length))} more</div>}
+    </>
+  );
+}
+
+function namesOf(name: string | null, short: string | null): KernelNames {
+  return { recorded: name ?? "(no name)", short, demangled: null };
+}

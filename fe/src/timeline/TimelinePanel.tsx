@@ -1,0 +1,123 @@
+/** The card below the tracks: the selected slice, else the idle gaps, else the chosen range. */
+import { apiUrl, type Query } from "../api/client";
+import { saveUrl } from "../lib/download";
+import type { Target } from "../state/target";
+import { navigate, useParams } from "../state/urlStore";
+import { showRange } from "./commands";
+import { GapsPanel } from "./GapsPanel";
+import { gapScopeOf } from "./gapRows";
+import { asSelection } from "./link";
+import { RangePanel, type Cut } from "./RangePanel";
+import { parseOver } from "./rangeTracks";
+import type { TimeRange } from "./scene";
+import { SlicePanel } from "./SlicePanel";
+import { fromPart, inPart, type Stack, type StackPart } from "./stack";
+import type { Stage } from "./stage";
+import { shareOfStep } from "./stepShare";
+import type { FollowedSlice } from "./useFollowedSlice";
+import type { Place } from "./usePlace";
+import { place as write } from "./visit";
+
+interface Props {
+  readonly stage: Stage | null;
+  readonly stack: Stack;
+  readonly place: Place;
+  readonly followed: FollowedSlice;
+  readonly target: Target;
+}
+
+export function TimelinePanel(props: Props) {
+  const { stage, stack, place, followed, target } = props;
+  const { gaps, range: rangeText, over } = useParams() as Record<string, string | undefined>;
+  const { sliceId, range, active } = place;
+  if (sliceId !== null) return <Selected {...props} id={sliceId} />;
+  const choice = stack.parts.length > 1 && <WorkerChoice stack={stack} active={active} />;
+  const show = (next: TimeRange) => stage !== null && showRange(stage, fromPart(active, next));
+  const scope = gapScopeOf(gaps, range !== null);
+  if (scope !== null && stage !== null) {
+    return (
+      <GapsPanel
+        trace={active.query}
+        choice={choice}
+        stage={stage}
+        scope={scope}
+        range={range}
+        inWorker={(shown) => inPart(active, shown)}
+        onScope={(next) => write({ gaps: next })}
+        onShow={show}
+        onGo={followed.go}
+        onClose={() => write({ gaps: null })}
+      />
+    );
+  }
+  if (range === null) return null;
+  return (
+    <RangePanel
+      trace={active.query}
+      tracks={active.tracks}
+      choice={choice}
+      range={inPart(active, range)}
+      over={parseOver(over, rangeText)}
+      cut={cutOf(range, active, target)}
+      onAllTracks={() => write({ over: null })}
+      onGaps={() => write({ gaps: "range" })}
+      onShow={show}
+      onSelect={() => navigate({ steps: null, range: null, over: null, ...asSelection(range, stack.originUs) })}
+      onExport={() => saveCut(range, active, target)}
+      onClose={() => write({ range: null, over: null })}
+    />
+  );
+}
+
+function Selected({ stage, stack, place, followed, id }: Props & { readonly id: number }) {
+  const { active } = place;
+  const { slice } = followed;
+  const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
+  const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
+  const onPeer = (worker: string, peer: number) => (isStacked(worker) ? followed.go(peer, worker) : navigate({ worker, slice: String(peer), on: null, at: null, range: null, over: null }));
+  return (
+    <SlicePanel
+      trace={active.query}
+      worker={stack.parts.length > 1 ? active.worker : null}
+      id={id}
+      originUs={active.tracks.origin_us}
+      flows={followed.flows}
+      share={share}
+      onGo={followed.go}
+      onPeer={onPeer}
+      onClose={() => write({ slice: null })}
+    />
+  );
+}
+
+/** Whose range is summed up. */
+function WorkerChoice({ stack, active }: { readonly stack: Stack; readonly active: StackPart }) {
+  return (
+    <select
+      className="field"
+      aria-label="Worker that is summed up"
+      value={active.worker}
+      onChange={({ target }) => write({ on: target.value === stack.parts[0].worker ? null : target.value, over: null })}
+    >
+      {stack.parts.map(({ worker }) => (
+        <option key={worker} value={worker}>
+          {worker}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A range on screen as `/perfetto` cuts it out of a worker's trace. */
+function cutOf(range: TimeRange, part: StackPart, target: Target): Cut {
+  const { tracks, query, worker } = part;
+  const { startNs, endNs } = inPart(part, range);
+  const inside = { startNs: Math.max(0, Math.floor(startNs)), endNs: Math.min(tracks.end_ns, Math.ceil(endNs)) };
+  const asked: Query = { ...query, ...asSelection(inside, tracks.origin_us) };
+  return { query: asked, title: `${target.run.name} ${worker}`, fileName: `${target.run.name}_${worker}_range.json` };
+}
+
+export function saveCut(range: TimeRange, part: StackPart, target: Target): void {
+  const { fileName, query } = cutOf(range, part, target);
+  saveUrl(fileName, apiUrl("perfetto", query));
+}

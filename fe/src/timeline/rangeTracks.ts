@@ -1,0 +1,39 @@
+/**
+ * Which tracks a range was dragged over, in the address beside `range=`:
+ *
+ *     over=1200-1300:t1.operators,t4.work      tracks of the worker that is summed up; for that range only
+ *
+ * Another range, however it was marked, is over all tracks again.
+ */
+import { formatNumber } from "../lib/format";
+
+/** More would make the address too long; then all are summed up. */
+export const MAX_OVER = 200;
+
+const KEY = /^[a-z0-9.]{1,40}$/;
+
+/** Keys of tracks as the server names them; null for all. */
+export function parseOver(text: string | undefined, range: string | undefined): readonly string[] | null {
+  const [of, keys] = (text ?? "").split(":");
+  if (range === undefined || of !== range) return null;
+  const known = [...new Set((keys ?? "").split(","))].filter((key) => KEY.test(key));
+  return known.length === 0 || known.length > MAX_OVER ? null : known;
+}
+
+/**
+ * What the address says of the tracks that a drag went over; null for all.
+ *
+ * @param onScreen Keys on screen; null where the drag was over no track.
+ * @param prefix Before the keys of the worker that is summed up.
+ * @param all How many tracks that worker has.
+ */
+export function formatOver(range: string, onScreen: readonly string[] | null, prefix: string, all: number): string | null {
+  const own = (onScreen ?? []).filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  return own.length === 0 || own.length >= all || own.length > MAX_OVER ? null : `${range}:${own.join(",")}`;
+}
+
+/** "3 tracks of 41", "all 41 tracks". */
+export function tracksText(over: readonly string[] | null, all: number): string {
+  if (over === null) return `all ${formatNumber(all)} tracks`;
+  return `${formatNumber(over.length)} ${over.length === 1 ? "track" : "tracks"} of ${formatNumber(all)}`;
+}
