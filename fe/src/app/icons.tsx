@@ -22,6 +22,12 @@ export const MoonIcon = () => (
   </Icon>
 );
 
+export const CopyIcon = () => (
+  <Icon>
+    <path d="M5.5 5.5h7v8h-7zM10.5 5.5v-3h-7v8h2" />
+  </Icon>
+);
+
 export const CloseIcon = () => (
   <Icon>
     <path d="M4 4l8 8M12 4l-8 8" />

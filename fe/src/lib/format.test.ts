@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { digitsToTellApart, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
+import { digitsOfSmall, digitsToTellApart, exactValue, formatMoment, formatNumber, formatSeconds, formatValue, isMoment, THIN_SPACE } from "./format";
 
 const thin = (text: string) => text.replaceAll("_", THIN_SPACE);
 
@@ -33,9 +33,16 @@ describe("formatValue", () => {
     [44_666, "count", "44_666"],
     [34_084_028_416, "bytes", "31.74 GiB"],
     ["7.0", null, "7.0"],
+    ["a\u202eb", null, "a⟨U+202E⟩b"],
   ] as const)("%s in %s is %s", (value, unit, text) => {
     expect(formatValue(value, unit)).toBe(thin(text));
   });
+});
+
+it("keeps digits of what is small beside larger ones, no finer than a ns", () => {
+  const ms = { label: "ms", divisor: 1e3 };
+  expect([12.3, 1, 0.309, 0.0123, 0.000001, 0].map((largest) => digitsOfSmall(largest, "us", ms))).toEqual([0, 0, 4, 5, 6, 0]);
+  expect(digitsOfSmall(0.5, "bytes", { label: "KiB", divisor: 1024 })).toBe(4);
 });
 
 describe("times of day", () => {

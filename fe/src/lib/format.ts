@@ -5,6 +5,7 @@
  */
 import type { Scalar, Unit } from "../api/types";
 import { baseLabel, scaleFor, type Scale } from "./units";
+import { visibleText } from "./visibleText";
 
 /** Narrow no-break space: groups digits without letting a line break there. */
 export const THIN_SPACE = "\u202f";
@@ -30,21 +31,21 @@ export function digitsFor(largestShown: number, whole: boolean): number {
 }
 
 /**
- * Decimals that keep three digits of a largest shown value below 1, as it stands in the unit of larger ones; no more
+ * Decimals that keep four digits of a largest shown value below 1, as it stands in the unit of larger ones; no more
  * than a whole ns or byte needs.
  */
 export function digitsOfSmall(largestShown: number, unit: Unit | null, { divisor }: Scale): number {
   const size = Math.abs(largestShown);
   if (size === 0 || size >= 1) return 0;
   const finest = unit === "us" ? 1e-3 : 1;
-  return Math.max(0, Math.min(2 - Math.floor(Math.log10(size)), Math.ceil(-Math.log10(finest / divisor))));
+  return Math.max(0, Math.min(3 - Math.floor(Math.log10(size)), Math.ceil(-Math.log10(finest / divisor))));
 }
 
 /** A single value outside a table, with its own best unit: `formatValue(1500, "us")` → "1.500 ms". */
 export function formatValue(value: Scalar, unit: Unit | null): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "Yes" : "No";
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return visibleText(value);
   return withUnit(value, scaleFor(unit, Math.abs(value)), unit);
 }
 

@@ -6,6 +6,7 @@ import { savePicture, type Picture } from "../chart/picture";
 import { SaveMenu } from "../chart/SaveMenu";
 import { formatNumber, formatValue } from "../lib/format";
 import { toCsv } from "../lib/csv";
+import { visibleText } from "../lib/visibleText";
 import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
 import { adjust, useParams } from "../state/urlStore";
 import { cellOf, textOf } from "./rows";
@@ -55,10 +56,10 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
                 top: node.depth * ROW_PX,
                 background: fillOf(node.name),
               }}
-              title={`${node.id}\n${formatValue(node.width, "us")}, ${formatNumber((100 * node.width) / total, 1)} % of all`}
+              title={`${visibleText(node.id)}\n${formatValue(node.width, "us")}, ${formatNumber((100 * node.width) / total, 1)} % of all`}
               onClick={() => adjust({ focus: node.id === focus ? node.parent : node.id })}
             >
-              {node.name}
+              {visibleText(node.name)}
             </button>
           ))}
         </div>
@@ -95,7 +96,7 @@ function flamePicture(title: string, boxes: readonly FlameBox[], depth: number):
       width: (widthPct / 100) * PICTURE_WIDTH_PX - 1,
       height: ROW_PX - 1,
       fill: fillOf(node.name),
-      text: node.name,
+      text: visibleText(node.name),
       textColor: DARK_TEXT,
     })),
   };

@@ -2,6 +2,7 @@
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
+import { visibleText } from "../lib/visibleText";
 import { ViewLink } from "../app/ViewLink";
 import { useNameMode } from "../state/nameMode";
 import { adjust } from "../state/urlStore";
@@ -117,7 +118,7 @@ function KernelDetail({ context, table, row }: DetailProps) {
         <p>
           Launched by{" "}
           <ViewLink view="operators" params={link}>
-            {operator}
+            {visibleText(operator)}
           </ViewLink>
         </p>
       )}

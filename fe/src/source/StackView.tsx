@@ -2,6 +2,7 @@
 import { useState } from "react";
 
 import { CopyButton } from "../app/CopyButton";
+import { visibleText } from "../lib/visibleText";
 import { mapPath, parseFrame, splitStack } from "./editor";
 import { cannotJump, jumpToSource } from "./jump";
 import { RelativePathDialog } from "./RelativePathDialog";
@@ -23,7 +24,7 @@ function Frame({ text }: { readonly text: string }) {
   const settings = useEditorSettings();
   const [asking, setAsking] = useState(false);
   const parsed = parseFrame(text);
-  if (parsed === null) return <span className="mono soft">{text}</span>;
+  if (parsed === null) return <span className="mono soft">{visibleText(text)}</span>;
   const { source, name } = parsed;
   const problem = cannotJump(source, settings);
   const place = `${mapPath(source.path, settings)}:${source.line}`;
@@ -33,13 +34,13 @@ function Frame({ text }: { readonly text: string }) {
         type="button"
         className="frame-link mono"
         disabled={problem !== null}
-        title={problem ?? `Open ${place}`}
+        title={problem ?? visibleText(`Open ${place}`)}
         onClick={() => setAsking(!jumpToSource(source, settings))}
       >
-        {source.path}:{source.line}
+        {visibleText(source.path)}:{source.line}
       </button>
-      <span className="mono"> {name}</span>
-      <CopyButton text={place} label="copy" title={`Copy ${place}`} className="button quiet copy" />
+      <span className="mono"> {visibleText(name)}</span>
+      <CopyButton text={place} label="copy" title={visibleText(`Copy ${place}`)} className="button quiet copy" />
       {asking && <RelativePathDialog source={source} onClose={() => setAsking(false)} />}
     </>
   );

@@ -1,6 +1,7 @@
 /** The small button in a cell with a kernel's name: one click copies the full name. */
 import { useEffect, useState } from "react";
 
+import { CopyIcon } from "../app/icons";
 import { copyText } from "../lib/download";
 
 const SAID_MS = 1200;
@@ -24,7 +25,7 @@ export function CopyName({ name }: { readonly name: string }) {
         void copyText(name).then((done) => setSaid(done ? "✓" : "✗"));
       }}
     >
-      <span role="status">{said ?? "⧉"}</span>
+      <span role="status">{said ?? <CopyIcon />}</span>
     </button>
   );
 }

@@ -52,6 +52,7 @@ export function DataTable(props: DataTableProps) {
   const { state } = control;
   const [measure, width] = useElementWidth();
   const gridId = useId();
+  const title = typeof props.title === "string" ? props.title : table.title;
   const opens = detail !== undefined || table.tree !== null;
   const mode = useNameMode();
   const choices = useColumnChoices(address, props.name);
@@ -82,7 +83,8 @@ export function DataTable(props: DataTableProps) {
   };
 
   return (
-    <section className="card" aria-label={table.title} data-table={address ?? undefined}>
+    // Inside a row it is no landmark: of those each has a name of its own.
+    <section className="card" role={address === null ? "group" : undefined} aria-label={title} data-table={address ?? undefined}>
       <header>
         <h2 title={table.help}>{props.title ?? table.title}</h2>
         {props.extra}
@@ -104,7 +106,7 @@ export function DataTable(props: DataTableProps) {
       <div ref={measure}>
         <GridBody
           id={gridId}
-          title={table.title}
+          title={title}
           items={items}
           layout={layout}
           viewportWidth={width}

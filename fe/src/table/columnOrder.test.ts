@@ -15,8 +15,8 @@ const share = (key: string) => view(key, 80, { unit: "pct", additive: key === "t
 const order = (views: readonly ColumnView[], main: string | null = null) => measuresFirst(views, main).map(({ column }) => column.key);
 
 it("puts the measures before what describes a row, where that is wide", () => {
-  const launch = [text("name", 400), text("operator", 200), text("grid", 90), sum("calls"), sum("total_us"), view("mean_us", 80), view("occupancy_pct", 80, { unit: "pct" })];
-  expect(order(launch)).toEqual(["name", "calls", "total_us", "mean_us", "operator", "grid", "occupancy_pct"]);
+  const launch = [text("name", 400), text("operator", 200), text("grid", 90), sum("calls"), sum("total_us"), view("mean_us", 80), view("occupancy_pct", 80, { unit: "pct" }), sum("gaps_us")];
+  expect(order(launch)).toEqual(["name", "calls", "total_us", "mean_us", "operator", "grid", "occupancy_pct", "gaps_us"]);
 });
 
 it("leaves what has room, and what rows are called by", () => {

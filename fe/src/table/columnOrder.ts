@@ -23,8 +23,10 @@ export function measuresFirst(views: readonly ColumnView[], mainKey: string | nu
   const start = ordered.findIndex(({ column }) => column.additive);
   const describing = ordered.filter((view, place) => place < start && !leads(view, place));
   if (describing.reduce((sum, { width }) => sum + width, 0) <= ROOM_PX) return ordered;
-  const end = ordered.findLastIndex((view) => isMeasure(view.column) || bases.get(view) !== null) + 1;
-  return [...ordered.slice(0, start).filter(leads), ...ordered.slice(start, end), ...describing, ...ordered.slice(end)];
+  const after = ordered.slice(start);
+  const end = after.findIndex((view) => !isMeasure(view.column) && bases.get(view) === null);
+  const measures = end < 0 ? after : after.slice(0, end);
+  return [...ordered.slice(0, start).filter(leads), ...measures, ...describing, ...after.slice(measures.length)];
 }
 
 function isMeasure(column: Column): boolean {

@@ -6,6 +6,7 @@ import { DEMANGLED_KEY, fullNames, NAME_KEY, namesReader, SHORT_KEY, shownName, 
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
 import { largestOfFamilies } from "./families";
+import { plainReason } from "./hiddenColumns";
 import { CELL_PADDING_PX, characterPx, textPx } from "./textWidth";
 
 export interface ColumnView {
@@ -54,6 +55,7 @@ export function columnViews(table: Table, opens: boolean, mode: NameMode = "shor
   return table.columns.flatMap((column, index) => {
     if (names !== null && (column.key === SHORT_KEY || column.key === DEMANGLED_KEY)) return [];
     const numeric = isNumeric(column);
+    const reason = table.null_reasons[column.key];
     const magnitude = magnitudes[index] ?? 0;
     const scale = scaleFor(column.unit, hidden.has(column.key) ? magnitude : (families[index] ?? magnitude));
     const largest = magnitude / scale.divisor;
@@ -66,7 +68,7 @@ export function columnViews(table: Table, opens: boolean, mode: NameMode = "shor
       scale,
       numeric,
       digits,
-      nullReason: table.null_reasons[column.key] ?? null,
+      nullReason: reason === undefined ? null : plainReason(reason),
       bounds: column.unit === "pct" ? (row: Row) => boundsOf(table, row, column.key) : NO_BOUNDS,
       shown,
       names: ofKernels,

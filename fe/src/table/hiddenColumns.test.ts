@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Row, Table } from "../api/types";
 import { PLAIN_COLUMN } from "../lib/columns";
-import { hiddenNow, hiddenReasons } from "./hiddenColumns";
+import { hiddenNow, hiddenReasons, plainReason } from "./hiddenColumns";
 
 const column = (key: string, hidden = false): Column => ({ key, title: key, type: "number", unit: "pct", help: "", ...PLAIN_COLUMN, hidden });
 
@@ -32,4 +32,9 @@ it("shows and hides what somebody chose", () => {
   const hidden = (shown: readonly (readonly [string, boolean])[]) => [...hiddenNow(filled, hiddenReasons([], filled), new Map(shown))];
   expect(hidden([])).toEqual(["median_us"]);
   expect(hidden([["median_us", true], ["calls", false], ["gone", false]])).toEqual(["calls"]);
+});
+
+it("speaks of grouping as the page does", () => {
+  expect(plainReason("Not grouped by it: choose group_by=name+input_shape.")).toBe("Not grouped by it: group by name + input shape.");
+  expect(plainReason("Not recorded (with_stack=True).")).toBe("Not recorded (with_stack=True).");
 });

@@ -12,7 +12,7 @@ export function hiddenReasons(declared: HiddenColumns, table: Table): ReadonlyMa
   table.columns.forEach((column, index) => {
     const { key } = column;
     const isEmpty = (row: Row) => row[index] === null && boundsOf(table, row, key) === null;
-    if (table.rows.length > 0 && table.rows.every(isEmpty)) reasons.set(key, `No values here. ${table.null_reasons[key] ?? "It does not apply to these rows."}`);
+    if (table.rows.length > 0 && table.rows.every(isEmpty)) reasons.set(key, `No values here. ${plainReason(table.null_reasons[key] ?? "It does not apply to these rows.")}`);
     else if (isBound(table, key)) reasons.set(key, "Stands in the column that it bounds.");
     else if (isTree && key !== "name" && (key === table.tree?.id || key === table.tree?.parent)) reasons.set(key, "The indentation says the same.");
     else if (column.hidden) reasons.set(key, "Only for who looks closer.");
@@ -24,4 +24,9 @@ export function hiddenReasons(declared: HiddenColumns, table: Table): ReadonlyMa
 /** The keys of the columns that are hidden now. */
 export function hiddenNow(table: Table, reasons: ReadonlyMap<string, string>, shown: ReadonlyMap<string, boolean>): ReadonlySet<string> {
   return new Set(table.columns.map(({ key }) => key).filter((key) => !(shown.get(key) ?? !reasons.has(key))));
+}
+
+/** A reason of the server in the words of the page, which has a switch for what is a parameter there. */
+export function plainReason(reason: string): string {
+  return reason.replace(/\bchoose group_by=([a-z_+]+)/g, (_, parts: string) => `group by ${parts.split("+").map((part) => part.replaceAll("_", " ")).join(" + ")}`);
 }
