@@ -27,6 +27,7 @@ _MEANING = {
 _DEVICE_ROLES = tuple(
     ROLE_TITLES[role] for role in (Role.KERNEL, Role.MEMCPY, Role.MEMSET, Role.COMMUNICATION)
 )
+_HOST_ROLES = tuple(ROLE_TITLES[role] for role in (Role.RUNTIME, Role.DATALOADER, Role.CPU_EXEC))
 ModuleNames = tuple[list[str] | None, list[str] | None]
 
 
@@ -70,13 +71,16 @@ def explanation(
 
 
 def _measure(bases: tuple[StepBasis, StepBasis], average: Table) -> str:
-    """The time of devices where both sides tell it, and it changed more than that of the host."""
+    """The time of devices where both sides tell it, and it changed at least as much as that of the
+    host; time in which nothing is known to run is neither."""
     if any(no_device_time(basis.trace) is not None for basis in bases):
         return HOST
-    parts = average.frame.filter(pl.col("category") != TOTAL)
-    is_device = parts["category"].is_in(_DEVICE_ROLES)
-    changes = parts["delta_duration_us"].abs()
-    return DEVICE if changes.filter(is_device).sum() >= changes.filter(~is_device).sum() else HOST
+    changes = average.frame.select("category", "delta_duration_us")
+    device, host = (
+        abs(changes.filter(pl.col("category").is_in(roles))["delta_duration_us"].sum())
+        for roles in (_DEVICE_ROLES, _HOST_ROLES)
+    )
+    return DEVICE if device >= host else HOST
 
 
 def _facts(measure: str, delta_us: float) -> tuple[Fact, ...]:
