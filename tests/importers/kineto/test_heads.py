@@ -1,0 +1,117 @@
+"""Cases: traces of several tools by their head alone, also with metadata before the events, marks
+and blanks; what is no trace, by what it is; JSON of all kinds; heads that are too short to tell.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.importers import tell_head
+from torch_tb_profiler.storage.heads import Told
+
+EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+
+
+def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> Told:
+    head = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return tell_head(head, name, is_whole)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"schemaVersion": 1, "traceEvents": [EVENT]},
+        {"traceEvents": []},
+        {"data": {"traceEvents": [EVENT]}},
+        {"environment": {"PATH": "x" * 5000}, "traceEvents": [EVENT]},
+        {"schemaVersion": "1.0.3", "displayTimeUnit": "ms", "traceEvents": [EVENT]},
+        [{"name": "process_name", "pid": 3, "tid": 0, "args": {}, "ph": "M"}, EVENT],
+        b'\n\n  { "schemaVersion": 1,\n "deviceProperties": [ {"id": 0',
+        b'{"schemaVersion": 1, "distributedInfo": {"backend": "nccl"',
+        codecs.BOM_UTF8 + json.dumps({"traceEvents": [EVENT]}).encode(),
+        codecs.BOM_UTF16_LE + json.dumps({"traceEvents": [EVENT]}).encode("utf-16-le"),
+    ],
+)
+def test_traces(content: Any) -> None:
+    assert told(content, is_whole=False).is_trace
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({}, "not_a_trace"),
+        ([], "not_a_trace"),
+        ({"schemaVersion": 2, "images": []}, "not_a_trace"),
+        ({"model_type": "llama", "trace": "traceEvents"}, "not_a_trace"),
+        ({"text": '"traceEvents": ['}, "not_a_trace"),
+        ([{"instruction": "add", "ph": 7.1, "ts": 1}], "not_a_trace"),
+        ([{"ph": "acid", "name": "x"}], "not_a_trace"),
+        (["ph", "ts"], "not_a_trace"),
+        ({"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}, "execution_trace"),
+        ({"pid": 1, "nodes": [{"id": 2, "ctrl_deps": 1}]}, "execution_trace"),
+        ({"version": "2.10", "pg_config": {}, "comm_lib_version": ""}, "flight_recorder"),
+        ({"entries": [{"collective_seq_id": 1}], "version": "2.4"}, "flight_recorder"),
+        ({"segments": [{"blocks": []}], "device_traces": []}, "memory_snapshot"),
+        ([[1795226172591309, 1795226172591309], [[0, 1]]], "memory_timeline"),
+        ([[-1, 1, 864, 0], [-1, 1, 32, 0]], "memory_timeline"),
+        (b"", "empty_file"),
+        (b" \n ", "empty_file"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "lfs_pointer"),
+        (b"<!DOCTYPE html><html>", "html_page"),
+        (b"hello", "not_json"),
+        (b"\x80\x04\x95", "not_json"),
+    ],
+)
+def test_no_traces_say_what_they_are(content: Any, reason: str) -> None:
+    what = told(content)
+    assert (what.is_trace, what.reason) == (False, reason)
+    assert what.text.startswith(("is ", "holds "))
+    assert what.text.endswith(".")
+
+
+def test_an_overlay_on_a_trace_is_told_by_its_name() -> None:
+    assert told({"traceEvents": [EVENT]}, "overlaid_critical_path_rank0.json").reason == "overlay"
+    assert told({"traceEvents": [EVENT]}, "rank0.json").is_trace
+
+
+def test_rank_and_size_of_the_job_stand_in_the_head() -> None:
+    info = {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [{"ranks": [0, 1]}]}
+    header = {"schemaVersion": 1, "rank": 9, "distributedInfo": info, "traceEvents": [EVENT]}
+    assert (told(header).rank, told(header).world_size) == (3, 8)
+    info["rank"] = "three"
+    assert told(header).rank is None
+    assert told({"traceEvents": [EVENT]}).world_size is None
+
+
+def test_a_head_without_a_sign_wants_more() -> None:
+    head = b'{"environment": {"A": "' + b"x" * 1000
+    assert told(head, is_whole=False).wants_more
+    assert not told(head, is_whole=True).wants_more
+    assert not told(b"[" + b"1," * 1000, is_whole=False).wants_more
+
+
+def test_other_endings_are_none_of_kineto() -> None:
+    assert not told({"traceEvents": [EVENT]}, "x.txt").is_trace
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JSON)
+def test_json_without_events_is_no_trace(value: Any) -> None:
+    assert not told(value).is_trace
+
+
+@given(st.binary())
+def test_any_bytes_are_told(data: bytes) -> None:
+    assert isinstance(told(data), Told)
+    assert isinstance(told(b"{" + data, is_whole=False), Told)
