@@ -77,8 +77,12 @@ interface DialogProps {
 function PickerDialog({ open, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    if (open) dialog.current?.showModal();
-    else dialog.current?.close();
+    if (!open) {
+      dialog.current?.close();
+      return;
+    }
+    dialog.current?.showModal();
+    dialog.current?.querySelector("input")?.focus();
   }, [open]);
   return (
     <dialog

@@ -27,10 +27,8 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
   // Of what is looked for the first that was found: the run of found files only holds them.
   const proposed = search.trim() === "" ? rows.findIndex(isCurrent) : rows.findIndex(({ isOpen }) => isOpen !== true);
   const active = firstPlace(rows.findIndex(({ key }) => key === chosen), proposed);
-  const field = useRef<HTMLInputElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 8 });
-  useEffect(() => field.current?.focus(), []);
   useEffect(() => {
     if (rows.length > 0) virtualizer.scrollToIndex(active);
   }, [virtualizer, active, rows.length]);
@@ -57,7 +55,6 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
   return (
     <>
       <input
-        ref={field}
         type="search"
         role="combobox"
         className="field"
