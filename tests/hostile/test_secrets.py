@@ -56,6 +56,8 @@ def test_no_route_but_the_download_of_the_file_answers_with_it(logdir: Path) -> 
     client = Client(standalone_app(Site(catalog, "standalone")))
     urls = ["/api/about", "/api/runs", "/api/views", "/api/perfetto"]
     urls += [f"/api/slice/{number}" for number in range(3)]
+    urls += [f"/api/slice/{number}/arguments" for number in range(3)]
+    urls += ["/api/timeline/gaps", "/api/timeline/range", "/api/timeline/namesakes?slice=1"]
     urls += [f"/api/view/{name}" for name in VIEWS]
     urls += ["/api/view/compare?baseline_run=run", "/api/view/operators?format=csv"]
     urls += ["/api/timeline/tracks", "/api/timeline", "/api/timeline/search?q=s3cr3t"]

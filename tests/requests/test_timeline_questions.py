@@ -14,11 +14,15 @@ from torch_tb_profiler.requests.timeline_questions import (
     RangeRequest,
     ScreenRequest,
     SearchRequest,
+    SliceRequest,
+    SummaryRequest,
     flows_request,
     names_request,
     range_request,
     screen_request,
     search_request,
+    slice_request,
+    summary_request,
 )
 
 WHERE = Subject("r", "w", "1")
@@ -37,6 +41,13 @@ Reader = Callable[[dict[str, str]], object]
             {"width_px": "1", "tracks": "steps:0-2", "end_ns": "7"},
             ScreenRequest(RangeRequest(WHERE, None, 7.0), 1, "steps:0-2"),
         ),
+        (summary_request, {}, SummaryRequest(RangeRequest(WHERE))),
+        (
+            summary_request,
+            {"start_ns": "1", "tracks": "t0.operators,steps"},
+            SummaryRequest(RangeRequest(WHERE, 1.0), "t0.operators,steps"),
+        ),
+        (slice_request, {"slice": "4"}, SliceRequest(WHERE, 4)),
         (names_request, {"codes": "3,1,2"}, NamesRequest(WHERE, (3, 1, 2))),
         (names_request, {"from": "17"}, NamesRequest(WHERE, None, 17)),
         (names_request, {"from": "0", "codes": "5"}, NamesRequest(WHERE, None, 0)),
@@ -64,6 +75,8 @@ def test_parameters_become_questions(
         (screen_request, {}),
         (screen_request, {"width_px": "4001"}),
         (screen_request, {"width_px": "9", "tracks": "x" * 70_000}),
+        (summary_request, {"tracks": "x" * 70_000}),
+        (slice_request, {}),
         (names_request, {}),
         (names_request, {"codes": "1,-1"}),
         (names_request, {"codes": ",".join("1" * 501)}),

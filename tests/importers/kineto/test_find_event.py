@@ -63,8 +63,12 @@ def slices_of_file(path: Path) -> dict[tuple[str, str], list[Event]]:
         if event.get("ph") == "X" and event.get("cat") != "cpu_instant_event":
             rows.setdefault((text(event.get("pid")), text(event.get("tid"))), []).append(event)
     for row in rows.values():
-        row.sort(key=lambda event: (Decimal(event["ts"]), -max(0, Decimal(event.get("dur") or 0))))
+        row.sort(key=_begin_and_length)
     return rows
+
+
+def _begin_and_length(event: Event) -> tuple[Decimal, Decimal]:
+    return Decimal(event["ts"]), -max(Decimal(0), Decimal(event.get("dur") or 0))
 
 
 def check(path: Path, count: int) -> None:

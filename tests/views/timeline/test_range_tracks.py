@@ -36,7 +36,7 @@ def key_of(shown: Timeline, name: str) -> str:
             if slice_id == NO_SLICE:
                 continue
             if shown.trace.text(shown.trace.slices["name_code"][slice_id]) == name:
-                return shown.tracks[number].key
+                return str(shown.tracks[number].key)
     raise AssertionError(name)
 
 

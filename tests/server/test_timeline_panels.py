@@ -1,0 +1,66 @@
+"""What the timeline's panels ask over HTTP: a range on some tracks, idle gaps, namesakes, and the
+arguments of a slice from its file; what makes no sense is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from werkzeug.test import Client
+
+from torch_tb_profiler.loading.catalog import Catalog, Place
+from torch_tb_profiler.server.app import standalone_app
+from torch_tb_profiler.server.site import Site
+
+EVENTS = [
+    {"cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 90, "args": {"Mine": "<b>", "KEY": 1}},
+    {"cat": "cpu_op", "name": "aten::mm", "tid": 2, "ts": 5, "dur": 50},
+    {"cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 40, "dur": 25}
+    | {"args": {"device": 0, "stream": 7}},
+]
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Client:
+    whole = [{"ph": "X", "pid": 1, "tid": 1, **event} for event in EVENTS]
+    (tmp_path / "w.pt.trace.json").write_text(json.dumps({"traceEvents": whole}))
+    catalog = Catalog([Place(str(tmp_path))], cache=None)
+    file = catalog.file(None, None, None)
+    catalog.store.request(file)
+    catalog.store.wait([file], None)
+    return Client(standalone_app(Site(catalog, "standalone")))
+
+
+def test_a_range_on_some_tracks(client: Client) -> None:
+    tracks = client.get("/api/timeline/tracks").get_json()["tracks"]
+    hosts = [track["key"] for track in tracks if track["kind"] == "operators"]
+    told = client.get(f"/api/timeline/range?tracks={hosts[1]}").get_json()
+    assert [(entry["name"], entry["count"]) for entry in told["operators"]] == [("aten::mm", 1)]
+    assert (told["gpus"], told["kernels"]) == ([], [])
+    whole = client.get("/api/timeline/range").get_json()
+    assert [(entry["name"], entry["count"]) for entry in whole["operators"]] == [("aten::mm", 2)]
+    assert client.get("/api/timeline/range?tracks=nowhere").status_code == 400
+
+
+def test_gaps_and_namesakes(client: Client) -> None:
+    told = client.get("/api/timeline/gaps?start_ns=0&end_ns=90000").get_json()
+    assert (told["count"], told["total_us"]) == (2, 65.0)
+    assert {gap["gap"]["start_ns"] for gap in told["gaps"]} == {0, 65_000}
+    namesakes = client.get("/api/timeline/namesakes?slice=0").get_json()["namesakes"]
+    assert (namesakes["count"], namesakes["shorter"]) == (2, 1)
+    assert client.get("/api/timeline/namesakes?slice=99").status_code == 404
+    assert client.get("/api/timeline/gaps?start_ns=5&end_ns=5").status_code == 400
+
+
+def test_arguments_of_a_slice(client: Client) -> None:
+    names = [client.get(f"/api/slice/{n}").get_json()["slice"]["dur_us"] for n in range(3)]
+    answer = client.get(f"/api/slice/{names.index(90)}/arguments").get_json()
+    assert [(entry["name"], entry["text"]) for entry in answer["arguments"]] == [
+        ("Mine", "<b>"),
+        ("KEY", "1"),
+    ]
+    assert client.get("/api/slice/99/arguments").status_code == 404
+    assert client.get("/api/slice/0/others").status_code == 404
+    assert client.get("/api/slice/x/arguments").status_code == 400
