@@ -194,7 +194,8 @@ def fact_text(fact: Fact) -> str:
         scale = replace(scale, decimals=CONFIDENCE_DECIMALS)
     if is_moment(fact.key) and fact.unit == "us":
         scale = Scale("µs", 1, 3)  # alone, it is there to be added to others: to the ns
-    return f"{scale.text(value)} {scale.label}".rstrip()
+    sign = "+" if fact.key.startswith("delta_") and value > 0 else ""
+    return f"{sign}{scale.text(value)} {scale.label}".rstrip()
 
 
 def chosen(columns: Sequence[DisplayColumn], keys: Sequence[str] | None) -> list[DisplayColumn]:

@@ -41,7 +41,9 @@ def training(
     events: list[t.Event] = []
     for number in range(steps):
         at = 1000 * number
-        told = {"shape": [[batch, 64], [64, 64]], "Input type": [dtype, dtype]} if shapes else {}
+        told: dict[str, Any] = (
+            {"shape": [[batch, 64], [64, 64]], "Input type": [dtype, dtype]} if shapes else {}
+        )
         events += [
             t.step(number, at, 200 + number),
             t.op(operator, at + 10, 90, **told),

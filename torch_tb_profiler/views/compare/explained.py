@@ -7,13 +7,13 @@ Definitions: ``docs/views-compare.md#what-explains-the-difference``.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from torch_tb_profiler.knowledge.demangling import demangled
-from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.leaves import KEYS, Leaves
 from torch_tb_profiler.views.compare.tables import NO_CHANGE, with_whole_counts
@@ -125,17 +125,20 @@ class _Part:
         return round(self.times[1] - self.times[0], _DECIMALS)
 
 
-def explained(baseline: Leaves, candidate: Leaves, inner: str) -> tuple[Table, Table]:
+def explained(
+    baseline: Leaves, candidate: Leaves, inner: str, shorts: Mapping[str, str]
+) -> tuple[Table, Table]:
     """The ranked table and the tree.
 
     Args:
         baseline: Parts of the baseline.
         candidate: Parts of the candidate.
         inner: What the innermost parts are: ``kernel`` or ``call``.
+        shorts: Short names of the kernels of both.
     """
     joined = _Joined(baseline, candidate, inner)
     total = joined.step().delta_us
-    return _ranked(joined, total), _tree(joined, total)
+    return _ranked(joined, total), _tree(joined, total, shorts)
 
 
 class _Joined:
@@ -217,7 +220,7 @@ def _ranked(joined: _Joined, total_us: float) -> Table:
     return _table(EXPLAINED, values, total_us, NO_CALL)
 
 
-def _tree(joined: _Joined, total_us: float) -> Table:
+def _tree(joined: _Joined, total_us: float, shorts: Mapping[str, str]) -> Table:
     """Depth first, in each row the parts that changed most first."""
     children = _children(joined)
     values: list[dict[str, Any]] = []
@@ -239,7 +242,7 @@ def _tree(joined: _Joined, total_us: float) -> Table:
         if len(inside) > MOST_PARTS:
             kept.append((("", *place, ""), _others([p for _, p in inside[MOST_PARTS:]]), number))
         waiting += reversed(kept)
-    return _table(DRILL_DOWN, _with_names(values), total_us, NOT_CALLED)
+    return _table(DRILL_DOWN, _with_names(values, shorts), total_us, NOT_CALLED)
 
 
 def _children(joined: _Joined) -> dict[tuple[str, ...], list[tuple[tuple[str, ...], _Part]]]:
@@ -295,13 +298,11 @@ def _measures(part: _Part, total_us: float) -> dict[str, Any]:
     return values
 
 
-def _with_names(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_names(values: list[dict[str, Any]], shorts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rows with the other names of kernels."""
-    names = {row["name"] for row in values if row["kind"] == "kernel"}
-    shorts = short_names(names)
     for row in values:
         name, is_kernel = row["name"], row["kind"] == "kernel"
-        row["short_name"] = shorts[name] if is_kernel else None
+        row["short_name"] = shorts.get(name) if is_kernel else None
         row["demangled_name"] = demangled(name) if is_kernel and demangled(name) != name else None
     return values
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.kernel_names import common_short_names
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.views.compare.average import TOTAL
 from torch_tb_profiler.views.compare.explained import explained
@@ -61,7 +62,8 @@ def explanation(
     leaves_of, inner = (device_leaves, "kernel") if measure == DEVICE else (host_leaves, "call")
     names = modules if None not in modules else (None, None)
     leaves = [leaves_of(basis, of) for basis, of in zip(bases, names, strict=True)]
-    tables = explained(leaves[0], leaves[1], inner)
+    shorts = common_short_names(basis.trace for basis in bases)
+    tables = explained(leaves[0], leaves[1], inner, shorts)
     rows = tables[1].frame.filter(pl.col("kind") == "phase")
     shares = dict(zip(rows["name"], rows["share_of_delta_pct"], strict=True))
     delta = tables[1].frame["delta_time_us"][0]
@@ -75,9 +77,9 @@ def _measure(bases: tuple[StepBasis, StepBasis], average: Table) -> str:
     host; time in which nothing is known to run is neither."""
     if any(no_device_time(basis.trace) is not None for basis in bases):
         return HOST
-    changes = average.frame.select("category", "delta_duration_us")
+    rows = average.frame.select("category", "delta_duration_us").drop_nulls().rows()
     device, host = (
-        abs(changes.filter(pl.col("category").is_in(roles))["delta_duration_us"].sum())
+        abs(sum(delta for category, delta in rows if category in roles))
         for roles in (_DEVICE_ROLES, _HOST_ROLES)
     )
     return DEVICE if device >= host else HOST

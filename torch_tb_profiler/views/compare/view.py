@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.kernel_names import common_short_names
 from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.trace.model import Trace
@@ -68,6 +69,7 @@ from torch_tb_profiler.views.compare.tables import (
     pair_spec,
     without_confidence,
 )
+from torch_tb_profiler.views.name_columns import OTHER_NAMES, with_other_names
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -86,6 +88,7 @@ KERNELS = pair_spec(
     "One row per kernel of either side, the largest change first.",
     keys=(Column("name", "Name", "string", None, "Name of the kernel."),),
     measures=KERNEL_MEASURES,
+    more=OTHER_NAMES,
 )
 PHASES = pair_spec(
     "phases",
@@ -170,6 +173,7 @@ def _tables(
     average = with_shares_of_total(compared_average(steps[0], steps[1]))
     modules, names = _modules(bases)
     parts = explanation(whole, average, names)
+    shorts = common_short_names(basis.trace for basis in bases)
     tables: tuple[Table, ...] = (
         average,
         surroundings_table(around),
@@ -177,7 +181,7 @@ def _tables(
         *parts.tables,
         compared_steps(steps[0], steps[1]),
         _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
-        _named(KERNELS, KERNEL_MEASURES, kernel_side, bases),
+        with_other_names(_named(KERNELS, KERNEL_MEASURES, kernel_side, bases), shorts),
         modules,
     )
     unsure = no_confidence(around)

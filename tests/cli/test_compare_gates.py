@@ -1,0 +1,135 @@
+"""Gates of ``compare``: what is typed wrongly is refused before a trace is looked for, and times of
+recordings that differ beside the code are no verdict."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Done
+
+Run = Callable[..., Done]
+
+
+def write(path: Path, *, device: str = "Tesla V100", batch: int = 32, mm_us: int = 100) -> Path:
+    events: list[dict[str, Any]] = []
+
+    def add(cat: str, name: str, ts: int, dur: int, *, tid: int = 1, **args: Any) -> None:
+        where = {"pid": 0 if cat == "kernel" else 1, "tid": tid, "ts": ts, "dur": dur}
+        events.append({"ph": "X", "cat": cat, "name": name, "args": args, **where})
+
+    for step in range(3):
+        at = 1000 * step + 1000
+        add("user_annotation", f"ProfilerStep#{step}", at, 500 + mm_us + step)
+        told: dict[str, Any] = {"Input Dims": [[batch, 8], [8, 8]]}
+        add("cpu_op", "aten::linear", at + 10, 50, **told)
+        add("cuda_runtime", "cudaLaunchKernel", at + 20, 5, correlation=step + 1)
+        launched = {"correlation": step + 1, "device": 0, "stream": 7}
+        add("kernel", "gemm", at + 40, mm_us, tid=7, **launched)
+    document = {"deviceProperties": [{"id": 0, "name": device}], "traceEvents": events}
+    path.write_bytes(gzip.compress(json.dumps(document).encode()))
+    return path
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write(tmp_path / "base.pt.trace.json.gz")
+
+
+@pytest.fixture
+def slower(tmp_path: Path) -> Path:
+    return write(tmp_path / "slower.pt.trace.json.gz", mm_us=200)
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ("average_step>5", ["write it like", "@confidence"]),
+        ("average_step.nothing>+5%", ["no measure 'nothing'", "it has total_us"]),
+        ("steps_.total_us>+5%", ["no table 'steps_'", "there are average_step"]),
+        ("operators[colour=red].calls>+0", ["no column"]),
+        ("operators.calls>+5ms", ["unit 'ms' is none of"]),
+        ("operators.calls>+0@95", ["leave out the part after @"]),
+        ("average_step.total_us>+5%@100", ["@99.9"]),
+    ],
+)
+def test_a_malformed_gate_is_refused_before_a_file_is_opened(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, words: list[str]
+) -> None:
+    """The places hold no trace: had anybody looked, the code were 3."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        pytest.fail("a place was looked at")
+
+    monkeypatch.setattr("torch_tb_profiler.cli.compare_command.Catalog", fail)
+    monkeypatch.setattr("torch_tb_profiler.cli.compare_command.perform", fail)
+    done = run("compare", tmp_path / "a", tmp_path / "b", "--fail-on", gate)
+    assert done.code == 2
+    for word in words:
+        assert word in done.err
+    assert done.out == ""
+
+
+def test_a_kind_that_there_is_not_is_refused(run: Run, base: Path) -> None:
+    done = run("compare", base, base, "--allow-different", "devise")
+    assert done.code == 2
+    assert "Did you mean device" in done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), [("device", {"device": "A100"}), ("batch", {"batch": 64})]
+)
+def test_a_gate_on_times_of_other_surroundings_is_an_error(
+    run: Run, tmp_path: Path, base: Path, kind: str, other: dict[str, Any]
+) -> None:
+    """It would pass: nothing got slower. It is no pass, for nothing is told by it."""
+    candidate = write(tmp_path / "other.pt.trace.json.gz", **other)
+    gate = "average_step.total_us>+5%"
+    done = run("compare", base, candidate, "--fail-on", gate)
+    assert done.code == 2
+    assert "passed" not in done.err
+    assert f"--allow-different {kind}" in done.err
+    allowed = [f"--allow-different={each}" for each in {kind, "shapes"}]
+    meant = run("compare", base, candidate, "--fail-on", gate, *allowed)
+    assert (meant.code, f"passed: {gate}" in meant.err) == (0, True)
+    half = run("compare", base, candidate, "--fail-on", gate, "--allow-different", "world_size")
+    assert half.code == 2
+
+
+def test_what_is_no_difference_of_times_is_told_still(run: Run, tmp_path: Path, base: Path) -> None:
+    candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
+    counts = run("compare", base, candidate, "--fail-on", "operators.calls>+0")
+    assert (counts.code, "passed: " in counts.err) == (0, True)
+    own = run("compare", base, candidate, "--fail-on", "kernels.mean_us>150us")
+    assert own.code == 1
+
+
+def test_a_gate_on_the_same_surroundings_is_a_verdict(run: Run, base: Path, slower: Path) -> None:
+    assert run("compare", base, slower, "--fail-on", "average_step.total_us>+5%@95").code == 1
+    assert run("compare", slower, base, "--fail-on", "average_step.total_us>+5%@95").code == 0
+
+
+@pytest.mark.parametrize("output_format", ["table", "md"])
+def test_a_report_begins_with_the_step_then_warns_then_tells_where(
+    run: Run, tmp_path: Path, base: Path, output_format: str
+) -> None:
+    candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
+    out = " ".join(run("compare", base, candidate, "--format", output_format).out.split())
+    parts = [
+        "Change of the average step",
+        "+100",
+        "Confidence",
+        "The devices are of different models: Tesla V100 against A100",
+        "Largest change",
+        "Surroundings",
+        "What explains the difference",
+        "Operators",
+    ]
+    places = [out.find(part) for part in parts]
+    assert -1 not in places, dict(zip(parts, places, strict=True))
+    assert places == sorted(places)
