@@ -116,16 +116,16 @@ class _Sorting:
 
     def discovery(self) -> Discovery:
         heads = self.how.heads
+        told = self._told()
         if heads is None:
-            return self._sorted({})
-        told = self._told(heads)
+            return self._sorted(told)
         wanted = [each.candidate for each in self.unnamed]
         wanted = heads.unknown(each for each in wanted if each.key not in self.how.chosen)
         if wanted:
             if self.how.on_known is not None:
                 self.how.on_known(self._so_far(told))
             self.result.undecided = heads.look(wanted)
-            told = self._told(heads)
+            told = self._told()
         return self._sorted(told)
 
     def _so_far(self, told: dict[str, Told]) -> Discovery:
@@ -135,10 +135,11 @@ class _Sorting:
         result = Discovery(others=others, unfinished=unfinished)
         return replace(self, result=result, walk=walk)._sorted(told)
 
-    def _told(self, heads: Heads) -> dict[str, Told]:
+    def _told(self) -> dict[str, Told]:
+        """What is known of the files whose names say nothing, by their paths."""
         told = {}
         for each in self.unnamed:
-            known = heads.known(each.candidate)
+            known = None if self.how.heads is None else self.how.heads.known(each.candidate)
             if each.candidate.key in self.how.chosen:
                 known = CHOSEN
             if known is not None:

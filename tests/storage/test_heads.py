@@ -1,0 +1,207 @@
+"""Cases: the likeliest files first, as many as a scan may look into; nothing is looked into twice
+before it changes; what a file was holds until it is looked into again; packed files; metadata
+before the events; files that go, pipes, no permission; a store's heads in few requests.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from torch_tb_profiler.importers import tell_head
+from torch_tb_profiler.storage import heads as heads_module
+from torch_tb_profiler.storage.heads import (
+    HEAD_BYTES,
+    MORE_BYTES,
+    REMOTE_BYTES,
+    Budget,
+    Candidate,
+    Heads,
+    Told,
+)
+from torch_tb_profiler.storage.locations import FileState, open_location, remote_state
+
+TRACE = b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "ts": 1}]}'
+OTHER = b'{"model_type": "llama"}'
+
+
+class Teller:
+    """Tells traces, and counts."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, head: bytes, base_name: str, is_whole: bool) -> Told:
+        self.asked.append(base_name)
+        return tell_head(head, base_name, is_whole)
+
+
+def candidate(path: Path, version: str = "1") -> Candidate:
+    state = FileState(path.stat().st_size if path.exists() else 0, version)
+    return Candidate(path.name, open_location(str(path)), state)
+
+
+def looked(heads: Heads, *candidates: Candidate) -> int:
+    heads.begin_scan()
+    for each in candidates:
+        heads.known(each)
+    return heads.look(heads.unknown(candidates))
+
+
+def write(path: Path, content: bytes) -> Candidate:
+    path.write_bytes(content)
+    return candidate(path)
+
+
+def test_the_likeliest_are_looked_into_first_and_the_rest_the_next_time(tmp_path: Path) -> None:
+    tell = Teller()
+    heads = Heads(tell, local=Budget(2, 1 << 20, 60.0))
+    names = ("config.json", "large.json", "rank0.json", "torch_trace.json", "tiny.json")
+    found = [write(tmp_path / name, OTHER + b" " * len(name)) for name in names]
+    found[1] = write(tmp_path / "large.json", OTHER + b" " * 1000)
+    assert looked(heads, *found) == 3
+    assert tell.asked == ["torch_trace.json", "rank0.json"]
+    assert looked(heads, *found) == 1
+    assert tell.asked[2:] == ["large.json", "config.json"]
+    assert looked(heads, *found) == 0
+    assert looked(heads, *found) == 0
+    assert len(tell.asked) == 5
+
+
+def test_a_budget_of_bytes_or_time_ends_a_scan_too(tmp_path: Path) -> None:
+    found = [write(tmp_path / f"{number}.json", OTHER) for number in range(5)]
+    for budget, left in ((Budget(9, 30, 60.0), 4), (Budget(9, 1 << 20, -1.0), 5)):
+        assert looked(Heads(tell_head, local=budget), *found) == left
+    patient = Heads(tell_head, local=Budget(1, 1 << 20, 0.0), is_patient=True)
+    assert looked(patient, *found) == 0
+
+
+def test_a_file_that_changed_is_what_it_was_until_it_is_looked_into(tmp_path: Path) -> None:
+    heads = Heads(tell_head, local=Budget(1, 1 << 20, 60.0))
+    assert looked(heads, write(tmp_path / "w.json", TRACE)) == 0
+    (tmp_path / "w.json").write_bytes(OTHER)
+    changed = candidate(tmp_path / "w.json", "2")
+    other = write(tmp_path / "a_trace_that_is_larger.json", TRACE * 2)
+    heads.begin_scan()
+    known = heads.known(changed)
+    assert known is not None
+    assert known.is_trace
+    wanted = heads.unknown([other, changed])
+    assert [each.key for each in wanted] == ["w.json", "a_trace_that_is_larger.json"]
+    assert heads.look(wanted) == 1
+    known = heads.known(changed)
+    assert known is not None
+    assert not known.is_trace
+
+
+def test_what_a_scan_does_not_meet_is_forgotten(tmp_path: Path) -> None:
+    tell = Teller()
+    heads = Heads(tell)
+    there = write(tmp_path / "w.json", TRACE)
+    looked(heads, there)
+    looked(heads)
+    looked(heads)
+    looked(heads, there)
+    assert len(tell.asked) == 2
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize(
+    ("before_bytes", "is_trace"), [(100, True), (2 * HEAD_BYTES, True), (2 * MORE_BYTES, False)]
+)
+def test_metadata_may_stand_before_the_events(
+    tmp_path: Path, before_bytes: int, is_trace: bool, is_packed: bool
+) -> None:
+    text = b'{"env": "' + os.urandom(before_bytes // 2).hex().encode() + b'", ' + TRACE[1:]
+    if is_packed and before_bytes > HEAD_BYTES:
+        text = text.replace(text[20 : before_bytes - 20], b"01" * (before_bytes // 2 - 20))
+    stored = gzip.compress(text) if is_packed else text
+    file = write(tmp_path / "w.json", stored)
+    heads = Heads(tell_head)
+    looked(heads, file)
+    told = heads.known(file)
+    assert told is not None
+    assert told.is_trace == is_trace
+
+
+def test_a_damaged_or_short_gzip_file_is_told_by_what_it_unpacks_to(tmp_path: Path) -> None:
+    packed = gzip.compress(TRACE * 1000)
+    heads = Heads(tell_head)
+    cut = write(tmp_path / "cut.json.gz", packed[:200])
+    none = write(tmp_path / "none.json.gz", packed[:5])
+    members = write(tmp_path / "members.json.gz", gzip.compress(b"{") + gzip.compress(TRACE[1:]))
+    looked(heads, cut, none, members)
+    told = [heads.known(each) for each in (cut, none, members)]
+    assert [each is not None and each.is_trace for each in told] == [True, False, True]
+
+
+def test_what_cannot_be_read_says_so_and_pipes_do_not_hold(tmp_path: Path) -> None:
+    heads = Heads(tell_head)
+    gone = candidate(tmp_path / "gone.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    pipe = candidate(tmp_path / "pipe.json")
+    looked(heads, gone, pipe)
+    told = [heads.known(each) for each in (gone, pipe)]
+    assert [each and each.reason for each in told] == ["unreadable", "empty_file"]
+
+
+def test_folders_of_tools_are_not_looked_into(tmp_path: Path) -> None:
+    location = open_location(str(tmp_path))
+    keys = ("node_modules/a/trace.json", "x/.git/trace.json", "x/git/trace.json")
+    found = [Candidate(key, location, FileState(1, "1")) for key in keys]
+    assert [each.key for each in Heads(tell_head).unknown(found)] == ["x/git/trace.json"]
+
+
+def remote(names: dict[str, bytes]) -> list[Candidate]:
+    memory = fsspec.filesystem("memory")
+    found = []
+    for name, content in names.items():
+        memory.pipe(f"/heads/{name}", content)
+        location = open_location(f"memory://heads/{name}")
+        found.append(Candidate(name, location, remote_state(memory.info(f"/heads/{name}"))))
+    return found
+
+
+def test_heads_of_a_store_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[str], list[int]]] = []
+    ask = heads_module.ask
+
+    def counted(store: Any, method: str, paths: Any, starts: Any, ends: Any, **options: Any) -> Any:
+        asked.append((paths, ends))
+        return ask(store, method, paths, starts, ends, **options)
+
+    monkeypatch.setattr(heads_module, "ask", counted)
+    names = {f"{number}.json": OTHER for number in range(30)}
+    found = remote({**names, "big.json": TRACE + b" " * REMOTE_BYTES})
+    heads = Heads(tell_head)
+    assert looked(heads, *found) == 0
+    assert [len(paths) for paths, _ in asked] == [16, 15]
+    assert asked[0][1][0] == REMOTE_BYTES
+    told = {each.key: heads.known(each) for each in found}
+    assert [key for key, what in told.items() if what and what.is_trace] == ["big.json"]
+    assert looked(heads, *found) == 0
+    assert len(asked) == 2
+
+
+def test_a_store_that_fails_costs_nothing_but_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(heads_module, "ask", fails)
+    heads = Heads(tell_head)
+    (found,) = remote({"w.json": TRACE})
+    assert looked(heads, found) == 0
+    assert heads.known(found) is None
+
+
+def test_one_of_a_stores_objects_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heads_module, "ask", lambda *_, **__: [PermissionError("no"), TRACE])
+    heads = Heads(tell_head)
+    found = remote({"a.json": TRACE, "b.json": TRACE})
+    looked(heads, *found)
+    assert [heads.known(each) is None for each in found] == [True, False]

@@ -1,0 +1,123 @@
+"""Cases: links out of the logdir are left out with the option that follows them; followed, they
+are read, in circles once, not without end; links inside the logdir list nothing twice; what is
+left out has its reason and may be opened, or not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.discovered import looked_into
+from torch_tb_profiler.storage import left_out as left_out_module
+from torch_tb_profiler.storage import local_walk
+from torch_tb_profiler.storage.discovery import Discovery
+from torch_tb_profiler.storage.left_out import LeftOutFiles
+from torch_tb_profiler.storage.locations import file_state, open_location
+
+TRACE = '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "ts": 1}]}'
+
+
+def write(path: Path, text: str = TRACE) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    outside = tmp_path / "outside"
+    write(outside / "deep" / "rank0.json")
+    write(outside / "w.pt.trace.json")
+    folder = tmp_path / "logs"
+    write(folder / "a" / "w.pt.trace.json")
+    for link, target in [
+        ("away", outside),
+        ("again", outside),
+        ("a/up", folder),
+        ("out.json", outside / "deep" / "rank0.json"),
+        ("out.pt.trace.json", outside / "w.pt.trace.json"),
+        ("inside.json", folder / "a" / "w.pt.trace.json"),
+    ]:
+        (folder / link).symlink_to(target)
+    (outside / "back").symlink_to(folder)
+    (outside / "deep" / "circle").symlink_to(outside)
+    return folder
+
+
+def found(folder: Path, *, follows_links: bool) -> Discovery:
+    return looked_into(open_location(str(folder)), follows_links=follows_links)
+
+
+def test_links_out_are_left_out_with_the_option_that_follows_them(logdir: Path) -> None:
+    discovery = found(logdir, follows_links=False)
+    assert [file.path for file in discovery.files] == ["a/w.pt.trace.json", "inside.json"]
+    links = {one.name: one for one in discovery.others.listed}
+    assert set(links) == {"again", "away", "out.json", "out.pt.trace.json"}
+    assert {(one.reason, one.can_open) for one in links.values()} == {("link_out", False)}
+    assert all("--follow-links" in one.text for one in links.values())
+    assert len(discovery.left_out) == 3  # what was never called a trace is no news for everybody
+
+
+def test_followed_links_are_read_each_folder_once(logdir: Path) -> None:
+    discovery = found(logdir, follows_links=True)
+    paths = {file.path for file in discovery.files}
+    behind = {path for path in paths if path.startswith(("away", "again"))}
+    assert {path.partition("/")[2] for path in behind} == {"w.pt.trace.json", "deep/rank0.json"}
+    assert len(behind) == 2
+    assert paths - behind == {
+        "a/w.pt.trace.json",
+        "inside.json",
+        "out.json",
+        "out.pt.trace.json",
+    }
+    assert all(file_state(file.location) == file.state for file in discovery.files)
+    assert discovery.others.listed == []
+
+
+def test_a_file_found_inside_may_not_be_turned_to_lead_out(logdir: Path, tmp_path: Path) -> None:
+    discovery = found(logdir, follows_links=True)
+    inside = next(file for file in discovery.files if file.path == "a/w.pt.trace.json")
+    assert inside.location.root == str(logdir)
+
+
+def test_links_to_very_many_folders_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_walk, "MAX_LINKED_FOLDERS", 5)
+    for number in range(20):
+        write(tmp_path / "outside" / str(number) / "w.pt.trace.json")
+    write(tmp_path / "logs" / "w.pt.trace.json")
+    (tmp_path / "logs" / "away").symlink_to(tmp_path / "outside")
+    discovery = found(tmp_path / "logs", follows_links=True)
+    assert len(discovery.files) == 5
+    assert discovery.others.counts["link_out"] == 16
+
+
+def test_what_is_left_out_is_listed_with_its_reason(tmp_path: Path) -> None:
+    write(tmp_path / "w.pt.trace.json")
+    write(tmp_path / "config.json", "{}")
+    write(tmp_path / "et.json", '{"schema": "1.1.1-chakra.0.0.4", "nodes": []}')
+    (tmp_path / "dangling.json").symlink_to(tmp_path / "nowhere.json")
+    listed = found(tmp_path, follows_links=False).others.listed
+    assert [(one.name, one.reason, one.can_open) for one in listed] == [
+        ("dangling.json", "unreadable", False),
+        ("et.json", "execution_trace", True),
+        ("config.json", "not_a_trace", True),
+    ]
+
+
+def test_lists_are_bounded_and_counts_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(left_out_module, "MAX_LISTED", 3)
+    monkeypatch.setattr(left_out_module, "MAX_SENTENCES", 2)
+    others = LeftOutFiles()
+    place = open_location("/x")
+    for number in range(5):
+        others.add(f"{number}.json", "not_a_trace", "It is none.", place)
+        others.tell(f"{number}.link", "link_out", "It leads out.")
+    assert [one.name for one in others.listed] == ["0.link", "1.link", "2.link"]
+    assert others.counts == {"not_a_trace": 5, "link_out": 5}
+    assert len(others.sentences) == 2
+    assert len(others.openable) == 5
+    copied = others.copy()
+    copied.tell("more", "link_out", "It leads out.")
+    assert others.counts["link_out"] == 5
