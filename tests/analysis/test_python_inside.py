@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.helpers.traces import Event, call, frame, kernel, op, trace
 from torch_tb_profiler.analysis.python_inside import python_inside
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.operators.view import NO_FRAMES, operators
+from torch_tb_profiler.views.operators.columns import NO_FRAMES
+from torch_tb_profiler.views.operators.view import operators
 
 HOOKED = [
     frame("train.py(3): main", 0, 400, python_id=1),

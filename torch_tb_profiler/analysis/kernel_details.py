@@ -111,8 +111,9 @@ def _input_types(trace: Trace, work: pl.DataFrame) -> Int64:
     return codes
 
 
+@per_trace
 def input_types_of_slices(trace: Trace) -> Int32:
-    """Per slice the code of its recorded input types, -1 for none."""
+    """Per slice the code of its recorded input types, -1 for none; made once."""
     types = np.full(trace.slices.height, -1, np.int32)
     arguments = trace.operators
     types[arguments["slice"].to_numpy()] = arguments["input_type_code"].fill_null(-1).to_numpy()

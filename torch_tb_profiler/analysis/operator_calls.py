@@ -13,6 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
 from torch_tb_profiler.analysis.call_tree import call_tree, device_sums_of_calls
+from torch_tb_profiler.analysis.gaps_before import gaps_before
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.python_inside import python_inside
 from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
@@ -115,13 +116,19 @@ def selected_operator_calls(
     return calls.with_columns(host, **times).filter(shown)
 
 
-def operator_groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def operator_groups(
+    calls: pl.DataFrame, keys: Sequence[str], *, with_durations: bool = False
+) -> pl.DataFrame:
     """Calls summed by ``keys``, in order of first call: the keys, ``calls``, the sum of every
     ``…_ns``, whether any kernel was known or unknown, and the largest verdict ``eligible``.
 
     Totals are those of the outermost calls of a group: what a call inside another one of its group
-    took is part of that.
+    took is part of that. ``with_durations`` adds ``mean``, ``median``, ``p95`` and ``std`` of the
+    durations of single calls on the host in ns (null without a call; ``std`` without a second).
     """
+    if with_durations:
+        duration = pl.when(pl.col("calls") > 0).then(pl.col("host_total_ns"))
+        calls = calls.with_columns(duration.alias("duration"))
     in_host, in_device = inside_own_group(calls, keys)
     if in_device.any():
         of_device = pl.col(
@@ -136,4 +143,28 @@ def operator_groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         pl.col("^.*_ns$").exclude("start_ns").sum(),
         pl.col("^(un)?known_.*$").any(),
         pl.col("eligible").max(),
+        *(_durations() if with_durations else ()),
     )
+
+
+def _durations() -> tuple[pl.Expr, ...]:
+    duration = pl.col("duration")
+    return (
+        duration.mean().alias("mean"),
+        duration.median().alias("median"),
+        duration.quantile(0.95, "linear").alias("p95"),
+        pl.when(duration.count() > 1).then(duration.std(ddof=0)).alias("std"),
+    )
+
+
+def gaps_before_calls(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.Series:
+    """Per row of :func:`selected_operator_calls` the time in ns in which devices were idle directly
+    before the selected work that the call launched itself."""
+    tree, gaps = call_tree(trace), gaps_before(trace)
+    own = (
+        tree.is_own if selection.is_everything else tree.is_own & device_work_mask(trace, selection)
+    )
+    rows = np.flatnonzero(own & (gaps > 0))
+    before = np.zeros(len(tree.slice), np.int64)
+    np.add.at(before, tree.owner[rows], gaps[rows])
+    return pl.Series(before[np.searchsorted(tree.slice, calls["slice"].to_numpy())])

@@ -11,6 +11,7 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
 from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.gaps_before import gaps_before
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.operator_mask import operator_mask
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, slice_mask
@@ -64,19 +65,25 @@ def work_outside(trace: Trace) -> pl.DataFrame:
     )
 
 
-def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> pl.DataFrame:
+def launches_outside(
+    trace: Trace, selection: Selection, *, by_stack: bool, with_gaps: bool = False
+) -> pl.DataFrame:
     """Selected device work that no operator launched, by name of the host call that did.
 
     Columns: name_code (-1: the file does not tell what launched it), call_stack_code where asked
     for, calls and host_ns (of launching calls that are selected; null where not told), device_ns,
-    tensor_core_ns, tensor_core_unknown_ns, and whether any kernel is known or unknown.
+    tensor_core_ns, tensor_core_unknown_ns, and whether any kernel is known or unknown; and where
+    asked for gap_before_ns, the idle time of devices directly before the work.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     everything = work_outside(trace)
     if everything.is_empty():
-        return pl.DataFrame(schema=_LAUNCHES)
+        return pl.DataFrame(schema=_LAUNCHES | ({"gap_before_ns": pl.Int64} if with_gaps else {}))
+    if with_gaps:
+        gaps = gaps_before(trace)[everything["row"].to_numpy()]
+        everything = everything.with_columns(gap_before_ns=pl.Series(gaps))
     keys = ["name_code"]
     if by_stack:
         stack = np.append(call_stacks(trace).code, np.int32(-1))[everything["launch"].to_numpy()]
@@ -99,6 +106,7 @@ def launches_outside(trace: Trace, selection: Selection, *, by_stack: bool) -> p
         pl.col("dur_ns").sum().alias("device_ns"),
         pl.col("tensor_core_ns", "tensor_core_unknown_ns").sum(),
         pl.col("known", "unknown").any(),
+        *([pl.col("gap_before_ns").sum()] if with_gaps else []),
     )
     is_told = pl.col("name_code") >= 0
     return device.join(host, on=keys, how="left", maintain_order="left").with_columns(

@@ -646,7 +646,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us"],
     },
   },
   "kernels": {
@@ -688,10 +688,10 @@ export const VIEWS = {
     tables: {
       "overlap": ["step", "worker", "computation_us", "overlap_us", "communication_us", "other_us"],
       "wait": ["step", "worker", "transfer_us", "wait_us", "unmatched_calls"],
-      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "sized_calls", "untimed_calls", "unmatched_calls", "total_pct", "cumulative_pct"],
+      "collectives": ["worker", "name", "group", "calls", "total_bytes", "mean_bytes", "total_us", "mean_us", "transfer_us", "mean_transfer_us", "collective", "group_size", "mean_call_us", "algorithm_bandwidth_gb_per_s", "bus_bandwidth_gb_per_s", "transfer_bus_bandwidth_gb_per_s", "sized_calls", "untimed_calls", "unmatched_calls", "total_pct", "cumulative_pct", "short_name", "demangled_name"],
       "devices": ["node", "process", "gpu", "name", "memory_bytes", "compute_capability", "worker"],
       "stragglers": ["worker", "collectives", "arrived_last", "arrived_last_pct", "delay_us", "others_wait_us", "wait_us"],
-      "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason"],
+      "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason", "short_name", "demangled_name"],
     },
   },
   "compare": {
@@ -706,7 +706,7 @@ export const VIEWS = {
       "drill_down": ["id", "parent", "name", "kind", "baseline_time_us", "candidate_time_us", "delta_time_us", "share_of_delta_pct", "delta_of_calls_us", "delta_of_time_per_call_us", "baseline_calls", "candidate_calls", "baseline_mean_us", "candidate_mean_us", "change", "short_name", "demangled_name"],
       "steps": ["position", "baseline_step", "candidate_step", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "baseline_kernel_us", "candidate_kernel_us", "delta_kernel_us", "delta_kernel_pct", "baseline_memcpy_us", "candidate_memcpy_us", "delta_memcpy_us", "delta_memcpy_pct", "baseline_memset_us", "candidate_memset_us", "delta_memset_us", "delta_memset_pct", "baseline_communication_us", "candidate_communication_us", "delta_communication_us", "delta_communication_pct", "baseline_runtime_us", "candidate_runtime_us", "delta_runtime_us", "delta_runtime_pct", "baseline_dataloader_us", "candidate_dataloader_us", "delta_dataloader_us", "delta_dataloader_pct", "baseline_cpu_exec_us", "candidate_cpu_exec_us", "delta_cpu_exec_us", "delta_cpu_exec_pct", "baseline_other_us", "candidate_other_us", "delta_other_us", "delta_other_pct"],
       "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
-      "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct"],
+      "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "short_name", "demangled_name"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
     },
   },
@@ -797,6 +797,14 @@ export interface OperatorsOperatorsRow {
   tensor_core_self_max_pct: number | null;
   tensor_core_total_min_pct: number | null;
   tensor_core_total_max_pct: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+  call_mean_us: number | null;
+  call_median_us: number | null;
+  call_p95_us: number | null;
+  call_std_us: number | null;
+  data_types: string | null;
+  gaps_before_us: number | null;
 }
 
 export interface KernelsKernelsRow {
@@ -1009,6 +1017,8 @@ export interface DistributedCollectivesRow {
   unmatched_calls: number | null;
   total_pct: number | null;
   cumulative_pct: number | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface DistributedDevicesRow {
@@ -1041,6 +1051,8 @@ export interface DistributedUnmatchedRow {
   duration_us: number | null;
   input_bytes: number | null;
   reason: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface CompareAverageStepRow {
@@ -1207,6 +1219,8 @@ export interface CompareKernelsRow {
   candidate_mean_us: number | null;
   delta_mean_us: number | null;
   delta_mean_pct: number | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface CompareModulesRow {

@@ -25,7 +25,8 @@ from tests.helpers.traces import (
 )
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
-from torch_tb_profiler.views.operators.view import GROUP_BYS, operators
+from torch_tb_profiler.views.operators.columns import GROUP_BYS
+from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.schema import View
 
 COSTS = ("calls", "host_total_us", "host_self_us", "device_total_us", "device_self_us")

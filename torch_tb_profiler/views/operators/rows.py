@@ -1,0 +1,178 @@
+"""The rows of the table of operators.
+
+Definitions: ``docs/metrics.md#operators``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.call_stacks import call_stacks
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.kernel_details import types_of_inputs
+from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
+from torch_tb_profiler.knowledge.kernels import kernel_file
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed, not_grouped
+from torch_tb_profiler.views.operators.columns import (
+    NO_CALL,
+    NO_FRAMES,
+    NO_KERNEL_RULE,
+    NO_LAUNCH,
+    NO_OPERATOR,
+    NO_RULE,
+    NO_SHAPES,
+    NO_SHARE,
+    NO_STACKS,
+    NO_TYPES,
+    ONE_CALL,
+    OPERATORS,
+    UNKNOWN_SHARE,
+)
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.shares import schema_before, with_shares
+
+_TIMES = ("device_self_ns", "device_total_ns", "host_self_ns", "host_total_ns")
+_BOUNDS = tuple(
+    f"tensor_core_{stem}_{bound}_pct" for stem in ("self", "total") for bound in ("min", "max")
+)
+_SHARES = ("tensor_core_self_pct", "tensor_core_total_pct")
+_OF_DEVICE = ("device_self_us", "device_total_us", *_SHARES, *_BOUNDS, "gaps_before_us")
+_OF_CALLS = ("mean", "median", "p95", "std")
+
+
+def operators_table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
+    """The table of operators, in its default order.
+
+    Args:
+        trace: The trace.
+        groups: As ``operator_groups`` gives them with durations, with ``gap_before_ns`` and the
+            list ``input_type_codes``.
+        launches: As ``launches_outside`` gives them, with ``gap_before_ns``.
+    """
+    table = in_default_order(_table(trace, groups, launches))
+    has_device_time = bool(table.frame["device_self_us"].sum())
+    return with_shares(table, "device_self_us" if has_device_time else "host_self_us", NO_SHARE)
+
+
+def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
+    by_shape, by_stack = (key in groups.columns for key in ("input_shape_code", "call_stack_code"))
+    reasons = {
+        "input_shape": not_grouped("input shape", "name+input_shape" + "+call_stack" * by_stack),
+        "call_stack": not_grouped("call stack", "name" + "+input_shape" * by_shape + "+call_stack"),
+    }
+    if by_shape:
+        reasons["input_shape"] = NO_SHAPES
+    if by_stack:
+        reasons["call_stack"] = NO_STACKS
+    unknown = no_device_time(trace)
+    operator_rows = _rows(trace, groups, by_shape=by_shape, by_stack=by_stack)
+    if unknown is not None:
+        nothing = pl.lit(None, pl.Float64)
+        operator_rows = operator_rows.with_columns(nothing.alias(key) for key in _OF_DEVICE)
+        reasons |= dict.fromkeys(_OF_DEVICE, unknown)
+    else:
+        reasons |= dict.fromkeys(_SHARES, UNKNOWN_SHARE) | dict.fromkeys(_BOUNDS, NO_KERNEL_RULE)
+    reasons["tensor_core_eligible"] = NO_RULE
+    reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
+    reasons |= {f"call_{stem}_us": NO_CALL for stem in _OF_CALLS} | {"call_std_us": ONE_CALL}
+    reasons["data_types"] = NO_TYPES
+    reasons["host_python_us"] = NO_OPERATOR if trace.python.height else NO_FRAMES
+    frame = operator_rows
+    if launches.height:
+        of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
+        frame = pl.concat((frame, of_launches))
+    return Table(OPERATORS, frame, needed(frame, reasons))
+
+
+def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
+    """The rows of :func:`launches_outside` with the columns of groups of operators."""
+    told = pl.col("name_code") >= 0
+    nothing_inside = {
+        f"{left}_{stem}{unit}": pl.col(f"{left}{unit}")
+        for left, unit in (
+            ("device", "_ns"),
+            ("host", "_ns"),
+            ("tensor_core", "_ns"),
+            ("tensor_core_unknown", "_ns"),
+            ("known", ""),
+            ("unknown", ""),
+        )
+        for stem in ("self", "total")
+    }
+    return launches.with_columns(
+        pl.col("name_code").replace(-1, None),
+        pl.when(told).then(pl.lit("call")).otherwise(pl.lit("unlinked")).alias("kind"),
+        eligible=pl.lit(codes.UNKNOWN, pl.Int8),
+        input_type_codes=pl.lit(None, pl.List(pl.Int32)),
+        **dict.fromkeys(_OF_CALLS, pl.lit(None, pl.Float64)),
+        **nothing_inside,
+    )
+
+
+def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool) -> pl.DataFrame:
+    shapes = stacks = pl.Series([None] * groups.height, dtype=pl.String)
+    if by_shape:
+        shapes = codes.texts(trace, groups["input_shape_code"].replace(-1, None))
+    if by_stack:
+        texts = call_stacks(trace).texts(groups["call_stack_code"].to_list())
+        stacks = pl.Series(texts, dtype=pl.String)
+    python = pl.Series([None] * groups.height, dtype=pl.Float64)
+    if "host_python_ns" in groups.columns and trace.python.height:
+        python = microseconds(groups["host_python_ns"])
+    frame = groups.select(
+        codes.texts(trace, groups["name_code"]).fill_null(UNKNOWN_LAUNCH).alias("name"),
+        shapes.alias("input_shape"),
+        stacks.alias("call_stack"),
+        pl.col("calls").cast(pl.Int64),
+        *(microseconds(groups[key]) for key in _TIMES),
+        codes.verdict_column(groups["eligible"]),
+        _share("self"),
+        _share("total"),
+        pl.col("kind") if "kind" in groups.columns else pl.lit("operator").alias("kind"),
+        python.alias("host_python_us"),
+        *(bound for stem in ("self", "total") for bound in _bounds(stem)),
+        *(microseconds(groups[stem]) for stem in _OF_CALLS),
+        _data_types(trace, groups["input_type_codes"]),
+        microseconds(groups["gap_before_ns"]),
+    )
+    frame.columns = list(schema_before(OPERATORS))
+    return frame
+
+
+def _data_types(trace: Trace, inputs: pl.Series) -> pl.Series:
+    """The element types behind the codes of each row, each once."""
+    known: dict[int, tuple[str, ...]] = {}
+    texts: list[str | None] = []
+    for codes_of_row in inputs.to_list():
+        types: dict[str, None] = {}
+        for code in codes_of_row or ():
+            if code not in known:
+                known[code] = types_of_inputs(str(trace.strings[code]))
+            types |= dict.fromkeys(known[code])
+        texts.append(", ".join(types) or None)
+    return pl.Series("data_types", texts, dtype=pl.String)
+
+
+def _share(stem: str) -> pl.Expr:
+    """The share of Tensor Cores in a device time in %: the lower bound while the bounds are close,
+    null where they are not or there are none."""
+    least, most = _bounds(stem)
+    close = most - least <= kernel_file().max_unknown_pct
+    return pl.when(close).then(least).alias(f"tensor_core_{stem}_pct")
+
+
+def _bounds(stem: str) -> tuple[pl.Expr, pl.Expr]:
+    """What the share of Tensor Cores in a device time lies between in %: 0 of nothing, null when no
+    rule knows any of the kernels. Copies and sets tell nothing about kernels."""
+    used, whole = pl.col(f"tensor_core_{stem}_ns"), pl.col(f"device_{stem}_ns")
+    nothing_known = pl.col(f"unknown_{stem}") & ~pl.col(f"known_{stem}")
+
+    def share(part: pl.Expr, name: str) -> pl.Expr:
+        of_whole = pl.when(whole > 0).then(part / whole * 100).otherwise(0.0)
+        return pl.when(~nothing_known).then(of_whole).alias(f"tensor_core_{stem}_{name}_pct")
+
+    return share(used, "min"), share(used + pl.col(f"tensor_core_unknown_{stem}_ns"), "max")
