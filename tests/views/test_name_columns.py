@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
-from torch_tb_profiler.views.name_columns import DEMANGLED, OTHER_NAMES, SHORT, shown_names
+from torch_tb_profiler.views.name_columns import (
+    AS_RECORDED,
+    DEMANGLED,
+    OTHER_NAMES,
+    SHORT,
+    shown_names,
+    with_other_names,
+)
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NAME = Column("name", "Name", "string", None, "Name.")
@@ -26,6 +35,18 @@ def test_the_chosen_name_or_the_recorded_one_of_rows_that_have_no_other() -> Non
         ["void f<int>(int)", "Memset"],
         None,
     ]
+
+
+def test_other_names_by_the_name_itself() -> None:
+    table = table_of(("_Z1fIiEvT_", None, None), ("gloo:all_reduce", None, None))
+    filled = with_other_names(table, {"_Z1fIiEvT_": "f<int>"})
+    assert filled.frame.rows() == [
+        ("_Z1fIiEvT_", "f<int>", "void f<int>(int)"),
+        ("gloo:all_reduce", None, None),
+    ]
+    assert filled.null_reasons == {DEMANGLED: AS_RECORDED}
+    nothing = with_other_names(replace(table, frame=table.frame.clear()), {})
+    assert nothing.frame.schema == table.frame.schema
 
 
 def test_a_table_without_other_names_is_shown_as_it_is() -> None:

@@ -11,13 +11,12 @@ from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.kernel_time import busy, longest, outlook, step_share_pct
 from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.analysis.intervals import WeightProfile, total, union
+from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "low_sm_efficiency"
-LONGEST_NAME = 80
-"""Characters of a kernel's name that a text repeats."""
 
 EVIDENCE = TableSpec(
     CODE,
@@ -68,7 +67,7 @@ def detect(context: Context) -> Finding | None:
         variant=_variant(context, few),
         values={
             "gpus": gpu_list([int(row["gpu"]) for row in rows]),
-            "kernel": _shortened(context.trace.text(_main_kernel(few)) or ""),
+            "kernel": kernel_names(context.trace).short_text(_main_kernel(few)) or "",
             "no_gain_yet": could.no_gain_yet,
         },
         evidence=filled(EVIDENCE, pl.DataFrame(rows)),
@@ -112,10 +111,6 @@ def _main_kernel(few: pl.DataFrame) -> int:
     """The name code with most time."""
     times = few.group_by("name_code", maintain_order=True).agg(pl.col("dur_ns").sum())
     return int(times.sort("dur_ns", descending=True, maintain_order=True)["name_code"][0])
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
 def _filled(kernels: pl.DataFrame) -> tuple[float | None, float]:

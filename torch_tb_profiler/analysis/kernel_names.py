@@ -5,6 +5,7 @@ Definition: ``docs/metrics.md#kernel-names``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -44,14 +45,25 @@ class KernelNames:
 @per_trace
 def kernel_names(trace: Trace) -> KernelNames:
     """The names of all kernels of a trace."""
-    work = trace.device_work
-    codes = work.filter(pl.col("category") == Category.KERNEL)["name_code"].unique().drop_nulls()
-    texts = {code: str(trace.strings[code]) for code in codes.to_list() if code >= 0}
+    texts = _recorded(trace)
     shorts = short_names(set(texts.values()))
     return KernelNames(
         {code: shorts[text] for code, text in texts.items()},
         {code: demangled(text) for code, text in texts.items() if demangled(text) != text},
     )
+
+
+def common_short_names(traces: Iterable[Trace]) -> dict[str, str]:
+    """Recorded name → short name, the same for all ``traces``, so that kernels that run in several
+    have one name."""
+    return short_names({name for trace in traces for name in _recorded(trace).values()})
+
+
+def _recorded(trace: Trace) -> dict[int, str]:
+    """The names of kernels by code."""
+    work = trace.device_work
+    codes = work.filter(pl.col("category") == Category.KERNEL)["name_code"].unique().drop_nulls()
+    return {code: str(trace.strings[code]) for code in codes.to_list() if code >= 0}
 
 
 def _behind(codes: pl.Series, names: dict[int, str]) -> pl.Series:

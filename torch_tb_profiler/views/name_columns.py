@@ -6,12 +6,16 @@ and Markdown. JSON and CSV have all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import polars as pl
 
 from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table
 
 NameMode = Literal["short", "demangled", "recorded"]
@@ -46,6 +50,24 @@ def other_names(trace: Trace, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
     """The values of :data:`OTHER_NAMES` for name codes; null of what is no kernel."""
     names = kernel_names(trace)
     return names.short(codes).alias(SHORT), names.demangled(codes).alias(DEMANGLED)
+
+
+def with_other_names(table: Table, shorts: Mapping[str, str]) -> Table:
+    """``table`` with :data:`OTHER_NAMES`, which it declares, for the kernels in its ``name``.
+
+    Args:
+        table: The table, whatever is in these columns.
+        shorts: Recorded name → short name of kernels.
+    """
+    names = table.frame["name"]
+    texts = {name: demangled(name) for name in names.unique().drop_nulls() if name in shorts}
+    mangled = {name: text for name, text in texts.items() if text != name}
+    frame = table.frame.with_columns(
+        names.replace_strict(shorts, default=None, return_dtype=pl.String).alias(SHORT),
+        names.replace_strict(mangled, default=None, return_dtype=pl.String).alias(DEMANGLED),
+    )
+    reasons = needed(frame, {DEMANGLED: AS_RECORDED})
+    return replace(table, frame=frame, null_reasons=table.null_reasons | reasons)
 
 
 def shown_names(table: Table, mode: NameMode) -> pl.Series | None:

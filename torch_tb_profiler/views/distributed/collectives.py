@@ -6,9 +6,11 @@ import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.columns import COLLECTIVES
 from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
+from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT, with_other_names
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
@@ -79,10 +81,12 @@ def collectives_table(matching: Matching) -> Table:
         transfer_us=microseconds(frame["transfer_ns"]),
         mean_transfer_us=microseconds(frame["transfer_ns"], frame["matched_calls"]),
     )
+    frame = frame.with_columns(**dict.fromkeys((SHORT, DEMANGLED), pl.lit(None, pl.String)))
     schema = schema_before(COLLECTIVES)
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
     table = Table(COLLECTIVES, shown, needed(shown, {**_REASONS, **_bandwidth_reasons(shown)}))
-    return with_shares(in_default_order(table), "total_us", UNTIMED)
+    table = with_shares(in_default_order(table), "total_us", UNTIMED)
+    return with_other_names(table, short_names(set(shown["name"].drop_nulls())))
 
 
 _REASONS = {

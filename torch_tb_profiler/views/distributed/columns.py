@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch_tb_profiler.views.device_properties import COMPUTE_CAPABILITY, DEVICE_MEMORY
+from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
 
@@ -197,6 +198,7 @@ COLLECTIVES = TableSpec(
             additive=True,
         ),
         *share_columns("Total Time", "the sum of the Total Times of all rows"),
+        *OTHER_NAMES,
     ),
     sort="-total_us",
 )
@@ -302,6 +304,7 @@ UNMATCHED = TableSpec(
         Column("duration_us", "Duration", "number", "us", "Time in which it ran."),
         Column("input_bytes", "Size", "integer", "bytes", "Bytes of its inputs."),
         Column("reason", "Reason", "string", None, "Why it has no match."),
+        *OTHER_NAMES,
     ),
     when_empty="Every call was matched with those of the other workers.",
 )

@@ -8,6 +8,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.knowledge import communication
+from torch_tb_profiler.knowledge.kernel_names import short_names
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.collectives import (
@@ -17,6 +18,7 @@ from torch_tb_profiler.views.distributed.collectives import (
     worker_names,
 )
 from torch_tb_profiler.views.distributed.columns import STRAGGLERS, UNMATCHED
+from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT, with_other_names
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 
@@ -116,6 +118,9 @@ def unmatched_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
         )
     )
     frame = frame.with_columns(
-        start_us=microseconds(frame["since_ns"]), duration_us=microseconds(frame["duration_ns"])
+        start_us=microseconds(frame["since_ns"]),
+        duration_us=microseconds(frame["duration_ns"]),
+        **dict.fromkeys((SHORT, DEMANGLED), pl.lit(None, pl.String)),
     ).select(list(UNMATCHED.polars_schema()))
-    return Table(UNMATCHED, frame, needed(frame, _REASONS))
+    table = Table(UNMATCHED, frame, needed(frame, _REASONS))
+    return with_other_names(table, short_names(set(frame["name"].drop_nulls())))
