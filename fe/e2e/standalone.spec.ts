@@ -88,7 +88,7 @@ test("columns hide and come back, rows are copied, JSON holds exact values", asy
   expect(json[0]).toMatchObject({ name: "aten::cudnn_convolution_backward_weight", calls: 318, device_self_us: 142461 });
   expect(json[0]).not.toHaveProperty("host_self_us");
 
-  await table.getByRole("table").focus();
+  await table.getByRole("treegrid").first().focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Control+c");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("aten::cudnn_convolution_backward_weight");
@@ -250,7 +250,7 @@ test("the keyboard alone reaches a view and a row, and focus is seen", async ({ 
   const operators = page.getByRole("link", { name: "Operators" });
   await operators.focus();
   await page.keyboard.press("Enter");
-  const grid = card(page, "Operators").getByRole("table");
+  const grid = card(page, "Operators").getByRole("treegrid");
   await grid.focus();
   await page.keyboard.press("Tab");
   expect(await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle)).toBe("solid");

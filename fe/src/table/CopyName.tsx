@@ -25,7 +25,7 @@ export function CopyName({ name }: { readonly name: string }) {
         void copyText(name).then((done) => setSaid(done ? "✓" : "✗"));
       }}
     >
-      <span role="status">{said ?? <CopyIcon />}</span>
+      <span role={said === null ? undefined : "status"}>{said ?? <CopyIcon />}</span>
     </button>
   );
 }

@@ -1,0 +1,183 @@
+/** What tables do for who reads them: names, widths, sums, expressions, columns in the address, exports, keys. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Locator, Page } from "@playwright/test";
+
+import { expect, test } from "./fixtures";
+import { serve } from "./servers";
+import { card, columnTexts, exported, header } from "./tables";
+
+const BERT = "#run=h100_bert_small";
+
+/** Whether all of it is between the edges of the table, where nobody has to scroll. */
+async function isInSight(table: Locator, column: Locator): Promise<boolean> {
+  const [outer, inner] = await Promise.all([table.locator(".grid-scroll").first().boundingBox(), column.boundingBox()]);
+  if (outer === null || inner === null) throw new Error("not drawn");
+  return inner.x >= outer.x && inner.x + inner.width <= outer.x + outer.width + 1;
+}
+
+for (const width of [1440, 1280]) {
+  for (const [view, group, measures] of [
+    ["Kernels", "name+operator+launch", ["Calls", "Total", "Max"]],
+    ["Operators", "name+input_shape+call_stack", ["Calls", "Device Self", "Host Total"]],
+  ] as const) {
+    test(`the measures of ${group} are in sight at ${width} px`, async ({ guarded: page, standalone }) => {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(`${standalone.url}${BERT}&view=${view.toLowerCase()}&group_by=${encodeURIComponent(group)}`);
+      const table = card(page, view);
+      for (const measure of measures) expect(await isInSight(table, await header(table, measure)), measure).toBe(true);
+    });
+  }
+}
+
+test("names of kernels are short, whole, and shown as one likes in every view", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=kernels`);
+  const table = card(page, "Kernels");
+  const cell = table.getByTitle(/^void pytorch_flash::flash_fwd_kernel/).first();
+  await expect(cell).toHaveText(/^▶flash_fwd_kernel<[^…]*>$/);
+  await expect(table.getByRole("columnheader", { name: /Name/ })).toHaveCount(1);
+  await table.getByLabel("Names of kernels").selectOption("recorded");
+  await expect(page).toHaveURL(/names=recorded/);
+  await expect(cell).toContainText(/void pytorch_flash/);
+  await page.getByRole("link", { name: "Overview" }).click();
+  await expect(card(page, "Top kernels").getByLabel("Names of kernels")).toHaveValue("recorded");
+  await page.reload();
+  await expect(card(page, "Top kernels")).toContainText("void ");
+});
+
+test("a click copies the full name of a kernel, and so does the keyboard", async ({ guarded: page, standalone }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${standalone.url}${BERT}&view=kernels`);
+  const table = card(page, "Kernels");
+  const cell = table.getByTitle(/^void pytorch_flash::flash_fwd_kernel/).first();
+  await cell.hover();
+  await cell.getByRole("button", { name: "Copy full name" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toBe(await cell.getAttribute("title"));
+  await table.getByRole("treegrid").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Control+c");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^void cutlass::/);
+});
+
+test("the filter of a name finds what stands in any of its names", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=kernels&kernels.filter=name~pytorch_flash`);
+  const table = card(page, "Kernels");
+  await expect(table.getByRole("status").first()).toHaveText("showing 1 of 11");
+  expect(await columnTexts(table, 0)).toEqual([expect.stringMatching(/^▶flash_fwd_kernel</)]);
+});
+
+test("below the rows stands what those that pass sum up to", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=kernels&kernels.filter=name~gemm`);
+  const foot = card(page, "Kernels").locator(".grid-foot .grid-cell");
+  await expect(foot.first()).toHaveText("4 of 11 rows, 64.3 % of Total");
+  const rows = await columnTexts(card(page, "Kernels"), 2);
+  expect(Number(await foot.nth(2).textContent())).toBe(rows.reduce((sum, calls) => sum + Number(calls), 0));
+  await expect(foot.nth(3)).toHaveAttribute("title", /^Sum: 197\.\d+ µs\n64\.3 % of all 11 rows$/);
+});
+
+test("regular expressions: found by the server, refused in words, never a page that hangs", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
+  const table = card(page, "Operators");
+  await table.getByRole("button", { name: "Regular expression" }).click();
+  const field = table.getByLabel("Search Operators");
+  await field.fill("^aten::(conv|mm)");
+  await expect(table.getByRole("status").first()).toHaveText(/^showing [1-9]\d* of 76$/);
+  for (const text of await columnTexts(table, 0)) expect(text).toMatch(/^▶aten::(conv|mm)/);
+  await page.reload();
+  await expect(table.getByLabel("Search Operators")).toHaveValue("^aten::(conv|mm)");
+  await expect(table.getByRole("status").first()).toHaveText(/^showing [1-9]\d* of 76$/);
+
+  await field.fill("a(?=b)");
+  await expect(field).toHaveAttribute("aria-invalid", "true");
+  await expect(field).toHaveAttribute("title", /look-around.*not supported/);
+  await field.fill("^(a|aa|a:*)+$|((a+)+)+b");
+  await expect(table.getByText("No row passes these filters.")).toBeVisible();
+
+  await field.fill("");
+  await table.getByLabel("Filter Name").fill("=~mm$");
+  await expect(page).toHaveURL(/operators\.filter=name%3D~\/mm%24\//);
+  await expect(table.getByRole("status").first()).toHaveText(/^showing [1-9]\d* of 76$/);
+});
+
+test("columns and widths stand in the address, and Reset takes them back", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=kernels`);
+  const table = card(page, "Kernels");
+  await table.getByRole("button", { name: /^Columns/ }).click();
+  expect(await table.locator(".popover").textContent()).not.toMatch(/[a-z]_[a-z]+(?:\+|$|\W)/);
+  await table.getByLabel("Search the columns").fill("median");
+  await table.getByLabel(/^Median/).check();
+  await page.keyboard.press("Escape");
+  const name = await header(table, "Name");
+  const grip = name.locator(".resizer");
+  const from = await grip.boundingBox();
+  if (from === null) throw new Error("no grip");
+  await page.mouse.move(from.x + 4, from.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(from.x - 96, from.y + 20, { steps: 5 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/kernels\.cols=%2Bmedian_us&kernels\.widths=name:\d+/);
+  const width = (await name.boundingBox())?.width ?? 0;
+  await page.reload();
+  await header(table, "Median");
+  expect((await name.boundingBox())?.width ?? 0).toBeCloseTo(width, 0);
+  await table.getByRole("button", { name: /^Columns/ }).click();
+  await table.getByRole("button", { name: "Reset columns and widths" }).click();
+  await expect(page).not.toHaveURL(/kernels\.(cols|widths)/);
+  await expect(table.getByRole("columnheader", { name: /^Median/ })).toHaveCount(0);
+});
+
+test("a table inside a row is saved under the name of what the row is about", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=operators`);
+  await card(page, "Operators").getByRole("row", { name: /aten::addmm/ }).getByRole("button", { name: "Open row" }).click();
+  const { name, text } = await exported(page, page.getByRole("group", { name: "Launched kernels" }), "Shown rows as CSV");
+  expect(name).toMatch(/^operators_Launched_kernels_of_aten_addmm_h100_bert_small[A-Za-z0-9._-]*\.csv$/);
+  expect(text).toMatch(/^name,.*,short_name,demangled_name/);
+});
+
+test("rows open and close with the arrows, and say where they stand", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
+  const grid = card(page, "Modules").getByRole("treegrid");
+  const root = grid.locator("[role=row][aria-level='1']").first();
+  await expect(root).toHaveAttribute("aria-expanded", "true");
+  await expect(root).toHaveAttribute("aria-posinset", "1");
+  await grid.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowLeft");
+  await expect(root).toHaveAttribute("aria-expanded", "false");
+  await page.keyboard.press("ArrowRight");
+  await expect(root).toHaveAttribute("aria-expanded", "true");
+  await expect(grid.locator("[role=row][aria-level='2']").first()).toBeVisible();
+});
+
+/** A kernel whose name turns round what follows it, and hides a blank. */
+const UNSEEN = "gemm\u202eexe.\u200bf\u2066";
+
+async function shownTexts(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const titles = [...document.querySelectorAll("[title]")].map((element) => element.getAttribute("title"));
+    return `${document.querySelector("main")?.textContent ?? ""} ${titles.join(" ")}`;
+  });
+}
+
+test("what acts unseen in a name is a mark in tables, titles and tooltips, and itself in exports", async ({ guarded: page }) => {
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-unseen-"));
+  const args = { correlation: 1, device: 0, stream: 7 };
+  const traceEvents = [
+    { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: 1, dur: 2, args },
+    { ph: "X", cat: "kernel", name: UNSEEN, pid: 0, tid: 7, ts: 3, dur: 4, args },
+  ];
+  writeFileSync(join(logdir, "w.pt.trace.json"), JSON.stringify({ schemaVersion: 1, traceEvents }));
+  const server = await serve(logdir);
+  await page.goto(`${server.url}#view=kernels&names=recorded`);
+  const table = card(page, "Kernels");
+  await expect(table).toContainText("gemm⟨U+202E⟩exe.⟨U+200B⟩f⟨U+2066⟩");
+  await table.getByRole("button", { name: "Open row" }).click();
+  await expect(page.locator(".full-name")).toContainText("⟨U+202E⟩");
+  expect(await shownTexts(page)).not.toMatch(/[\u202e\u200b\u2066]/);
+  await table.getByRole("button", { name: "Close row" }).click();
+  expect((await exported(page, table, "Shown rows as CSV")).text).toContain(UNSEEN);
+  await server.stop();
+});
