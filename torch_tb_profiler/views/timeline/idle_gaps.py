@@ -27,7 +27,7 @@ from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
 
 GAP_NAMES = 3
 MAX_LISTED = 100
-"""Gaps listed with all that is known of them; one takes a tenth of a millisecond."""
+"""Gaps listed with all that is known of them; of 450 000 slices one takes half a millisecond."""
 
 ELSEWHERE = "another device works"
 

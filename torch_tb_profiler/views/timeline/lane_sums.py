@@ -121,7 +121,9 @@ def lane_sums(timeline: Timeline, chosen: Int64, start_ns: int, end_ns: int) -> 
     lanes, trace = timeline.lanes, timeline.trace
     sums = LaneSums(trace)
     names = trace.slices["name_code"].to_numpy()
-    siblings = np.flatnonzero(np.isin(lanes.track, lanes.track[chosen]))
+    is_summed = np.zeros(len(timeline.tracks), np.bool_)
+    is_summed[lanes.track[chosen]] = True
+    siblings = np.flatnonzero(is_summed[lanes.track]).tolist()
     at = {(int(lanes.track[lane]), int(lanes.row[lane])): int(lane) for lane in siblings}
     for lane in chosen.tolist():
         number, row = int(lanes.track[lane]), int(lanes.row[lane])
