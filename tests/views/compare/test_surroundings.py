@@ -151,6 +151,18 @@ def test_a_processor_against_a_device() -> None:
     assert "other_device_count" not in warnings(view)
 
 
+def test_ascend_against_cuda() -> None:
+    """An Ascend trace names no device: it is another one than a V100, and maybe that of another."""
+    npu = training(device=None)
+    npu.quality.add("ascend_trace", 1)
+    view = compare(npu, ALL, training(), ALL)
+    assert around(view)["device"]["baseline"] == "Ascend NPU (model not recorded)"
+    assert "other_device" in warnings(view)
+    assert around(view)["torch"]["same"] is None
+    assert around(view)["format"]["same"] is False
+    assert around(compare(npu, ALL, npu, ALL))["device"]["same"] is None
+
+
 def test_damage_of_both_sides_is_the_same_and_forbids_still() -> None:
     sides = [training() for _ in range(2)]
     for side in sides:

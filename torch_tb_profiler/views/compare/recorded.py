@@ -21,11 +21,15 @@ from torch_tb_profiler.views.quality_notes import LOSS_ISSUES
 from torch_tb_profiler.views.versions import cuda_version, hip_version
 
 NO_DEVICE = "none (CPU)"
+ASCEND = "Ascend NPU (model not recorded)"
 NO_DAMAGE = "none"
 NOT_RECORDED = "not recorded"
 NO_JOB = "no word of a distributed job"
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
+
+_DIALECTS = {"ascend_trace": "Ascend", "paddle_trace": "Paddle"}
+"""Issue of a trace that another framework wrote in this format → its name."""
 
 _TORCH_FRAME = re.compile(r"(?:.*/)?(torch/[\w/]+\.py)\((\d+)\): (\w+)")
 _OPTIONS = {
@@ -64,7 +68,7 @@ def device(trace: Trace) -> Told:
         return Told(None, "device work is not recorded") if is_lost else Told(NO_DEVICE)
     names = used["name"].to_list()
     if not names or any(name is None for name in names):
-        return Told(None, NOT_DECLARED)
+        return Told(ASCEND) if "ascend_trace" in trace.quality.counts else Told(None, NOT_DECLARED)
     return told(", ".join(sorted(set(names))))
 
 
@@ -124,8 +128,9 @@ def file_format(trace: Trace) -> Told:
     """The format, with the framework that ran the model."""
     info = trace.meta.info
     version = f" {info.framework_version}" if info.framework_version else ""
-    framework = f" ({info.framework}{version})" if info.framework else ""
-    return told(f"{trace.meta.format}{framework}")
+    told_by = [title for issue, title in _DIALECTS.items() if issue in trace.quality.counts]
+    told_by += [f"{info.framework}{version}"] if info.framework else []
+    return told(f"{trace.meta.format} ({', '.join(told_by)})" if told_by else trace.meta.format)
 
 
 def recording(trace: Trace) -> Told:
@@ -170,7 +175,7 @@ def cut_steps(basis: StepBasis) -> Told:
 @per_trace
 def torch_version(trace: Trace) -> str | None:
     """Between which versions of torch a trace was written, by how it is; made once."""
-    if trace.meta.format != "kineto":
+    if trace.meta.format != "kineto" or not _DIALECTS.keys().isdisjoint(trace.quality.counts):
         return None
     arguments = trace.operators
     categories = {trace.text(code) for code in trace.slices["raw_category_code"].unique()}

@@ -215,6 +215,8 @@ def _device(bases: Bases) -> _Verdict:
         for side, basis in zip(sides, bases, strict=True)
     ):
         return _Verdict(*sides, sides[0].text == sides[1].text)
+    if sides[0].text == sides[1].text == recorded.ASCEND:
+        return _Verdict(*sides, None, "Neither side names its model.")
     return _by_text(*sides)
 
 
