@@ -101,3 +101,10 @@ def test_the_token_of_the_environment(resnet: Path, tmp_path: Path) -> None:
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize("name", ["http://traces.example.org", "traces:80", "a b", ""])
+def test_a_name_that_no_host_has_is_2(run: Run, samples: Path, name: str) -> None:
+    done = run("serve", samples, "--port", "0", "--allow-host", name)
+    assert done.code == 2
+    assert "no name of a host" in done.err

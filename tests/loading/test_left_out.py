@@ -139,7 +139,9 @@ def test_a_trace_that_went_between_scans_says_what_to_do(logdir: Path) -> None:
     problem = caught.value.problem
     assert problem.code == "not_found"
     assert "mine.json" in problem.message
+    assert "gone" in problem.message
     assert problem.hint is not None
+    assert "another run" in problem.hint
 
 
 def test_known_names_are_shown_while_others_are_looked_into(

@@ -176,6 +176,41 @@ def test_names_that_are_answered() -> None:
     assert allowed_hosts("build-host") is None
 
 
+def test_names_that_are_given_are_answered_too() -> None:
+    names = ["traces.example.org"]
+    assert allowed_hosts("127.0.0.1", names) == LOOPBACK_HOSTS | {"traces.example.org"}
+    assert allowed_hosts("0.0.0.0", names) == LOOPBACK_HOSTS | {"traces.example.org"}
+    assert "Build-Host".lower() in (allowed_hosts("Build-Host", names) or ())
+
+
+def test_a_server_answers_to_the_names_that_it_is_given_and_to_no_others(tmp_path: Path) -> None:
+    server = make_app_server(
+        str(tmp_path),
+        port=0,
+        host="127.0.0.1",
+        cache=None,
+        allowed_names=["traces.example.org"],
+    )
+    status_of = {
+        "traces.example.org": 200,
+        "Traces.Example.Org:443": 200,
+        "localhost": 200,
+        "evil.example": 403,
+        "traces.example.org.evil.example": 403,
+        "a.traces.example.org": 403,
+    }
+    with running(server):
+        for name, status in status_of.items():
+            with contextlib.closing(
+                http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+            ) as connection:
+                connection.request("GET", "/api/about", headers={"Host": name})
+                response = connection.getresponse()
+                body = json.load(response)
+                assert (name, response.status) == (name, status)
+                assert status == 200 or "--allow-host" in body["error"]["hint"]
+
+
 def test_a_place_that_does_not_exist_is_not_served(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as caught:
         make_app_server(str(tmp_path / "none"), port=0, host="127.0.0.1", cache=None)

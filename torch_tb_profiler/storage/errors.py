@@ -9,6 +9,7 @@ from torch_tb_profiler.storage.deadlines import TIMEOUT_VARIABLE, NoAnswerError
 from torch_tb_profiler.storage.secrets import public_url, without_secrets
 
 CHANGED = "changed"
+NOT_FOUND = "not_found"
 MAX_CAUSE_CHARS = 300
 
 _EXTRAS = {
@@ -90,6 +91,12 @@ def changed(url: str) -> StorageError:
     """What to tell of a file that was replaced while it was read."""
     hint = "Open it again when whoever writes it is done."
     return StorageError(CHANGED, f"{url} changed while it was read.", hint)
+
+
+def gone(url: str) -> StorageError:
+    """What to tell of a file that was found, and is there no more."""
+    hint = "Choose another run. One that is written anew under this name appears by itself."
+    return StorageError(NOT_FOUND, f"{url} is gone: it was deleted or renamed meanwhile.", hint)
 
 
 @contextmanager

@@ -24,7 +24,14 @@ from torch_tb_profiler.importers import (
 from torch_tb_profiler.loading.processes.freeing import give_back, keep_little
 from torch_tb_profiler.requests.errors import OpenError
 from torch_tb_profiler.storage.cache_folder import CacheFolder, cache_key
-from torch_tb_profiler.storage.errors import CHANGED, StorageError, changed, from_os_error
+from torch_tb_profiler.storage.errors import (
+    CHANGED,
+    NOT_FOUND,
+    StorageError,
+    changed,
+    from_os_error,
+    gone,
+)
 from torch_tb_profiler.storage.finished import SETTLED_S
 from torch_tb_profiler.storage.locations import FileState, Location, file_state, remote_state
 from torch_tb_profiler.trace.build import build_trace
@@ -129,7 +136,12 @@ def first_state(location: Location, known: FileState | None) -> FileState:
     is_told = known is not None and known.version != _UNTOLD_VERSION
     if known is not None and is_told and location.filesystem is not None:
         return known
-    return file_state(location)
+    try:
+        return file_state(location)
+    except StorageError as error:
+        if known is None or error.code != NOT_FOUND:
+            raise
+        raise gone(location.url) from error
 
 
 def wait_until_cached() -> None:
