@@ -5,9 +5,10 @@ import { expect, type FrameLocator, type Locator, type Page } from "@playwright/
 
 export type Place = Page | FrameLocator;
 
-/** The card of a table by its heading. */
+/** The card of a table by its heading: a landmark, or a group where it belongs to a row or a chart. */
 export function card(place: Place, title: string): Locator {
-  return place.getByRole("region", { name: title, exact: true });
+  const named = { name: title, exact: true };
+  return place.getByRole("region", named).or(place.getByRole("group", named));
 }
 
 /** A chart that is drawn: before that, nothing answers the mouse. */

@@ -38,6 +38,7 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
     const next = new Set(open);
     if (!next.delete(run)) next.add(run);
     setOpen(next);
+    setChosen(`run ${run}`);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     const row = rows[active];
@@ -47,7 +48,6 @@ export function TraceTree({ runs, current, together, onPick }: Props) {
     else if (event.key === "ArrowRight" && row?.isOpen === false && isAtEnd(event.currentTarget)) toggle(row.run);
     else if (event.key === "ArrowLeft" && row !== undefined && open.has(row.run) && event.currentTarget.selectionStart === 0) {
       toggle(row.run);
-      setChosen(`run ${row.run}`);
     } else return;
     event.preventDefault();
   };
