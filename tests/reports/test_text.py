@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,15 @@ def test_escape_sequences_bidi_overrides_and_line_ends_become_readable() -> None
     assert visible("a\u202eb\u2028\udcff") == "a\\u202eb\\u2028\\udcff"
     assert visible("\x9b31m") == "\\x9b31m"
     assert visible("\U000e0001") == "\\U000e0001"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060]
+    + [*range(0x2066, 0x206A), 0xFEFF],
+)
+def test_what_turns_text_or_has_no_width_is_a_mark(code: int) -> None:
+    assert visible(f"a{chr(code)}b") == f"a\\u{code:04x}b"
 
 
 def test_ordinary_text_of_any_script_is_left_alone() -> None:

@@ -6,6 +6,7 @@ import time
 from argparse import Namespace
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, INPUT_UNREADABLE, tell_error, tell_warning
+from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.eviction import PIN_S, Cleaned
@@ -67,7 +68,7 @@ def _tell(
     count, size_bytes = cleaned.kept, cleaned.kept_bytes
     if is_trial:
         count, size_bytes = count + cleaned.removed, size_bytes + cleaned.removed_bytes
-    print(f"{cache.url}: {count} entries, {size_bytes / 1e9:.3g} GB; {limit}.")
+    print(f"{visible(cache.url)}: {count} entries, {size_bytes / 1e9:.3g} GB; {limit}.")
     gone = f"{cleaned.removed} entries, {cleaned.removed_bytes / 1e9:.3g} GB."
     if cleaned.removed and is_trial:
         print(f"--clean would remove: {gone}")

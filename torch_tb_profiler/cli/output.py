@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, tell_error
+from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.requests.errors import RequestError
 
 
@@ -61,7 +62,7 @@ class Output:
                 _give_name(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
-        print(path, file=sys.stderr)
+        print(visible(str(path)), file=sys.stderr)
 
 
 def _give_name(file: Path, path: Path) -> None:
