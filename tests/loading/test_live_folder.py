@@ -62,3 +62,26 @@ def test_a_writer_that_died_does_not_hide_what_it_wrote(
     monkeypatch.setattr(finished, "SETTLED_S", 0.0)
     assert list(catalog.refresh().runs) == ["r1", "r2"]
     assert 40 < events(catalog, "r2") < 60
+
+
+def test_a_trace_of_any_name_appears_when_it_is_done(tmp_path: Path, write_trace: Writer) -> None:
+    content = write_trace(tmp_path / "model.txt", ("a",) * 100).read_bytes()
+    logdir = tmp_path / "logs"
+    logdir.mkdir()
+    catalog = Catalog([Place(str(logdir))], cache=None)
+    catalog.contents()
+    live = logdir / "mine.json"
+    for end in (0, 10):
+        live.write_bytes(content[:end])
+        assert not catalog.refresh().runs
+    live.write_bytes(content[: len(content) // 2])
+    contents = catalog.refresh()
+    assert not contents.runs
+    assert [one.reason for one in contents.left_out] == ["unfinished"]
+    live.write_bytes(content)
+    assert list(catalog.refresh().runs) == ["mine"]
+    assert events(catalog, "mine") == 100
+    live.write_text("{}")
+    contents = catalog.refresh()
+    assert not contents.runs
+    assert [one.reason for one in contents.left_out] == ["not_a_trace"]

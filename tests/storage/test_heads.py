@@ -14,6 +14,7 @@ import fsspec
 import pytest
 
 from torch_tb_profiler.importers import tell_head
+from torch_tb_profiler.storage import deadlines
 from torch_tb_profiler.storage import heads as heads_module
 from torch_tb_profiler.storage.heads import (
     HEAD_BYTES,
@@ -169,7 +170,7 @@ def remote(names: dict[str, bytes]) -> list[Candidate]:
 
 def test_heads_of_a_store_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[list[str], list[int]]] = []
-    ask = heads_module.ask
+    ask = deadlines.ask
 
     def counted(store: Any, method: str, paths: Any, starts: Any, ends: Any, **options: Any) -> Any:
         asked.append((paths, ends))
