@@ -105,8 +105,8 @@ function Gaps({ found, onShow, onGo, stale }: GapsProps) {
   );
   return (
     <table className={`tl-gaps${stale ? " stale" : ""}`} aria-busy={stale}>
-      <caption role="status">
-        {gaps.length < count ? `The ${formatNumber(gaps.length)} longest of ${formatNumber(count)} gaps` : `${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}`}, {formatValue(found.total_us, "us")} idle in all
+      <caption>
+        <span role="status">{countText(found)}</span>
       </caption>
       <thead>
         <tr>
@@ -126,6 +126,11 @@ function Gaps({ found, onShow, onGo, stale }: GapsProps) {
       </tbody>
     </table>
   );
+}
+
+function countText({ gaps, count, total_us: totalUs }: TimelineGapsAnswer): string {
+  const gapsText = gaps.length < count ? `The ${formatNumber(gaps.length)} longest of ${formatNumber(count)} gaps` : `${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}`;
+  return `${gapsText}, ${formatValue(totalUs, "us")} idle in all`;
 }
 
 interface RowProps {

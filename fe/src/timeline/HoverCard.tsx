@@ -2,12 +2,14 @@
 import { useEffect, useRef } from "react";
 
 import { formatMoment, formatNumber, formatValue } from "../lib/format";
+import { visibleText } from "../lib/visibleText";
+import { useNameMode } from "../state/nameMode";
 import { formatCounter, pointAt } from "./counterDrawing";
 import type { Hover } from "./scene";
 import { partOf } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
-import { nameOf, NO_ID } from "./tile";
+import { nameOf, NO_ID, shownNameOf } from "./tile";
 import { useStage } from "./useStage";
 
 interface Props {
@@ -40,7 +42,7 @@ export function HoverCard({ stage }: Props) {
   }, [stage, hover]);
   if (hover === null) return null;
   return (
-    <div ref={card} className="tl-card" role="status">
+    <div ref={card} className="tl-card" aria-hidden="true">
       {stage.stack.parts.length > 1 && <div className="soft">{partOf(stage.stack, hover.row.track.key).worker}</div>}
       {hover.box === null ? <CounterText hover={hover} /> : <BoxText stage={stage} hover={hover} box={hover.box} />}
     </div>
@@ -72,6 +74,7 @@ interface BoxProps extends Props {
 }
 
 function BoxText({ stage, hover, box }: BoxProps) {
+  const names = useNameMode();
   const { boxes } = hover.tile;
   const category = stage.stack.parts[0].tracks.categories[boxes.category[box] ?? 0]?.title ?? "";
   const slices = boxes.slices[box] ?? 1;
@@ -88,12 +91,14 @@ function BoxText({ stage, hover, box }: BoxProps) {
     );
   }
   const lanes = hover.row.track.lane_titles;
-  const name = nameOf(hover.tile, box) ?? lanes?.[hover.lane] ?? category;
+  const recorded = nameOf(hover.tile, box) ?? lanes?.[hover.lane] ?? category;
+  const shown = shownNameOf(hover.tile, box, names) ?? recorded;
   const share = shareOfStep(stage, hover.row.track.key, boxes.startNs[box] ?? 0, boxes.endNs[box] ?? 0);
   const overlapFrom = hover.row.track.overlap_from;
   return (
     <>
-      <strong className="tl-card-name">{name}</strong>
+      <strong className="tl-card-name">{visibleText(shown)}</strong>
+      {shown !== recorded && <div className="tl-card-name soft">{visibleText(recorded)}</div>}
       <div>
         {formatValue(widthUs, "us")}
         {share !== null && hover.row.track.kind !== "steps" && ` · ${share}`}

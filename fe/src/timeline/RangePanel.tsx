@@ -107,17 +107,19 @@ function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
   return (
     <div className={`tl-columns${stale ? " stale" : ""}`} aria-busy={stale}>
       <Categories rows={summary.categories} tracks={tracks} />
-      {summary.gpus.length > 0 && <Gpus rows={summary.gpus} />}
+      {summary.gpus.length > 0 && (
+        <div>
+          <Gpus rows={summary.gpus} />
+          {summary.gap_count > 0 && (
+            <button type="button" className="button" title="Idle gaps: when, how long, why, and what the host did" onClick={onGaps}>
+              Idle gaps: {formatNumber(summary.gap_count)} ▸
+            </button>
+          )}
+        </div>
+      )}
       <Top title="Kernels" rows={summary.kernels} scale={names} />
       <Top title="Operators" rows={summary.operators} scale={names} />
       <Top title="Python" rows={summary.python} scale={names} />
-      {summary.gap_count > 0 && (
-        <p>
-          <button type="button" className="button" title="When, how long, why, and what the host did" onClick={onGaps}>
-            Idle gaps: {formatNumber(summary.gap_count)} ▸
-          </button>
-        </p>
-      )}
     </div>
   );
 }

@@ -78,12 +78,12 @@ function Scrolled({ stage, layout, headsRef, headOf, line }: ScrolledProps) {
     <>
       <div ref={headsRef}>
         {layout.rows.filter((row) => !isSticky(row)).map(headOf)}
-        {line !== null && line > stickyPx && mark}
+        {(stickyPx === 0 || (line ?? 0) > stickyPx) && mark}
       </div>
       {stickyPx > 0 && (
         <div className="tl-heads-sticky" style={{ height: stickyPx }}>
           {layout.rows.filter(isSticky).map(headOf)}
-          {line !== null && line <= stickyPx && mark}
+          {(line ?? 0) <= stickyPx && mark}
         </div>
       )}
     </>

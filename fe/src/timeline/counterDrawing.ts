@@ -40,7 +40,7 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   const text = formatCounter(maximum, row.track.unit);
   context.fillStyle = scene.palette.surface;
   context.globalAlpha = 0.75;
-  context.fillRect(2, top, context.measureText(text).width + 4, 13);
+  context.fillRect(2, top, context.measureText(text).width + 4, 14);
   context.globalAlpha = 1;
   context.fillStyle = scene.palette.soft;
   context.fillText(text, 4, top + 1);

@@ -59,6 +59,7 @@ it("arrows lead up to what encloses and down to the first slice inside", () => {
     boxes: BOXES,
     stairs: null,
     names: [],
+    shortNames: [],
     nameCodes: new Uint32Array(),
     firstLane: 0,
     lastLane: 1,

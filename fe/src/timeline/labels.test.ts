@@ -33,6 +33,10 @@ it("of a step the number remains", () => {
   expect(labels.fit("ProfilerStep#17", 400)).toBe("ProfilerStep#17");
 });
 
+it("marks of direction are seen, not obeyed", () => {
+  expect(make().labels.fit("gemm\u202ecba", 400)).toBe("gemm⟨U+202E⟩cba");
+});
+
 it("control characters are no letters", () => {
   expect(make().labels.fit("a\u0000\nb", 400)).toBe("a b");
 });

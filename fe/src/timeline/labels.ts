@@ -1,7 +1,8 @@
 /** Text that fits into a slice. Widths are measured once per name: measuring is dearer than drawing. */
 import { shortenMiddle } from "../lib/shorten";
+import { visibleText } from "../lib/visibleText";
 
-export const LABEL_FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
+export const LABEL_FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
 /** Left and right of the text. */
 export const LABEL_PADDING_PX = 4;
 /** Narrower slices stay without text. */
@@ -67,7 +68,7 @@ export class Labels {
   }
 }
 
-/** Every C++ kernel is "void"; a line break in a name would be drawn as a box. */
+/** Every C++ kernel is "void"; a line break in a name would be drawn as a box, and a canvas obeys marks of direction. */
 function tidy(name: string): string {
-  return name.replace(/^void /, "").replace(/[\u0000-\u001f]+/g, " ");
+  return visibleText(name.replace(/^void /, "").replace(/[\u0000-\u001f]+/g, " "));
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import type { TimelineGroupPayload, TimelineTrackPayload } from "../generated/schema";
-import { AS_PROPOSED, canFold, fold, groupKey, laneAt, layOut, rowAt, visibleLanes, visibleTracks } from "./layout";
+import { AS_FOUND } from "./arrangement";
+import { ALL_CLOSED, ALL_OPEN, AS_PROPOSED, canFold, fold, groupKey, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks } from "./layout";
 
 const GROUPS: TimelineGroupPayload[] = [
   { key: "trace", title: "Trace", kind: "trace", device: null },
@@ -94,5 +95,53 @@ describe("layout", () => {
     expect(range).toEqual({ row: ops, firstLane: 8, lastLane: 15 });
     const [last] = visibleLanes(layout, ops.topPx + 3 + 18 * 18, ops.topPx + 3 + 18 * 19);
     expect(last?.lastLane).toBe(19);
+  });
+});
+
+describe("an arrangement", () => {
+  const keysOf = (...[groups, tracks, folding, arrangement]: Parameters<typeof layOut>) =>
+    layOut(groups, tracks, folding, arrangement).rows.map((row) => (row.kind === "group" ? row.group.key : row.track.key));
+
+  it("pins tracks above all, in the order of the pins, and out of their groups", () => {
+    const arrangement = { ...AS_FOUND, pinned: ["s7", "python", "unknown"] };
+    const layout = layOut(GROUPS, TRACKS, AS_PROPOSED, arrangement);
+    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, arrangement)).toEqual(["s7", "python", "steps", "p1", "ops", "d0", "gpu"]);
+    expect(layout.tracks.map(({ pinned }) => pinned)).toEqual([true, true, false, false, false]);
+    expect(layout.tracks[0]).toMatchObject({ number: 4, home: "GPU 0", topPx: 0 });
+  });
+
+  it("lets pinned tracks stay as long as they leave room for others", () => {
+    const layout = layOut(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, pinned: ["s7", "ops"] });
+    const [stream, operators] = layout.tracks;
+    const both = (operators?.topPx ?? 0) + (operators?.heightPx ?? 0);
+    expect(stickyOf(layout, 2 * both)).toBe(both);
+    expect(stickyOf(layout, 300)).toBe(stream?.heightPx);
+    expect(stickyOf(layout, 20)).toBe(0);
+    expect(stickyOf(layOut(GROUPS, TRACKS, AS_PROPOSED), 1000)).toBe(0);
+    const sticky = stickyOf(layout, 300);
+    const scrolled = layout.heightPx - 50;
+    expect(visibleTracks(layout, scrolled, scrolled + 50, sticky)[0]).toBe(stream);
+    expect(visibleLanes(layout, scrolled, scrolled + 50, sticky)[0]).toEqual({ row: stream, firstLane: 0, lastLane: 1 });
+  });
+
+  it("shows what a filter leaves, also of folded groups, and pinned tracks always", () => {
+    const closed = fold(AS_PROPOSED, "g.d0", false);
+    expect(keysOf(GROUPS, TRACKS, ALL_CLOSED, { ...AS_FOUND, filter: "gpu 0" })).toEqual(["d0", "gpu", "s7"]);
+    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, filter: "OPS", pinned: ["s7"] })).toEqual(["s7", "p1", "ops"]);
+    expect(keysOf(GROUPS, TRACKS, closed, { ...AS_FOUND, filter: "s7" }), "what the reader closed stays so").toEqual(["d0"]);
+    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, filter: "nothing of the kind" })).toEqual([]);
+  });
+
+  it("moves tracks in their groups, and groups with all they hold", () => {
+    expect(keysOf(GROUPS, TRACKS, AS_PROPOSED, { ...AS_FOUND, order: ["python", "ops", "g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "python", "ops"]);
+    const inner = [...GROUPS, { key: "in", title: "Other", kind: "process" as const, device: null, parent: "p1" }];
+    expect(keysOf(inner, [...TRACKS, track("x", "in")], AS_PROPOSED, { ...AS_FOUND, order: ["g.d0", "g.p1"] })).toEqual(["steps", "d0", "gpu", "s7", "p1", "ops", "python", "in", "x"]);
+  });
+
+  it("opens all or closes all, and from there each by itself", () => {
+    expect(layOut(GROUPS, TRACKS, ALL_OPEN).tracks.map(({ lanes }) => lanes)).toEqual([1, 20, 40, 0, 2]);
+    expect(keysOf(GROUPS, TRACKS, ALL_CLOSED)).toEqual(["steps", "p1", "d0"]);
+    expect(keysOf(GROUPS, TRACKS, fold(ALL_CLOSED, "g.d0", true))).toEqual(["steps", "p1", "d0", "gpu", "s7"]);
+    expect(layOut(GROUPS, TRACKS, fold(ALL_OPEN, "ops", false)).tracks.map(({ lanes }) => lanes)).toEqual([1, 1, 40, 0, 2]);
   });
 });

@@ -107,7 +107,8 @@ export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineT
   for (const group of groupsInOrder(groups, order)) {
     const members = numbered.filter(({ track }) => track.group === group.key && isShown(track));
     if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, within))) continue;
-    const open = isOpen(groupKey(group), group.collapsed !== true, within);
+    // The steps have no name above them that would open them again.
+    const open = group.kind === "trace" || isOpen(groupKey(group), group.collapsed !== true, within);
     if (group.kind !== "trace") add({ kind: "group", group, topPx, heightPx: GROUP_PX, open, tracks: members.length });
     if (!open) continue;
     for (const member of inOrder(members, ({ track }) => track.key, order)) addTrack(member, false);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { asSelection, foldingPatch, formatRange, hullOf, parseFolding, parseRange, parseSlice, placeOnTimeline, selectedStretches, selectionRange } from "./link";
+import { arrangementPatch, asSelection, foldingPatch, formatRange, hullOf, parseArrangement, parseFolding, parseRange, parseSlice, placeOnTimeline, selectedStretches, selectionRange } from "./link";
 
 it.each([
   ["1-2", { startNs: 1, endNs: 2 }],
@@ -21,6 +21,19 @@ it("ranges and foldings come back as they were written", () => {
   const folding = { opened: new Set(["a", "g.b"]), closed: new Set(["c"]) };
   expect(parseFolding(foldingPatch(folding))).toEqual(folding);
   expect(parseFolding({})).toEqual({ opened: new Set(), closed: new Set() });
+});
+
+it("an arrangement comes back as it was written, and is bounded", () => {
+  const arrangement = { pinned: ["rank%201/s7", "ops"], order: ["g.d0", "g.p1"], filter: "gpu stream" };
+  expect(parseArrangement(arrangementPatch(arrangement))).toEqual(arrangement);
+  expect(parseArrangement({})).toEqual({ pinned: [], order: [], filter: "" });
+  const folding = { base: "none" as const, opened: new Set(["a"]), closed: new Set<string>() };
+  expect(parseFolding(foldingPatch(folding))).toEqual(folding);
+  const many = Array.from({ length: 5000 }, (_, index) => `t${index}`);
+  const long = { pin: many.join(","), order: many.join(","), tracks: "x".repeat(5000), open: many.join(",") };
+  expect(parseArrangement(long)).toMatchObject({ pinned: many.slice(0, 32), order: many.slice(0, 300), filter: "x".repeat(100) });
+  expect(parseFolding(long).opened.size).toBe(500);
+  expect(foldingPatch({ opened: new Set(many), closed: new Set() })["open"]?.split(",")).toEqual(many.slice(-500));
 });
 
 it("slices are whole numbers", () => {

@@ -6,7 +6,7 @@ import type { TrackRow } from "./layout";
 import type { TrackTiles } from "./loader";
 import type { Hover } from "./scene";
 import type { Stage } from "./stage";
-import { nameOf, NO_ID, type Boxes, type TrackTile } from "./tile";
+import { nameOf, NO_ID, NO_NAME, type Boxes, type TrackTile } from "./tile";
 import { fitRange, panBy, reveal, type Viewport } from "./viewport";
 
 export type Direction = "left" | "right" | "up" | "down";
@@ -29,7 +29,7 @@ export function sliceOf(hit: Pick<Hover, "row" | "lane" | "tile" | "box">): Time
     lane: boxes.lane[box] ?? 0,
     start_ns: startNs,
     dur_ns: (boxes.endNs[box] ?? 0) - startNs,
-    short_name: null,
+    short_name: tile.shortNames[boxes.name[box] ?? NO_NAME] ?? null,
   };
 }
 

@@ -7,7 +7,7 @@ import { textOn } from "./colors";
 import { drawCounter } from "./counterDrawing";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
 import { ticks } from "./ruler";
-import { nameOf } from "./tile";
+import { shownNameOf } from "./tile";
 import { pxOf } from "./viewport";
 
 type Context = CanvasRenderingContext2D;
@@ -90,7 +90,7 @@ function drawLabels(context: Context, scene: Scene, row: TrackRow, labels: Label
       if (right - left < LABEL_MIN_PX || lane >= row.lanes) continue;
       const y = top + laneTopPx(row, lane) + row.lanePx / 2;
       if (y < HEAD_PX - row.lanePx || y > scene.heightPx + row.lanePx) continue;
-      const name = nameOf(tile, box);
+      const name = shownNameOf(tile, box, scene.names);
       const text = name === null ? null : labels.fit(name, right - left);
       if (text === null) continue;
       const at = box * 4;

@@ -1,5 +1,6 @@
 /** All that one frame is drawn from. */
 import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
+import type { NameMode } from "../lib/names";
 import type { Palette } from "./colors";
 import { laneTopPx, type Layout, type Row, type TrackRow } from "./layout";
 import type { TrackTiles } from "./loader";
@@ -41,6 +42,8 @@ export interface Scene {
   readonly rows: readonly TrackRow[];
   readonly tilesOf: (track: number) => TrackTiles;
   readonly palette: Palette;
+  /** By which of their names kernels are labelled. */
+  readonly names: NameMode;
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly hits: readonly TimelineSlicePayload[];

@@ -9,6 +9,7 @@ const NAMES = new Map([
   [5, "gemm"],
   [9, "nccl"],
 ]);
+const SHORT = new Map([[5, "gemm f16"]]);
 /** Names of one page of the server. */
 const PAGE = 2;
 
@@ -21,45 +22,46 @@ beforeEach(() => {
     asked.push(from);
     const rest = [...NAMES.keys()].filter((code) => code >= Number(from));
     const codes = rest.slice(0, PAGE);
-    return Promise.resolve(new Response(JSON.stringify({ codes, names: codes.map((code) => NAMES.get(code)), next: rest[PAGE] ?? null })));
+    return Promise.resolve(new Response(JSON.stringify({ codes, names: codes.map((code) => NAMES.get(code)), short_names: codes.map((code) => SHORT.get(code) ?? null), next: rest[PAGE] ?? null })));
   };
   vi.stubGlobal("fetch", vi.fn(answer));
 });
 afterEach(() => vi.unstubAllGlobals());
 
 /** What a screen with these codes is named by, and how often there was news. */
-async function named(...codes: number[]): Promise<{ texts: (string | null)[]; news: number }> {
+async function named(...codes: number[]): Promise<{ texts: (string | null)[]; shorts: (string | null)[]; news: number }> {
   const row = Uint32Array.from(codes);
   const texts: (string | null)[] = codes.map(() => null);
+  const shorts = codes.map((): string | null => null);
   let news = 0;
   const names = new SliceNames({ run: "r" }, () => {
     news += 1;
-    names.fill(texts, row);
+    names.fill(texts, shorts, row);
     names.want(texts, row);
   });
   names.want(texts, row);
   names.want(texts, row);
   await vi.waitFor(() => expect(names.isAsking).toBe(false));
-  return { texts, news };
+  return { texts, shorts, news };
 }
 
 it("asks once for a page of names", async () => {
-  expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], news: 1 });
+  expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], shorts: ["gemm f16", null], news: 1 });
   expect(asked).toEqual(["2"]);
 });
 
 it("asks for the next page while a name is missing", async () => {
-  expect(await named(9, 2, 2)).toEqual({ texts: ["nccl", "aten::add", "aten::add"], news: 2 });
+  expect(await named(9, 2, 2)).toMatchObject({ texts: ["nccl", "aten::add", "aten::add"], news: 2 });
   expect(asked).toEqual(["2", "9"]);
 });
 
 it("never asks for boxes without a name, nor twice for a code that has none", async () => {
-  expect(await named(NO_NAME)).toEqual({ texts: [null], news: 0 });
+  expect(await named(NO_NAME)).toMatchObject({ texts: [null], news: 0 });
   expect(await named(3, 4, 5, 77)).toMatchObject({ texts: [null, null, "gemm", null] });
   expect(asked).toEqual(["3"]);
 });
 
 it("leaves slices without text where the server refuses", async () => {
   vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response("{}", { status: 500 }))));
-  expect(await named(5)).toEqual({ texts: [null], news: 0 });
+  expect(await named(5)).toMatchObject({ texts: [null], news: 0 });
 });

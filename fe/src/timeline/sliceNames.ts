@@ -11,7 +11,7 @@ interface Fetched {
 }
 
 export class SliceNames {
-  private readonly names = new Map<number, string>();
+  private readonly names = new Map<number, { readonly name: string; readonly short: string | null }>();
   private readonly fetched: Fetched[] = [];
   /** Whether a question is under way. */
   isAsking = false;
@@ -27,12 +27,13 @@ export class SliceNames {
   ) {}
 
   /** Puts in the names that are known by now; returns whether there were any. */
-  fill(names: (string | null)[], codes: Uint32Array): boolean {
+  fill(names: (string | null)[], shortNames: (string | null)[], codes: Uint32Array): boolean {
     let filled = false;
     names.forEach((name, row) => {
       const known = name === null ? this.names.get(codes[row] ?? NO_NAME) : undefined;
       if (known === undefined) return;
-      names[row] = known;
+      names[row] = known.name;
+      shortNames[row] = known.short;
       filled = true;
     });
     return filled;
@@ -58,7 +59,7 @@ export class SliceNames {
     try {
       const url = apiUrl("timeline/names", { ...this.trace, from });
       const page = await askFor(url, fetchJson<TimelineNamePageAnswer>, { signal: this.leave.signal });
-      page.codes.forEach((code, index) => this.names.set(code, page.names[index] ?? ""));
+      page.codes.forEach((code, index) => this.names.set(code, { name: page.names[index] ?? "", short: page.short_names[index] ?? null }));
       this.fetched.push({ from, to: page.next ?? NO_NAME });
     } catch (error) {
       // Without them slices are drawn without text.

@@ -3,8 +3,9 @@
  * It stands outside React, so that a frame of a pan costs drawing and nothing else.
  */
 import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
+import type { NameMode } from "../lib/names";
 import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
-import { mix, readPalette, type ColorMode, type Palette } from "./colors";
+import { readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
 import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
@@ -14,7 +15,7 @@ import { drawOverlay } from "./overlay";
 import { NOTHING_FOUND, type FoundInStack } from "./marks";
 import { paintTile, type Paints } from "./paint";
 import type { RectRenderer } from "./rects";
-import { ticks } from "./ruler";
+import { drawBoxes } from "./drawBoxes";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene, type TimeRange } from "./scene";
 import type { Stack, StackPart } from "./stack";
 import { StackTiles, unseenSteps } from "./tiles";
@@ -31,6 +32,7 @@ export interface StageEvents {
 export interface StageInputs {
   readonly layout: Layout;
   readonly mode: ColorMode;
+  readonly names: NameMode;
   /** What stands out while the rest is dimmed; null where nothing is searched for. */
   readonly found: FoundInStack | null;
   readonly hits: readonly TimelineSlicePayload[];
@@ -42,6 +44,7 @@ export interface StageInputs {
 
 const NO_INPUTS: Omit<StageInputs, "layout"> = {
   mode: "category",
+  names: "short",
   found: null,
   hits: [],
   selected: null,
@@ -50,8 +53,6 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   selection: null,
 };
 
-/** How much of the colour of lines the grid has. */
-const GRID_TINT = 0.5;
 /** Above and below the screen this much is asked for too. */
 const PREFETCH_PX = 90;
 /** Without movement for so long, the reader looks. */
@@ -354,7 +355,7 @@ export class Stage {
 
   private scene(): Scene {
     const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
-    const { selected, flows, hits, range, selection } = this.inputs;
+    const { names, selected, flows, hits, range, selection } = this.inputs;
     return {
       viewport,
       durationNs,
@@ -366,6 +367,7 @@ export class Stage {
       rows: this.visibleRows(),
       tilesOf: (track) => this.loader.of(track),
       palette,
+      names,
       hover,
       selected,
       flows,
@@ -379,22 +381,8 @@ export class Stage {
     const scene = this.scene();
     const ratio = pixelRatio();
     this.heads.style.transform = `translateY(${-Math.round(this.scrollPx)}px)`;
-    this.renderer.begin(this.widthPx, Math.max(1, this.viewHeightPx), ratio, this.palette.background);
-    const gridColor = mix(this.palette.background, this.palette.of("--line"), GRID_TINT);
-    for (const { timeNs } of ticks(this.viewport, this.widthPx)) this.renderer.line(this.pxOfTime(timeNs), gridColor);
-    for (const row of scene.rows) this.drawTrack(scene, row);
+    drawBoxes(this.renderer, scene, ratio);
     const context = this.overlay.getContext("2d");
     if (context !== null) drawOverlay(context, scene, this.labels, ratio);
-  }
-
-  private drawTrack(scene: Scene, row: TrackRow): void {
-    const topPx = rowTopPx(scene, row) - HEAD_PX;
-    const firstPx = row.topPx < scene.stickyPx ? 0 : scene.stickyPx;
-    for (const { tile, leftPx, rightPx } of piecesOf(this.loader.of(row.number), this.viewport, this.widthPx)) {
-      const offsetPx = pxOf(this.viewport, tile.startNs, this.widthPx);
-      const scalePx = pxOf(this.viewport, tile.endNs, this.widthPx) - offsetPx;
-      const clip = { leftPx, rightPx, topPx: Math.max(topPx, firstPx), bottomPx: topPx + row.heightPx - 1 };
-      this.renderer.draw({ batch: tile.batch, scalePx, offsetPx, topPx, clip });
-    }
   }
 }

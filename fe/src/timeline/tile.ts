@@ -1,4 +1,5 @@
 /** One answer of `/timeline` for one track: what is drawn, hit and labelled. */
+import { shownName, type NameMode } from "../lib/names";
 import type { RectBatch } from "./rects";
 
 /** Slices and merged blocks of a track in columns; a row is a box on the screen. */
@@ -35,6 +36,8 @@ export interface TrackTile {
   readonly stairs: Stairs | null;
   /** Shared by all tracks of the answer; null where the server had no room. */
   readonly names: (string | null)[];
+  /** The short form of those of kernels, else null. */
+  readonly shortNames: (string | null)[];
   readonly nameCodes: Uint32Array;
   /** The lanes that were asked for, the last one included. */
   readonly firstLane: number;
@@ -46,6 +49,13 @@ export interface TrackTile {
 
 export const NO_ID = 0xffffffff;
 export const NO_NAME = 0xffffffff;
+
+/** The name as the reader wants to read it; the recorded one where there is no other. */
+export function shownNameOf(tile: TrackTile, box: number, mode: NameMode): string | null {
+  const row = tile.boxes.name[box] ?? NO_NAME;
+  const recorded = nameOf(tile, box);
+  return recorded === null ? null : shownName({ recorded, short: tile.shortNames[row] ?? null, demangled: null }, mode);
+}
 
 export function nameOf(tile: TrackTile, box: number): string | null {
   const row = tile.boxes.name[box] ?? NO_NAME;

@@ -3,21 +3,22 @@ import { useEffect } from "react";
 
 import type { TimelineSlicePayload } from "../generated/schema";
 import { formatMoment, formatValue } from "../lib/format";
+import { shownName, type NameMode } from "../lib/names";
 import { visibleText } from "../lib/visibleText";
 import { announce } from "./announce";
 import { partOf, type Stack } from "./stack";
 
-export function useAnnouncedSlice(stack: Stack, slice: TimelineSlicePayload | null): void {
+export function useAnnouncedSlice(stack: Stack, names: NameMode, slice: TimelineSlicePayload | null): void {
   const key = slice === null ? null : partOf(stack, slice.track).prefix + String(slice.id);
   useEffect(() => {
-    if (slice !== null) announce(sliceSentence(stack, slice));
+    if (slice !== null) announce(sliceSentence(stack, names, slice));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` stands for the slice: it comes twice, from the screen and from its worker
   }, [key]);
 }
 
-export function sliceSentence(stack: Stack, { name, track, lane, start_ns: startNs, dur_ns: durNs }: TimelineSlicePayload): string {
+export function sliceSentence(stack: Stack, names: NameMode, { name, short_name: short, track, lane, start_ns: startNs, dur_ns: durNs }: TimelineSlicePayload): string {
   const home = stack.tracks.find(({ key }) => key === track);
   const group = stack.groups.find(({ key }) => key === home?.group)?.title;
   const places = [home?.title, group, home !== undefined && home.lanes > 1 ? `lane ${lane + 1} of ${home.lanes}` : undefined].filter((text) => text !== undefined);
-  return `${visibleText(name)}, ${formatValue(durNs / 1000, "us")}, ${visibleText(places.join(", "))}, starts at ${formatMoment(startNs)}.`;
+  return `${visibleText(shownName({ recorded: name, short, demangled: null }, names))}, ${formatValue(durNs / 1000, "us")}, ${visibleText(places.join(", "))}, starts at ${formatMoment(startNs)}.`;
 }
