@@ -21,8 +21,7 @@ def test_escape_sequences_bidi_overrides_and_line_ends_become_readable() -> None
 
 @pytest.mark.parametrize(
     "code",
-    [0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060]
-    + [*range(0x2066, 0x206A), 0xFEFF],
+    [0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF],
 )
 def test_what_turns_text_or_has_no_width_is_a_mark(code: int) -> None:
     assert visible(f"a{chr(code)}b") == f"a\\u{code:04x}b"

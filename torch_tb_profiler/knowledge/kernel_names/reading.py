@@ -7,6 +7,7 @@ does not fit the grammar is passed over.
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field
 
 MAX_CHARS = 1 << 13
@@ -25,6 +26,8 @@ TOKEN = re.compile(
 )
 CALL = "operator()"
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+LETTERS = frozenset(string.ascii_letters + string.digits + "_~$")
+BRACKETS = frozenset(")]}")
 DECORATIONS = frozenset(("const", "volatile", "__restrict__", "restrict"))
 
 
@@ -64,7 +67,7 @@ class NameReader:
     """Reads one name; of functions the parameters only if asked to."""
 
     def __init__(self, text: str, *, parameters: bool = False) -> None:
-        self._tokens = TOKEN.findall(text[:MAX_CHARS])
+        self._tokens = [word for word in TOKEN.findall(text[:MAX_CHARS]) if word > " "]
         self._parameters = parameters
         self._at = 0
         self._open: list[str] = []
@@ -76,15 +79,21 @@ class NameReader:
     def _name(self) -> Name:
         """A name up to a comma, a bracket that closes what is open, or the end."""
         name, tokens = Name(), self._tokens
+        is_open = bool(self._open)
+        closing = self._open[-1] if is_open else ""
         joined = False  # whether the next word goes on the path
         while self._at < len(tokens):
             token = tokens[self._at]
-            if self._open and (token == "," or token == self._open[-1]):
+            if is_open and (token == "," or token == closing):
                 break
-            if token in ")]}" and token in self._open:
+            if token in BRACKETS and token in self._open:
                 break
             self._at += 1
-            if token == "::":
+            if token[0] in LETTERS and token[:8] != "operator":
+                if token not in DECORATIONS:
+                    self._word(name, Part(token), joined)
+                    joined = False
+            elif token == "::":
                 joined = True
             elif token in ("*", "&", "&&"):
                 name.behind += token
@@ -93,7 +102,7 @@ class NameReader:
             elif token in LAMBDA:
                 self._word(name, self._lambda(token), joined)
                 joined = False
-            elif is_word(token) and token not in DECORATIONS:
+            elif is_word(token):
                 self._word(
                     name,
                     Part(CALL if token.startswith("operator") and token.endswith("()") else token),
@@ -103,10 +112,11 @@ class NameReader:
         return name
 
     def _word(self, name: Name, part: Part, joined: bool) -> None:
-        if name.parts and not joined:
+        if joined or not name.parts:
+            name.parts.append(part)
+        else:
             name.before.append(name.parts[-1].text)
-            name.parts = []
-        name.parts.append(part)
+            name.parts = [part]
 
     def _bracket(self, name: Name, token: str, joined: bool) -> None:
         if token == "<":
