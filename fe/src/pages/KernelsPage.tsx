@@ -1,4 +1,4 @@
-/** Kernels: the largest, how much runs on tensor cores, the table. */
+/** Kernels: the largest, how much runs on tensor cores, the table; then what launched them, and the copies beside them. */
 import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
@@ -29,6 +29,9 @@ const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "sh
 /** It says nothing where no kernel communicates. */
 const HIDDEN = ["communication"];
 
+/** Tables that stand beside the kernels: also a recording without kernels may have them. */
+const BESIDE = ["api_calls", "copies"] as const;
+
 export function KernelsPage(props: PageProps) {
   const mode = useNameMode();
   return (
@@ -38,43 +41,67 @@ export function KernelsPage(props: PageProps) {
         const table = view.tables["kernels"];
         if (table === undefined) return null;
         const shares = view.tables["tensor_core_time"];
+        const hasKernels = view.facts.some(({ key, value }) => key === "kernel_calls" && value !== 0);
         const isCommunication = (row: Row) => cellOf(table, row, "communication") === true;
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            {table.row_count === 0 && <EmptySelection what="kernel" />}
-            <div className="chart-row">
-              <TopChart
-                title="kernels"
-                table={table}
-                source={source("kernels")}
-                measures={MEASURES}
-                label={(row) => kernelLabel(table, row, mode)}
-                hover={(row) => kernelTitle(table, row)}
-                kind={(row) => (isCommunication(row) ? "Communication" : "Kernel")}
-                fileName={fileName("top")}
-                onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
-              />
-              {shares !== undefined && <TensorCoreShare table={shares} fileName={fileName("tensor_cores")} />}
-            </div>
-            <DataTable
-              key={view.selection.group_by ?? ""}
-              name={`kernels ${view.selection.group_by ?? ""}`}
-              table={table}
-              source={source("kernels")}
-              address="kernels"
-              fileName={fileName("kernels")}
-              notes={view.notes}
-              hiddenColumns={table.rows.some(isCommunication) ? undefined : HIDDEN}
-              rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
-              detail={(row) => <KernelDetail context={context} table={table} row={row} />}
-            />
+            {!hasKernels && <EmptySelection what="kernel" />}
+            {hasKernels && (
+              <>
+                <div className="chart-row">
+                  <TopChart
+                    title="kernels"
+                    table={table}
+                    source={source("kernels")}
+                    measures={MEASURES}
+                    label={(row) => kernelLabel(table, row, mode)}
+                    hover={(row) => kernelTitle(table, row)}
+                    kind={(row) => (isCommunication(row) ? "Communication" : "Kernel")}
+                    fileName={fileName("top")}
+                    onPick={(row) => adjust({ "kernels.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
+                  />
+                  {shares !== undefined && <TensorCoreShare table={shares} fileName={fileName("tensor_cores")} />}
+                </div>
+                <DataTable
+                  key={view.selection.group_by ?? ""}
+                  name={`kernels ${view.selection.group_by ?? ""}`}
+                  table={table}
+                  source={source("kernels")}
+                  address="kernels"
+                  fileName={fileName("kernels")}
+                  notes={view.notes}
+                  hiddenColumns={table.rows.some(isCommunication) ? undefined : HIDDEN}
+                  rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
+                  detail={(row) => <KernelDetail context={context} table={table} row={row} />}
+                />
+              </>
+            )}
+            {BESIDE.map((name) => (
+              <TableBeside key={name} context={context} name={name} />
+            ))}
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
       }}
     </ViewFrame>
+  );
+}
+
+function TableBeside({ context, name }: { readonly context: ViewContext; readonly name: (typeof BESIDE)[number] }) {
+  const table = context.view.tables[name];
+  if (table === undefined || table.row_count === 0) return null;
+  return (
+    <DataTable
+      name={`kernels.${name}`}
+      table={table}
+      source={context.source(name)}
+      address={name}
+      fileName={context.fileName(name)}
+      notes={context.view.notes}
+      maxHeight="560px"
+    />
   );
 }
 
@@ -130,7 +157,7 @@ function KernelDetail({ context, table, row }: DetailProps) {
           title="By operator and launch"
           groupBy="name+operator+launch"
           filter={formatFilter([{ key: "name", operator: "=", value: name }])}
-          hidden={["name"]}
+          hidden={["name", "cumulative_pct"]}
           of={textOf(table, row, "short_name") || name}
           none="Nothing more is known of its launches."
         />

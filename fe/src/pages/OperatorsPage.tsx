@@ -120,7 +120,7 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             groupBy="name+operator+launch"
             filter={formatFilter([{ key: "operator", operator: "=", value: name }])}
             of={name}
-            hidden={["operator", "operator_tensor_core_eligible", "communication"]}
+            hidden={["operator", "operator_tensor_core_eligible", "communication", "cumulative_pct"]}
             none="It launched no kernel in this selection."
           />
         )}
@@ -133,7 +133,7 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             groupBy={shape === "" ? "name+call_stack" : "name+input_shape+call_stack"}
             filter={formatFilter([{ key: "name", operator: "=", value: name }, ...sameShape, { key: "call_stack", operator: "!=", value: "-" }])}
             of={name}
-            hidden={["name", "input_shape", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct"]}
+            hidden={["name", "input_shape", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"]}
             none="The recording holds no call stack of it (with_stack=True records them)."
             detail={(nested, nestedRow) => <StackDetail stack={textOf(nested, nestedRow, "call_stack")} />}
           />
