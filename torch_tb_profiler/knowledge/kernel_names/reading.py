@@ -84,7 +84,7 @@ class NameReader:
         joined = False  # whether the next word goes on the path
         while self._at < len(tokens):
             token = tokens[self._at]
-            if is_open and (token == "," or token == closing):
+            if is_open and token in (",", closing):
                 break
             if token in BRACKETS and token in self._open:
                 break

@@ -22,6 +22,9 @@ MAX_WALKED = 400
 
 MIN_TILE = 8
 MAX_SIDES = 4
+MIN_PART = 4
+"""So much of an argument is written at least; of a number all or nothing."""
+
 MIN_SHORTENED = 16
 """Shorter names of functions keep their ``_kernel``."""
 
@@ -173,7 +176,7 @@ class Writer:
         if known is not None:
             return known.replace("{}", ", ".join(types))
         text = self._without_ending(home.text)
-        return f"{text}({', '.join(types)})" if types else text
+        return f"{text}({', '.join(types)})" if types and depth < MAX_NESTED else text
 
     def _without_ending(self, text: str) -> str:
         text = self._functor(text)
@@ -314,7 +317,11 @@ def _fitting(heads: list[str], details: Iterable[list[str]]) -> str:
         listed = texts if count == len(texts) else [*texts[:count], ELLIPSIS]
         text = _written(head, listed, ",")
         if len(text) <= READABLE_CHARS:
-            return text
+            room = READABLE_CHARS - len(text) - 1
+            following = "" if count == len(texts) else texts[count]
+            if room < MIN_PART or following[-1:] in "0123456789":
+                return text
+            return text[: -len("…>")] + f"{following[:room]}…>"
     room = READABLE_CHARS - len(head) - len("<…>")
     return f"{head}<{texts[0][:room]}{ELLIPSIS}>" if room >= len("float") else cut(head)
 
