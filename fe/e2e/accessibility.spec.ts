@@ -1,0 +1,122 @@
+/** Every page, dialog and opened row: no fault by axe, targets and text large enough, in both themes and in high contrast. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { contrastFaults, faults } from "./audit";
+import { expect, test } from "./fixtures";
+import { serve } from "./servers";
+import { settled } from "./timelines";
+
+interface Place {
+  readonly name: string;
+  readonly hash: string;
+  /** What is done there before it is looked at. */
+  readonly open?: (page: Page) => Promise<void>;
+}
+
+async function openRow(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Open row" }).first().click();
+  await expect(page.locator(".grid-detail").first()).toBeVisible();
+}
+
+async function openSlice(page: Page): Promise<void> {
+  await settled(page);
+  const field = page.getByLabel("Find on the timeline");
+  await field.fill("sgemm");
+  await field.press("Enter");
+  await expect(page.locator(".tl-panel")).toBeVisible();
+}
+
+const PLACES: readonly Place[] = [
+  { name: "overview with a row open", hash: "run=kineto_resnet50_nw0", open: openRow },
+  { name: "what was checked", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "What was checked" }).click() },
+  { name: "operators with a row open", hash: "run=h100_bert_small&view=operators", open: openRow },
+  { name: "kernels with a row open", hash: "run=kineto_resnet50_nw0&view=kernels", open: openRow },
+  { name: "memory", hash: "run=cpu_resnet_full&view=memory" },
+  { name: "modules", hash: "run=cpu_resnet_full&view=modules" },
+  { name: "distributed", hash: "run=dlrm_8_ranks&view=distributed" },
+  { name: "compare", hash: "run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0" },
+  { name: "timeline with a slice", hash: "run=kineto_resnet50_nw0&view=timeline", open: openSlice },
+  { name: "a selection of nothing", hash: "run=kineto_resnet50_nw0&view=kernels&start_us=1&end_us=2" },
+  { name: "a view without data", hash: "run=cpu_ddp4_gloo&view=kernels" },
+  { name: "a trace that is gone", hash: "run=gone" },
+  { name: "help", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "Help and settings" }).click() },
+  { name: "the list of runs", hash: "run=dlrm_8_ranks", open: (page) => page.getByTitle("Choose run, worker and span").click() },
+  { name: "the selection", hash: "run=cpu_resnet_full", open: (page) => page.getByTitle("Choose steps or a time range").click() },
+  { name: "the menu of the trace", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: /^Trace/ }).click() },
+];
+
+async function visit(page: Page, url: string, { hash, open }: Place): Promise<void> {
+  // Another document: what was open is closed, and nothing is focused.
+  await page.goto("about:blank");
+  await page.goto(`${url}#${hash}`);
+  await expect(page.locator("main h1").first()).toBeAttached();
+  await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
+  await open?.(page);
+  await expect(page.locator("main [aria-busy=true]")).toHaveCount(0);
+}
+
+test("no page has a fault, in either theme", async ({ guarded: page, standalone }) => {
+  test.setTimeout(180_000);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const found: Record<string, string[]> = {};
+  for (const place of PLACES) {
+    await page.emulateMedia({ colorScheme: "light" });
+    await visit(page, standalone.url, place);
+    const light = await faults(page);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+    const dark = await contrastFaults(page);
+    if (light.length + dark.length > 0) found[place.name] = [...light, ...dark];
+  }
+  expect(found).toEqual({});
+});
+
+test("nothing there, and a broken file, have no fault either", async ({ guarded: page }) => {
+  const empty = await serve(mkdtempSync(join(tmpdir(), "profiler-empty-")));
+  await visit(page, empty.url, { name: "empty", hash: "" });
+  expect(await faults(page), "an empty folder").toEqual([]);
+  await empty.stop();
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-broken-"));
+  mkdirSync(join(logdir, "bad"));
+  writeFileSync(join(logdir, "bad", "w.pt.trace.json"), "<!doctype html><p>Please log in</p>");
+  const broken = await serve(logdir);
+  await visit(page, broken.url, { name: "broken", hash: "" });
+  await expect(page.getByRole("alert")).toBeVisible();
+  expect(await faults(page), "a broken file").toEqual([]);
+  await broken.stop();
+});
+
+test("the first key leads past the bar and the rail", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_resnet_full`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
+  await page.keyboard.press("Tab");
+  const skip = page.getByRole("link", { name: "Skip to the page" });
+  await expect(skip).toBeFocused();
+  await expect(skip).toBeInViewport();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("main")).toBeFocused();
+  expect(page.url()).toContain("run=cpu_resnet_full");
+});
+
+test("in high contrast the chosen is told from the rest, and charts from their ground", async ({ guarded: page, standalone }) => {
+  // A theme chosen here must not paint dark text on the system's dark ground.
+  await page.addInitScript(() => localStorage.setItem("torch-tb-profiler.theme", "light"));
+  await page.emulateMedia({ forcedColors: "active", colorScheme: "dark" });
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
+  const rail = page.getByRole("navigation", { name: "Views" });
+  const edge = (name: string) => rail.getByRole("link", { name }).evaluate((link) => getComputedStyle(link).borderLeftColor);
+  expect(await edge("Operators")).not.toBe(await edge("Kernels"));
+  const ground = (pressed: boolean) =>
+    page.locator(`.segmented .button[aria-pressed=${pressed}]`).first().evaluate((button) => getComputedStyle(button).backgroundColor);
+  expect(await ground(true)).not.toBe(await ground(false));
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
+  const swatches = page.locator(".legend .swatch");
+  await expect(swatches.first()).toBeVisible();
+  const colors = await swatches.evaluateAll((all) => all.map((swatch) => getComputedStyle(swatch).backgroundColor));
+  expect(new Set(colors).size).toBe(colors.length);
+});
