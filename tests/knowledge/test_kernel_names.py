@@ -76,6 +76,19 @@ def test_plain_names_stay(name: str) -> None:
     assert short_names([name]) == {name: name}
 
 
+def test_of_a_path_the_end_is_shown() -> None:
+    paths = [
+        f"Default/network-WithLossCell/_backbone-Net/conv{n}-Conv2d/Conv2D-op8" for n in (1, 2)
+    ]
+    assert list(short_names(paths).values()) == [
+        "…/_backbone-Net/conv1-Conv2d/Conv2D-op8",
+        "…/_backbone-Net/conv2-Conv2d/Conv2D-op8",
+    ]
+    assert short_names(["Default/AllReduce-op534_0"]) == {
+        "Default/AllReduce-op534_0": "Default/AllReduce-op534_0"
+    }
+
+
 def test_what_differs_is_said() -> None:
     lambdas = [
         "void at::native::vectorized_elementwise_kernel<4, at::native::"

@@ -24,7 +24,20 @@ def plain_name(text: str) -> str:
         if fold.always or len(text) > READABLE_CHARS:
             found, count = pattern.subn(fold.to, text)
             text = found.replace("_", " ") if count and fold.words else found
-    return cut(text)
+    return cut(_end_of_path(text))
+
+
+def _end_of_path(text: str) -> str:
+    """Of a long path (MindSpore names kernels by their place in the model) its last parts."""
+    parts = text.split("/")
+    kept = parts[-1]
+    if len(text) <= READABLE_CHARS:
+        return text
+    for part in reversed(parts[:-1]):
+        if len(part) + len(kept) > READABLE_CHARS - len("…//"):
+            break
+        kept = f"{part}/{kept}"
+    return kept if len(kept) == len(text) else f"{ELLIPSIS}/{kept}"
 
 
 def cut(text: str, chars: int = READABLE_CHARS) -> str:
