@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
 
+from torch_tb_profiler.importers import kineto, registry
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.loading.queries import arguments
@@ -92,6 +94,17 @@ def test_far_away_no_more_is_fetched_than_allowed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(arguments, "MAX_REMOTE_BYTES", 1 << 20)
     assert told(ask(catalog)) == {"n": "1"}
     memory.rm("/far", recursive=True)
+
+
+def test_a_format_whose_files_are_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "w.pt.trace.json").write_text(document(n=1))
+    catalog = opened(tmp_path)
+    monkeypatch.setattr(registry, "FORMATS", (replace(kineto.FORMAT, finder=None),))
+    answer = ask(catalog)
+    assert answer.problem is not None
+    assert answer.problem.code == "format_not_searched"
 
 
 def test_what_was_found_is_kept_while_the_file_stays(

@@ -32,6 +32,9 @@ MAX_REMOTE_BYTES = 256 << 20
 """Of a file elsewhere so much is fetched for one event."""
 
 MAX_KEPT = 64
+MAX_KEPT_CHARS = 1 << 18
+"""Searches that found more are not kept."""
+
 _DOWNLOAD = "Download the trace and open it in an editor, or open it from this machine's disk."
 
 
@@ -109,7 +112,8 @@ def _found(file: SpanFile, trace: Trace, slice_id: int) -> FoundArguments | Prob
         message = f"Files of the format {trace.meta.format} are not searched for single events."
         return Problem("format_not_searched", message)
     if found.end == "found":
-        _KEPT.put(key, found)
+        if sum(map(len, found.arguments.values())) <= MAX_KEPT_CHARS:
+            _KEPT.put(key, found)
         return found
     return _ended(found, file, state)
 
