@@ -129,3 +129,24 @@ def test_facts_carry_their_unit_or_their_reason() -> None:
 def test_a_scale_keeps_digits_of_what_is_ten_times_smaller() -> None:
     scale = scale_for("us", 9_999.0, whole=False)
     assert (scale.label, scale.text(9_999.0)) == ("µs", "9,999.0")
+
+
+@pytest.mark.parametrize(("unit", "text"), [("us", "0.000"), ("pct", "0.00"), ("count", "0")])
+def test_nothing_has_no_sign(unit: Unit, text: str) -> None:
+    assert scale_for(unit, 1.0, unit == "count").text(-0.0) == text
+
+
+def test_columns_of_a_family_have_the_unit_of_the_largest_value_of_all() -> None:
+    times = {"min_us": [0.5, 1.0], "mean_us": [900.0, 2000.0], "max_us": [1.5e6, 2000.0]}
+    columns = [
+        *(Column(key, key, "number", "us", "", family="call") for key in times),
+        Column("total_us", "total_us", "number", "us", ""),
+        Column("calls", "calls", "number", "count", "", family="call"),
+    ]
+    spec = TableSpec("t", "T", "", tuple(columns))
+    frame = pl.DataFrame({**times, "total_us": [10.0, 20.0], "calls": [5.0, 6.0]})
+    shown = {column.key: column for column in display_columns(Table(spec, frame))}
+    units = {key: column.unit for key, column in shown.items()}
+    assert units == {**dict.fromkeys(times, "ms"), "total_us": "µs", "calls": ""}
+    assert shown["min_us"].cells == ("0.000500", "0.001000")
+    assert shown["max_us"].cells == ("1,500.0", "2.0")

@@ -30,6 +30,16 @@ _MIN_LEADING = 10
 small values of the same column keep digits."""
 
 
+_DIGITS = 3
+"""That say something of the largest value of a column."""
+
+_FEW = 0.1
+"""Values below this leave too few digits to the usual decimals."""
+
+_NS_DECIMALS = 3
+"""Of a µs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """How the numbers of one column are written.
@@ -55,7 +65,7 @@ class Scale:
             return "yes" if value else "no"
         if isinstance(value, str):
             return value
-        scaled = value / self.divisor
+        scaled = value / self.divisor + 0.0  # no minus before nothing
         text = f"{scaled:,.{self.decimals}f}"
         if value != 0 and float(text.replace(",", "")) == 0:
             return f"{'<' if value > 0 else '>-'}{10.0**-self.decimals:.{self.decimals}f}"
@@ -142,13 +152,24 @@ def _scale_of(column: Column, values: pl.Series, largest: float) -> Scale:
     whole = column.type == "integer" or (
         column.unit == "count" and bool((values.drop_nulls() % 1 == 0).all())
     )
-    scale = scale_for(column.unit, largest, whole)
+    scale = _with_digits(scale_for(column.unit, largest, whole), _largest(values), column.unit)
     if is_confidence(column.key):
         return replace(scale, decimals=CONFIDENCE_DECIMALS)
     if is_moment(column.key):
         needed = decimals_to_tell_apart(values, column.unit, scale.divisor)
         return replace(scale, decimals=max(scale.decimals, needed))
     return scale
+
+
+def _with_digits(scale: Scale, own_largest: float, unit: Unit | None) -> Scale:
+    """``scale`` of a family with decimals that tell something of a column whose values are small in
+    it; never more than a whole ns or byte needs."""
+    shown = own_largest / scale.divisor
+    if not math.isfinite(shown) or not 0 < shown < _FEW or scale.divisor == 1:
+        return scale
+    most = math.ceil(math.log10(scale.divisor)) + (_NS_DECIMALS if unit == "us" else 0)
+    wanted = math.floor(-math.log10(shown)) + _DIGITS
+    return replace(scale, decimals=max(scale.decimals, min(wanted, most)))
 
 
 def scale_for(unit: Unit | None, largest: float, whole: bool) -> Scale:
