@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "react";
 
 import { formatValue } from "../lib/format";
-import { announce } from "./announce";
+import { announceAside } from "./announce";
 import { formatRange, parseRange } from "./link";
 import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
@@ -53,7 +53,7 @@ export function useAddressedViewport(stage: Stage | null, at: string | undefined
       timer = setTimeout(() => {
         stage.zooms.rest(stage.viewport);
         const span = spanNs(stage.viewport);
-        if (Math.abs(span / toldNs - 1) > TOLD_ZOOM) announce(`${formatValue(span / 1000, "us")} on screen.`);
+        if (Math.abs(span / toldNs - 1) > TOLD_ZOOM) announceAside(`${formatValue(span / 1000, "us")} on screen.`);
         toldNs = span;
         if (now === settled.current) return;
         settled.current = now;
