@@ -105,6 +105,8 @@ test("hostile names stay text in every view", async ({ guarded: page }) => {
   for (const view of SHOWN) {
     await rail.getByRole("link", { name: view, exact: true }).click();
     if (view !== "Timeline") await expect(page.getByRole("heading", { level: 1, name: view })).toBeVisible();
+    // A short name leaves most of it out.
+    if (view === "Kernels") await page.getByLabel("Names of kernels").first().selectOption({ label: "As recorded names" });
     await expect(page.locator("main").getByText(NAMED).first(), `the name in ${view}`).toBeAttached();
     await openRows(page);
     const said = await tooltips(page);
