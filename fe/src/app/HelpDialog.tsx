@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "find a name in every view"],
   ["?", "this page"],
   ["← ↑ ↓ →", "move in a table"],
-  ["Enter", "open or close the row"],
+  ["Enter", "open or close the row; → and ← do so in its first column"],
   ["Ctrl C", "copy the cell; with Shift the row"],
   ["Shift click", "on a header: sort by one more column"],
 ];
@@ -24,6 +24,7 @@ const FILTERS: readonly (readonly [string, string])[] = [
   ["gemm", "text that contains it; capitals do not matter"],
   ["!nccl", "text that does not contain it"],
   ["=aten::add", "exactly this text"],
+  ["=~^aten::(conv|mm)", "a regular expression; !=~ for what it does not find"],
   [">100   <=5", "numbers, in the unit of the header"],
   [">2ms   >1GB", "numbers with a unit of their own"],
   ["10..20", "a range, both ends included"],

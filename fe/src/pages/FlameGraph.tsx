@@ -9,12 +9,14 @@ import { toCsv } from "../lib/csv";
 import { visibleText } from "../lib/visibleText";
 import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
 import { adjust, useParams } from "../state/urlStore";
+import { useElementWidth } from "../table/useElementWidth";
 import { cellOf, textOf } from "./rows";
 import { Segmented } from "./Segmented";
 
 type Side = "device" | "host";
 
 const ROW_PX = 25;
+const LEAST_TARGET_PX = 25;
 /** Light enough for dark text in both themes; neighbours differ. */
 const DARK_TEXT = "#10151b";
 const FILLS = ["#9ecae9", "#a8d8b9", "#f6cf8b", "#e7b3d1", "#c7c4e6", "#f2b79f"];
@@ -24,6 +26,7 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
   const params = useParams();
   const side = sides.find((each) => each === params["side"]) ?? sides[0];
   const nodes = useMemo(() => (side === undefined ? [] : flameNodes(table, side)), [table, side]);
+  const [measure, widthPx] = useElementWidth();
   const focus = nodes.find(({ id }) => id === params["focus"])?.id ?? null;
   if (side === undefined) return null;
   const boxes = flameBoxes(nodes, focus);
@@ -44,12 +47,14 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
         <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, flamePicture(table.title, boxes, depth))} csv={() => toCsv(table.columns, table.rows)} />
       </header>
       <div className="body">
-        <div className="flame" style={{ height: depth * ROW_PX + 4 }}>
+        <div className="flame" ref={measure} style={{ height: depth * ROW_PX + 4 }}>
           {boxes.map(({ node, leftPct, widthPct }) => (
             <button
               key={node.id}
               type="button"
               className="flame-box"
+              // What is too narrow to be hit is widened by what calls it; the table has it too.
+              tabIndex={(widthPct / 100) * widthPx < LEAST_TARGET_PX ? -1 : undefined}
               style={{
                 left: `${leftPct}%`,
                 width: `calc(${widthPct}% - 1px)`,

@@ -48,7 +48,7 @@ const SHORT = 12;
 
 export function DataTable(props: DataTableProps) {
   const { table, source, address = null, detail, rowId } = props;
-  const control = useTableState(address, table.sort);
+  const control = useTableState(address, props.name, table.sort);
   const { state } = control;
   const [measure, width] = useElementWidth();
   const gridId = useId();

@@ -25,22 +25,28 @@ export interface TableStateControl {
   setOpen: (ids: ReadonlySet<string>) => void;
 }
 
+/** By name of a table inside rows, while the page is open: how it was sorted in the row before. */
+const rememberedSorts = new Map<string, string>();
+
 /**
  * @param address Prefix of the parameters in the address; null keeps the state in the component,
  *   for tables inside rows.
+ * @param name What the table is called; of those inside rows all that are called so are sorted alike.
  * @param defaultSort The order the server declares; it is not written to the address.
  */
-export function useTableState(address: string | null, defaultSort: string): TableStateControl {
+export function useTableState(address: string | null, name: string, defaultSort: string): TableStateControl {
   const params = useParams();
-  const [local, setLocal] = useState<Record<string, string>>({});
-  const read = (name: string) => (address === null ? local[name] : params[`${address}.${name}`]);
+  const [local, setLocal] = useState<Readonly<Record<string, string>>>(() => ({ sort: rememberedSorts.get(name) ?? "" }));
+  // What is empty was taken back.
+  const read = (part: string) => (address === null ? local[part] : params[`${address}.${part}`]) || undefined;
 
   const write = useCallback(
-    (name: string, text: string) => {
-      if (address === null) setLocal((before) => ({ ...before, [name]: text }));
-      else adjust({ [`${address}.${name}`]: text } satisfies Patch);
+    (part: string, text: string) => {
+      if (address !== null) adjust({ [`${address}.${part}`]: text } satisfies Patch);
+      else setLocal((before) => ({ ...before, [part]: text }));
+      if (address === null && part === "sort") rememberedSorts.set(name, text);
     },
-    [address],
+    [address, name],
   );
 
   return {
@@ -51,7 +57,7 @@ export function useTableState(address: string | null, defaultSort: string): Tabl
       searchIsExpression: read("regex") === "yes",
       open: new Set(parseIds(read("open") ?? "")),
     },
-    sortIsChosen: read("sort") !== undefined && read("sort") !== "",
+    sortIsChosen: read("sort") !== undefined,
     setSort: (keys) => {
       const text = formatSort(keys);
       write("sort", text === defaultSort ? "" : text);
