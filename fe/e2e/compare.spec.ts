@@ -22,6 +22,22 @@ function logdirOf(runs: Readonly<Record<string, "good" | "empty" | "bad">>): str
   return logdir;
 }
 
+/** A run of three steps with one linear layer, on a device of this name. */
+function onDevice(logdir: string, run: string, device: string, kernel: number): void {
+  const traceEvents: object[] = [];
+  const add = (cat: string, name: string, ts: number, dur: number, tid: number, args: object = {}) =>
+    traceEvents.push({ ph: "X", cat, name, pid: cat === "kernel" ? 0 : 1, tid, ts, dur, args });
+  for (const step of [0, 1, 2]) {
+    const at = 1000 * step;
+    add("user_annotation", `ProfilerStep#${step}`, at, 400 + kernel + step, 1);
+    add("cpu_op", "aten::linear", at + 10, 50, 1, { "Input Dims": [[32, 8], [8, 8]] });
+    add("cuda_runtime", "cudaLaunchKernel", at + 20, 5, 1, { correlation: step + 1 });
+    add("kernel", "gemm", at + 40, kernel, 7, { correlation: step + 1, device: 0, stream: 7 });
+  }
+  mkdirSync(join(logdir, run));
+  writeFileSync(join(logdir, run, "w.pt.trace.json"), JSON.stringify({ deviceProperties: [{ id: 0, name: device }], traceEvents }));
+}
+
 const chooser = (page: Page) => page.getByLabel("Baseline", { exact: true });
 
 test("0 against 2 loader workers names the data loader, and swaps", async ({ guarded: page, standalone }) => {
@@ -50,7 +66,7 @@ test("baseline and candidate are chosen from selectors, and the answer comes fir
   const first = page.locator(".big-facts b").first();
   await expect(first).toHaveAttribute("data-fact", "delta_total_us");
   await expect(first).toHaveText(/^−[\d.]+ ms$/);
-  await page.getByLabel("Candidate").selectOption({ label: "cpu_slowloader_nw0" });
+  await page.getByLabel("Candidate", { exact: true }).selectOption({ label: "cpu_slowloader_nw0" });
   await expect(first).toHaveText(/^0/);
   await expect(page).toHaveURL(/baseline_run=cpu_slowloader_nw0/);
   await page.getByLabel("Baseline", { exact: true }).selectOption({ label: "cpu_slowloader_nw2" });
@@ -117,4 +133,36 @@ test("a default that holds no event gives way to the next, with a note", async (
   await expect(page.getByRole("note").filter({ hasText: "model_empty" })).toBeVisible();
   await expect(page.locator('[data-fact="delta_total_us"]')).toBeVisible();
   await server.stop();
+});
+
+test("another device is said first, takes the confidence away, and the step leads to its kernels", async ({ guarded: page }) => {
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-compare-"));
+  onDevice(logdir, "before", "Tesla V100", 100);
+  onDevice(logdir, "after", "NVIDIA A100", 180);
+  const server = await serve(logdir);
+  await page.goto(`${server.url}#run=after&view=compare&baseline_run=before`);
+  const around = page.getByRole("region", { name: "Surroundings" });
+  await expect(around.locator(".warning").first()).toContainText("Tesla V100 against NVIDIA A100");
+  await expect(around.getByRole("row").filter({ hasText: "Device" }).first()).toContainText("NVIDIA A100");
+  await expect(around.locator("summary").filter({ hasText: "equal" })).toContainText("Batch size");
+  await expect(page.locator('[data-fact="confidence_total_pct"]')).toHaveText("–");
+  await expect(page.locator('[data-fact="delta_total_us"]')).toHaveText("+80 µs");
+  const tree = card(page, "From the step to its kernels");
+  await expect(tree.getByText("gemm")).toHaveCount(0);
+  // The step is open; its one phase, then the one operator in it.
+  for (const [level, rows] of [
+    ["phase", 3],
+    ["operator", 4],
+  ] as const) {
+    await tree.getByRole("button", { name: "Open row" }).first().click();
+    await expect(tree.locator(".grid-body .grid-row"), level).toHaveCount(rows);
+  }
+  await expect(tree.locator(".grid-row").filter({ hasText: "gemm" })).toContainText("+80");
+  await server.stop();
+});
+
+test("a trace compared with itself differs in nothing", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=compare&baseline_run=h100_bert_small`);
+  await expect(page.getByRole("note").filter({ hasText: "Nothing differs" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Surroundings" })).toContainText("Nothing that is known differs");
 });

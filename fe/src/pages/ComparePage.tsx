@@ -104,6 +104,7 @@ const ABOVE = ["surroundings", "drill_down"];
 const FIRST_TABLES = ["explained", "phases"];
 /** The step itself is open: one sees its phases. */
 const STEP_ID = "0";
+const SAID_BY_INDENTATION = ["kind"];
 const isClosed = (id: string) => id !== STEP_ID;
 
 function Comparison({ context: { view, source, fileName } }: { readonly context: ViewContext }) {
@@ -135,6 +136,7 @@ function Comparison({ context: { view, source, fileName } }: { readonly context:
           fileName={fileName("drill_down")}
           notes={view.notes}
           closed={isClosed}
+          hiddenColumns={SAID_BY_INDENTATION}
           maxHeight="480px"
         />
       )}
