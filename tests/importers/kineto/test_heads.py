@@ -29,6 +29,7 @@ def told(content: Any, name: str = "x.json", *, is_whole: bool = True) -> Told:
         {"schemaVersion": 1, "traceEvents": [EVENT]},
         {"traceEvents": []},
         {"data": {"traceEvents": [EVENT]}},
+        {"metadata": {"nodes": [{"rf_id": 1}]}, "traceEvents": [EVENT]},
         {"environment": {"PATH": "x" * 5000}, "traceEvents": [EVENT]},
         {"schemaVersion": "1.0.3", "displayTimeUnit": "ms", "traceEvents": [EVENT]},
         [{"name": "process_name", "pid": 3, "tid": 0, "args": {}, "ph": "M"}, EVENT],

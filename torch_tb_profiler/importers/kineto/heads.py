@@ -53,12 +53,14 @@ class Kind:
         return all(mark.search(text) is not None for mark in self.marks)
 
 
+OVERLAY = Kind(
+    "overlay",
+    "is HTA's overlay of a critical path on a trace; the trace itself is what to open.",
+    base_name=re.compile(r"^overlaid_critical_path", re.I),
+)
+"""By its content it is a trace; its events are those of another one, with some made up."""
+
 KINDS: tuple[Kind, ...] = (
-    Kind(
-        "overlay",
-        "is HTA's overlay of a critical path on a trace; the trace itself is what to open.",
-        base_name=re.compile(r"^overlaid_critical_path", re.I),
-    ),
     Kind(
         "execution_trace",
         "is an execution trace (of ExecutionTraceObserver): it holds no times to show.",
@@ -103,13 +105,17 @@ def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
         is_whole: Whether these are all.
     """
     text = text_head(head)
+    if OVERLAY.is_kind_of(text, base_name):
+        return Told(False, OVERLAY.reason, OVERLAY.text)
+    if EVENTS_KEY.search(text) is not None:  # whatever else stands in its metadata and arguments
+        return _trace(text)
     kind = next((each for each in KINDS if each.is_kind_of(text, base_name)), None)
     if kind is not None:
         return Told(False, kind.reason, kind.text)
     if text.startswith(b"["):
         is_events = PHASE.search(text) is not None and PLACE.search(text) is not None
         return Told(is_trace=True) if is_events else NOTHING
-    if EVENTS_KEY.search(text) is not None or _has_header(text):
+    if _has_header(text):
         return _trace(text)
     if is_whole:
         return NOTHING
