@@ -3,6 +3,8 @@ what is no kernel."""
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from tests.server.test_timeline import Ask, Event, decoded, serve, write
@@ -50,6 +52,12 @@ def test_search_range_and_arrows(ask: Ask) -> None:
     assert [operator["short_name"] for operator in summary["operators"]] == [None]
     flows = ask(f"timeline/flows?slice={found['hits'][0]['id']}").get_json()
     assert flows["slice"]["short_name"] == SHORT
+
+
+def test_a_kernel_is_found_by_any_of_its_names(ask: Ask) -> None:
+    for query in ("Mean<float>", "at::native::MeanOps", "13reduce_kernel", f"={SHORT}"):
+        found = ask(f"timeline/search?q={quote(query)}").get_json()
+        assert [name["name"] for name in found["names"]] == [MANGLED], query
 
 
 def test_a_slice_and_what_it_is_linked_to(ask: Ask) -> None:

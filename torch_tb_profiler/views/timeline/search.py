@@ -57,23 +57,36 @@ class SearchHits:
 
 def codes_matching(trace: Trace, query: str) -> Int64:
     """Codes of the names a search means: ``=aten::add`` is exactly that name, any other text is
-    contained in the name; whatever the case.
+    contained in the name; whatever the case. Of a kernel any of its names will do.
     """
     exact = query.removeprefix("=").casefold()
     if not exact or not query.startswith("="):
         return codes_containing(trace, query)
     codes = codes_containing(trace, exact).tolist()
     return np.array(
-        [code for code in codes if str(trace.strings[code]).casefold() == exact], np.int64
+        [code for code in codes if exact in (text.casefold() for text in _texts(trace, code))],
+        np.int64,
     )
 
 
 def codes_containing(trace: Trace, text: str) -> Int64:
-    """Codes of the names of slices that contain ``text``, whatever the case."""
+    """Codes of the names of slices that contain ``text``, whatever the case; of kernels the short
+    or the demangled name may contain it."""
     wanted = text.casefold()
     used = np.flatnonzero(np.bincount(_names(trace)[_names(trace) >= 0], minlength=1))
-    matches = [code for code in used.tolist() if wanted in str(trace.strings[code]).casefold()]
+    matches = [
+        code
+        for code in used.tolist()
+        if any(wanted in text.casefold() for text in _texts(trace, code))
+    ]
     return np.array(matches, np.int64)
+
+
+def _texts(trace: Trace, code: int) -> list[str]:
+    """The names behind a code: as recorded, and the other two of a kernel."""
+    names = kernel_names(trace)
+    others = (names.shorts.get(code), names.demangleds.get(code))
+    return [str(trace.strings[code]), *(text for text in others if text is not None)]
 
 
 def find(
