@@ -32,7 +32,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     return told_apart({name: _short_form(name) for name in names}, demangled)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _short_form(name: str) -> str:
     """The short form of one name, looked at alone."""
     text = demangled(name)
