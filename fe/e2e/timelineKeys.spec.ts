@@ -24,7 +24,7 @@ test("the whole timeline by keyboard only", async ({ guarded: page, standalone }
   await expect(async () => {
     await page.keyboard.press("Tab");
     await expect(stage).toBeFocused({ timeout: 50 });
-  }).toPass();
+  }).toPass({ intervals: [20] });
   await expect(stage).toHaveCSS("outline-style", "solid");
   await page.keyboard.press("ArrowRight");
   await expect(page).toHaveURL(/slice=\d+/);
