@@ -95,7 +95,9 @@ def host_leaves(basis: StepBasis, modules: list[str] | None) -> Leaves:
         at=pl.Series(at),
         ns=pl.Series(np.where(runtime, trace.slices["dur_ns"].to_numpy()[at], own)),
     )
-    return _leaves(basis, frame, modules, frame.filter(pl.col("kernel_code") < 0))
+    return _leaves(
+        basis, frame, modules, frame.filter((pl.col("kernel_code") < 0) & ~pl.col("is_launch"))
+    )
 
 
 def _call_names(trace: Trace) -> Int64:
@@ -132,9 +134,8 @@ def _leaves(
     )
     # A call that launched several kernels is one; what has no call in the file counts by itself.
     alone = pl.when(pl.col("at") < 0).then(-1 - pl.int_range(pl.len())).otherwise(pl.col("at"))
-    launches = frame.with_columns(at=alone).filter("is_launch")
-    counted = pl.concat([calls.select(*keys, "at"), launches.select(*keys, "at")])
-    counted = counted.unique(maintain_order=True)
+    launches = frame.with_columns(at=alone).filter("is_launch").select(*keys, "at")
+    counted = pl.concat([calls.select(keys), launches.unique(maintain_order=True).select(keys)])
     operators = counted.group_by(keys, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("calls")
     )
