@@ -119,6 +119,34 @@ test("alone, the editor's address opens, after the path map; path and line are c
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`/home/me/src/${rest}`);
 });
 
+test("another editor opens by its address; one that is no editor's is refused", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + OPERATOR);
+  await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
+  const link = page.locator(".frame-link").filter({ hasText: /^torch\// }).first();
+  const place = (await link.textContent()) ?? "";
+  const opened = await noteOpened(page.mainFrame());
+  await page.getByRole("button", { name: "Help and settings" }).click();
+  const help = page.getByRole("dialog", { name: "Help and settings" });
+  await help.getByLabel("Editor").selectOption("template");
+  await help.getByLabel("Relative paths lie here under").fill("/venv");
+  const address = help.getByLabel("Address of a line");
+  await address.fill("javascript:alert({path})");
+  await expect(address).toHaveAttribute("aria-invalid", "true");
+  await expect(help.getByRole("status").filter({ hasText: "“javascript:” is not known" })).toBeVisible();
+  await expect(link).toBeDisabled();
+  await address.fill("zed://file{path}:{line}:{column}");
+  await help.getByRole("button", { name: "Close", exact: true }).click();
+  await link.click();
+  expect(await opened()).toEqual([`zed://file/venv/${place}:1`]);
+  // A remote of VS Code is another address of the same line.
+  await page.getByRole("button", { name: "Help and settings" }).click();
+  await help.getByLabel("Editor").selectOption("vscode-remote");
+  await help.getByRole("textbox", { name: "Remote" }).fill("gpu7");
+  await help.getByRole("button", { name: "Close", exact: true }).click();
+  await link.click();
+  expect((await opened()).at(-1)).toBe(`vscode://vscode-remote/ssh-remote+gpu7/venv/${place}`);
+});
+
 test("a relative path asks where it lies, and opens there from then on", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();

@@ -57,7 +57,7 @@ export function DistributedPage(props: PageProps) {
                   onPick={(index) => openWorker(overlap, step, index)}
                 />
               )}
-              {wait !== undefined && wait.row_count > 0 && (
+              {wait !== undefined && overlap !== undefined && overlap.row_count > 0 && (
                 <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} nullReason={firstReason(wait, WAIT)} />
               )}
             </div>
@@ -89,7 +89,9 @@ function rowsOfStep(table: Table, step: string): readonly Row[] {
   return table.rows.filter((row) => textOf(table, row, "step") === step);
 }
 
+/** Why a chart of these columns may show nothing. */
 function firstReason(table: Table, keys: readonly string[]): string | undefined {
+  if (table.why_empty !== null) return table.why_empty;
   return keys.map((key) => table.null_reasons[key]).find((reason) => reason !== undefined);
 }
 
