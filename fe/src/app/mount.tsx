@@ -11,6 +11,7 @@ import "./theme.css";
 import "./app.css";
 import "./dialog.css";
 import "./picker.css";
+import "./states.css";
 import "../table/table.css";
 import "../pages/pages.css";
 import "./forced.css";
