@@ -167,4 +167,6 @@ def gaps_before_calls(trace: Trace, selection: Selection, calls: pl.DataFrame) -
     rows = np.flatnonzero(own & (gaps > 0))
     before = np.zeros(len(tree.slice), np.int64)
     np.add.at(before, tree.owner[rows], gaps[rows])
-    return pl.Series(before[np.searchsorted(tree.slice, calls["slice"].to_numpy())])
+    if not selection.is_everything:
+        before = before[np.searchsorted(tree.slice, calls["slice"].to_numpy())]
+    return pl.Series(before)

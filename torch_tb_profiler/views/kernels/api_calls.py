@@ -11,7 +11,6 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.api_calls import api_call_groups
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
@@ -87,18 +86,6 @@ def api_calls_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    if selection.is_everything:
-        return _whole_table(trace)
-    return _table(trace, selection)
-
-
-@per_trace
-def _whole_table(trace: Trace) -> Table:
-    """That of the whole trace, which most questions are about; made once."""
-    return _table(trace, Selection())
-
-
-def _table(trace: Trace, selection: Selection) -> Table:
     groups = api_call_groups(trace, selection)
     frame = groups.with_columns(
         name=codes.texts(trace, groups["name_code"]),

@@ -10,7 +10,6 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.copies import copy_groups
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
-from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
@@ -100,18 +99,6 @@ def copies_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    if selection.is_everything:
-        return _whole_table(trace)
-    return _table(trace, selection)
-
-
-@per_trace
-def _whole_table(trace: Trace) -> Table:
-    """That of the whole trace, which most questions are about; made once."""
-    return _table(trace, Selection())
-
-
-def _table(trace: Trace, selection: Selection) -> Table:
     groups = copy_groups(trace, selection)
     durations = trace.device_work["dur_ns"]
     if not selection.is_everything:

@@ -6,12 +6,15 @@ Definitions: ``docs/metrics.md#kernels``.
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
 from torch_tb_profiler.analysis.kernel_details import selected_kernel_details
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.kernels.api_calls import API_CALLS, api_calls_table
 from torch_tb_profiler.views.kernels.columns import GROUP_BYS, KERNELS
@@ -33,7 +36,14 @@ def kernels(trace: Trace, selection: Selection) -> View:
     Raises:
         SelectionError: steps or grouping make no sense for this trace.
     """
-    by_launch = chosen_group_by(selection, GROUP_BYS) == GROUP_BYS[1]
+    group_by = chosen_group_by(selection, GROUP_BYS)
+    if selection.is_everything:
+        return _WHOLE[group_by](trace)
+    return _kernels(trace, selection, group_by)
+
+
+def _kernels(trace: Trace, selection: Selection, group_by: str) -> View:
+    by_launch = group_by == GROUP_BYS[1]
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
     tables = (
@@ -47,6 +57,13 @@ def kernels(trace: Trace, selection: Selection) -> View:
         facts=_facts(calls),
         notes=quality_notes(trace, LINK_ISSUES),
     )
+
+
+_WHOLE = {
+    group_by: PerTrace(partial(_kernels, selection=Selection(), group_by=group_by))
+    for group_by in GROUP_BYS
+}
+"""The view of the whole trace, which most questions are about; made once for each grouping."""
 
 
 def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:

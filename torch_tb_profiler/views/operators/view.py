@@ -5,6 +5,8 @@ Definitions: ``docs/metrics.md#operators``.
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from torch_tb_profiler.analysis.device_links import no_device_time
@@ -17,6 +19,7 @@ from torch_tb_profiler.analysis.operator_calls import (
 )
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.work_outside import launches_outside
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.columns import GROUP_BYS, NO_TIME, OPERATORS
 from torch_tb_profiler.views.operators.rows import operators_table
@@ -32,6 +35,12 @@ def operators(trace: Trace, selection: Selection) -> View:
         SelectionError: steps or grouping make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
+    if selection.is_everything:
+        return _WHOLE[group_by](trace)
+    return _operators(trace, selection, group_by)
+
+
+def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
     by_stack = "call_stack" in group_by
     calls = selected_operator_calls(trace, selection, with_call_stacks=by_stack)
     calls = calls.with_columns(gap_before_ns=gaps_before_calls(trace, selection, calls))
@@ -49,6 +58,13 @@ def operators(trace: Trace, selection: Selection) -> View:
         facts=_facts(trace, calls, int(launches["device_ns"].sum())),
         notes=quality_notes(trace, LINK_ISSUES),
     )
+
+
+_WHOLE = {
+    group_by: PerTrace(partial(_operators, selection=Selection(), group_by=group_by))
+    for group_by in GROUP_BYS
+}
+"""The view of the whole trace, which most questions are about; made once for each grouping."""
 
 
 def _with_input_types(

@@ -5,8 +5,6 @@ The numbers are those of the operators and the kernels view, of the same selecti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
@@ -60,7 +58,10 @@ TOP_OPERATORS = TableSpec(
             "Time on the host outside operators inside it and outside its own device API calls.",
             additive=True,
         ),
-        cumulative_column("Device Self", "the device time of the selection"),
+        cumulative_column(
+            "Device Self (without device time: of Host Self)",
+            "all operators and calls of the selection",
+        ),
     ),
     sort="-device_self_us,-host_self_us",
     when_empty="No operator ran in the selection, or operators were not profiled.",
@@ -106,18 +107,16 @@ def top_operators(trace: Trace, selection: Selection) -> Table:
     )
     everything = pl.concat((groups.select(keys), outside.select(keys)))
     whole_ns = int(everything["device_self_ns"].sum())
-    rows = _largest(everything, ["device_self_ns", "host_self_ns"])
+    measure = "device_self_ns" if whole_ns else "host_self_ns"
+    rows = _largest(trace, everything, ["device_self_ns", "host_self_ns"])
     rows = rows.with_columns(
-        name=codes.texts(trace, rows["name_code"].replace(-1, None)).fill_null(UNKNOWN_LAUNCH),
         device_self_us=microseconds(rows["device_self_ns"]),
         device_self_pct=of_whole(rows["device_self_ns"], whole_ns),
         host_self_us=microseconds(rows["host_self_ns"]),
-        cumulative_pct=of_whole(rows["device_self_ns"].cum_sum(), whole_ns),
+        cumulative_pct=of_whole(rows[measure].cum_sum(), int(everything[measure].sum())),
     )
-    device = dict.fromkeys(
-        ("device_self_us", "device_self_pct", CUMULATIVE), unknown or NO_DEVICE_TIME
-    )
-    launch = dict.fromkeys(("calls", "host_self_us"), NO_LAUNCH)
+    device = dict.fromkeys(("device_self_us", "device_self_pct"), unknown or NO_DEVICE_TIME)
+    launch = dict.fromkeys(("calls", "host_self_us", CUMULATIVE), NO_LAUNCH)
     return _filled(TOP_OPERATORS, rows, device | launch)
 
 
@@ -127,11 +126,10 @@ def top_kernels(trace: Trace, selection: Selection) -> Table:
     groups = calls.group_by("name_code", maintain_order=True).agg(
         pl.len().alias("calls"), pl.col("dur_ns").sum()
     )
-    rows = _largest(groups, ["dur_ns"])
+    rows = _largest(trace, groups, ["dur_ns"])
     whole_ns = int(calls["dur_ns"].sum())
     rows = rows.with_columns(
         *other_names(trace, rows["name_code"]),
-        name=codes.texts(trace, rows["name_code"]),
         total_us=microseconds(rows["dur_ns"]),
         total_pct=of_whole(rows["dur_ns"], whole_ns),
         mean_us=microseconds(rows["dur_ns"], rows["calls"]),
@@ -141,10 +139,19 @@ def top_kernels(trace: Trace, selection: Selection) -> Table:
     return _filled(TOP_KERNELS, rows, {**reasons, DEMANGLED: AS_RECORDED})
 
 
-def _largest(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The first rows in descending order of ``keys``."""
+def _largest(trace: Trace, groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The first rows in descending order of ``keys``, with their ``name``, which orders equals as
+    in the views of all rows."""
     ordered = groups.sort(keys, descending=True, nulls_last=True, maintain_order=True)
-    return ordered.head(ROWS)
+    if ordered.height > ROWS:
+        last = ordered.row(ROWS - 1, named=True)
+        is_equal = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(last[key])) for key in keys)
+        ordered = pl.concat((ordered.head(ROWS), ordered.slice(ROWS).filter(is_equal)))
+    names = codes.texts(trace, ordered["name_code"].replace(-1, None)).fill_null(UNKNOWN_LAUNCH)
+    by = [*keys, pl.col("name").str.to_lowercase()]
+    descending = [True] * len(keys) + [False]
+    named = ordered.with_columns(name=names)
+    return named.sort(by, descending=descending, nulls_last=True, maintain_order=True).head(ROWS)
 
 
 def _filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
