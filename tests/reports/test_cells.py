@@ -142,11 +142,13 @@ def test_columns_of_a_family_have_the_unit_of_the_largest_value_of_all() -> None
         *(Column(key, key, "number", "us", "", family="call") for key in times),
         Column("total_us", "total_us", "number", "us", ""),
         Column("calls", "calls", "number", "count", "", family="call"),
+        Column("gaps_us", "gaps_us", "number", "us", "", family="call", hidden=True),
     ]
     spec = TableSpec("t", "T", "", tuple(columns))
     frame = pl.DataFrame({**times, "total_us": [10.0, 20.0], "calls": [5.0, 6.0]})
+    frame = frame.with_columns(gaps_us=pl.Series([1e9, 0.0]))
     shown = {column.key: column for column in display_columns(Table(spec, frame))}
     units = {key: column.unit for key, column in shown.items()}
-    assert units == {**dict.fromkeys(times, "ms"), "total_us": "µs", "calls": ""}
+    assert units == {**dict.fromkeys(times, "ms"), "total_us": "µs", "calls": "", "gaps_us": "s"}
     assert shown["min_us"].cells == ("0.000500", "0.001000")
     assert shown["max_us"].cells == ("1,500.0", "2.0")

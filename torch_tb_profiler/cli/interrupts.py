@@ -64,6 +64,9 @@ class Interrupts:
         os._exit(self._code if self._was_interrupted and self._code is not None else INTERRUPTED)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """In the main thread: end what the command does."""
-        self._was_interrupted = self._was_interrupted or self._code is None
+        """In the main thread: end what the command does. Once: a second one would break off the
+        unwinding, or what Python does last, and leave a traceback; the process ends soon anyway."""
+        if self._was_interrupted or self._code is not None:
+            return
+        self._was_interrupted = True
         signal.default_int_handler(number, frame)

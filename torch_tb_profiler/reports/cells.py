@@ -124,7 +124,11 @@ def _largest_of_family(column: Column, table: Table, largest: dict[str, float]) 
         each.key
         for each in table.spec.columns
         if each is column
-        or (column.family is not None and (each.family, each.unit) == (column.family, column.unit))
+        or (
+            not each.hidden
+            and column.family is not None
+            and (each.family, each.unit) == (column.family, column.unit)
+        )
     ]
     return max(largest.get(key, 0.0) for key in family)
 
