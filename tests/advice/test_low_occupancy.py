@@ -8,7 +8,8 @@ import pytest
 
 from tests.advice.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
-from torch_tb_profiler.advice.low_occupancy import block_threads, detect, limiting_reason
+from torch_tb_profiler.advice.low_occupancy import detect, limiting_reason
+from torch_tb_profiler.analysis.kernel_details import size_product
 from torch_tb_profiler.knowledge.advice import entry
 
 PARAMETERS = entry("low_occupancy").parameters
@@ -99,4 +100,4 @@ def test_what_limits_a_kernel(
 
 @pytest.mark.parametrize(("text", "threads"), [("[32, 4, 1]", 128), (None, None), ("x", None)])
 def test_threads_of_a_block(text: str | None, threads: int | None) -> None:
-    assert block_threads(text) == threads
+    assert size_product(text) == threads

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -21,6 +19,7 @@ from torch_tb_profiler.advice.kernel_time import (
     step_share_pct,
 )
 from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.analysis.kernel_details import size_product
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -67,8 +66,6 @@ LIMIT_NAMES = {
     "BARRIERS": "barriers",
 }
 """Limiting factors as Kineto writes them."""
-
-_SIZES = msgspec.json.Decoder(list[int])
 
 
 def detect(context: Context) -> Finding | None:
@@ -168,7 +165,7 @@ def _reason(context: Context, row: Mapping[str, Any], parameters: Mapping[str, f
         row["blocks_per_sm"],
         row["registers_per_thread"],
         row["shared_memory_bytes"],
-        threads=block_threads(context.trace.text(row["block_code"])),
+        threads=size_product(context.trace.text(row["block_code"])),
         parameters=parameters,
     )
 
@@ -196,12 +193,3 @@ def limiting_reason(
     if threads is not None and threads < parameters["small_block_threads"]:
         return "small blocks"
     return "the launch shape"
-
-
-def block_threads(block: str | None) -> int | None:
-    """Threads of a block from its text, ``"[32, 4, 1]"`` → 128; None for anything else."""
-    try:
-        sizes = _SIZES.decode(block or "")
-    except msgspec.DecodeError:
-        return None
-    return math.prod(sizes) if sizes else None

@@ -147,8 +147,8 @@ def _limits(trace: Trace, work: pl.DataFrame) -> tuple[list[str | None], Int64]:
 
 def _limit(trace: Trace, shape: Mapping[str, Any], device: Mapping[str, Any]) -> str | None:
     """What limits one launch configuration: what the file says, else by NVIDIA's rules."""
-    threads = _product(trace.text(shape["block_code"]))
-    blocks = _product(trace.text(shape["grid_code"]))
+    threads = size_product(trace.text(shape["block_code"]))
+    blocks = size_product(trace.text(shape["grid_code"]))
     holds = multiprocessor_of(device)
     registers, shared = shape["registers_per_thread"], shape["shared_memory_bytes"]
     resident = None
@@ -174,7 +174,7 @@ def multiprocessor_of(device: Mapping[str, Any]) -> occupancy.Multiprocessor | N
     return occupancy.multiprocessor(f"{major}.{minor or 0}")
 
 
-def _product(text: str | None) -> int | None:
+def size_product(text: str | None) -> int | None:
     """``"[32, 4, 1]"`` → 128; None for anything else, and for what holds nothing."""
     try:
         sizes = _SIZES.decode(text or "")
