@@ -143,15 +143,22 @@ def _largest(trace: Trace, groups: pl.DataFrame, keys: list[str]) -> pl.DataFram
     """The first rows in descending order of ``keys``, with their ``name``, which orders equals as
     in the views of all rows."""
     ordered = groups.sort(keys, descending=True, nulls_last=True, maintain_order=True)
+    first = ordered.head(ROWS + 1).select(keys).rows()
+    if len(set(first)) == len(first):
+        return _named(trace, ordered.head(ROWS))
     if ordered.height > ROWS:
         last = ordered.row(ROWS - 1, named=True)
         is_equal = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(last[key])) for key in keys)
         ordered = pl.concat((ordered.head(ROWS), ordered.slice(ROWS).filter(is_equal)))
-    names = codes.texts(trace, ordered["name_code"].replace(-1, None)).fill_null(UNKNOWN_LAUNCH)
     by = [*keys, pl.col("name").str.to_lowercase()]
     descending = [True] * len(keys) + [False]
-    named = ordered.with_columns(name=names)
+    named = _named(trace, ordered)
     return named.sort(by, descending=descending, nulls_last=True, maintain_order=True).head(ROWS)
+
+
+def _named(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
+    names = codes.texts(trace, rows["name_code"].replace(-1, None))
+    return rows.with_columns(name=names.fill_null(UNKNOWN_LAUNCH))
 
 
 def _filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
