@@ -233,3 +233,11 @@ def test_a_trace_of_another_place_is_compared_as_the_command_line_does(
         trace.compare(baseline)
     with pytest.raises(RequestError, match="needs a baseline"):
         trace.view("compare")
+
+
+def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "run").symlink_to(folder)
+    with pytest.raises(OpenError):
+        open_trace(tmp_path, cache=False)
+    with open_trace(tmp_path, cache=False, follow_links=True) as linked:
+        assert linked.workers == ("worker0",)

@@ -70,6 +70,7 @@ def open_trace(
     cache: bool = True,
     cache_dir: str | os.PathLike[str] | None = None,
     python_frames: bool = True,
+    follow_links: bool = False,
 ) -> OpenedTrace:
     """Open one trace: a file of any name, or one out of a folder of traces, local or remote.
 
@@ -82,6 +83,7 @@ def open_trace(
         cache_dir: Where, a folder or a URL; None for the user's cache folder.
         python_frames: Whether python frames and modules are read. Without them a trace takes less
             time and memory, and has no modules and no stacks of frames.
+        follow_links: Whether links that lead out of a folder are followed.
 
     Raises:
         OpenError: it does not exist, cannot be read or holds no trace.
@@ -91,7 +93,8 @@ def open_trace(
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
         raise OpenError.of(error) from error
-    place = Place(os.fspath(path), options=ReadOptions(python_frames))
+    options = ReadOptions(python_frames)
+    place = Place(os.fspath(path), options=options, follows_links=follow_links)
     catalog = Catalog([place], cache=folder, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
 

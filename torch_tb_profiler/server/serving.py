@@ -109,6 +109,13 @@ def serve(
         follows_links=follows_links,
         allowed_names=allowed_names,
     )
+    _until_interrupted(server, host, token, announce)
+
+
+def _until_interrupted(
+    server: HttpServer, host: str, token: str | None, announce: Callable[[str], None]
+) -> None:
+    """Say where the server listens, and serve."""
     with contextlib.closing(server):
         all_views()  # their modules are loaded before anybody waits for an answer
         # Whoever reads the address may end the server before it serves.

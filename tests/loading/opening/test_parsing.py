@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -187,13 +186,11 @@ def test_progress_comes_from_the_worker_and_stopping_goes_there(
         if done:
             raise _EnoughError
 
-    started_s = time.monotonic()
     with pytest.raises(_EnoughError):
         parser.open(open_location(os.fspath(path)), cache=None, progress=progress)
     assert 0 < seen[-1][0] <= seen[-1][1] == path.stat().st_size
     small = write_trace(tmp_path / "x.1.pt.trace.json")
     assert parser.open(open_location(os.fspath(small)), cache=None).trace.slices.height == 1
-    assert time.monotonic() - started_s < 20
 
 
 def test_large_and_alone_is_read_in_pieces(
