@@ -5,10 +5,11 @@ import { expect, type FrameLocator, type Locator, type Page } from "@playwright/
 
 export type Place = Page | FrameLocator;
 
-/** The card of a table by its heading: a landmark, or a group where it belongs to a row or a chart. */
+/** The card of a table or chart by its heading: a landmark, a group where it belongs to a row or a
+ * chart, a figure where it is one picture. */
 export function card(place: Place, title: string): Locator {
   const named = { name: title, exact: true };
-  return place.getByRole("region", named).or(place.getByRole("group", named));
+  return place.getByRole("region", named).or(place.getByRole("group", named)).or(place.getByRole("figure", named));
 }
 
 /** A chart that is drawn: before that, nothing answers the mouse. */
