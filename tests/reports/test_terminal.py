@@ -18,7 +18,7 @@ from torch_tb_profiler.reports.terminal import Look, dumps
 from torch_tb_profiler.reports.text import display_width
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, NameMode
 from torch_tb_profiler.views.querying import query
-from torch_tb_profiler.views.schema import NONE_PASSED, Column, Table, TableSpec, View
+from torch_tb_profiler.views.schema import NONE_PASSED, Column, Fact, Table, TableSpec, View
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
@@ -101,6 +101,17 @@ def test_a_table_without_rows_is_left_out_with_the_reason() -> None:
     filtered = replace(kernels_view(3).tables["kernels"], row_count=None)
     filtered = query(filtered, filter="name~nowhere")
     assert f"Kernels: no rows. {NONE_PASSED}\n" in _text(View(tables={"kernels": filtered}))
+
+
+def test_the_reason_of_a_fact_stands_whole() -> None:
+    """Cut in its middle ("Not told, for … alone.") a sentence says nothing."""
+    reason = "Not told, for the recordings differ in Device (V100 against A100). " * 3
+    fact = Fact("confidence_total_pct", "Confidence", None, "pct", None, "", reason.strip())
+    lines = _text(View(tables={}, facts=(fact,)), 60).split("\n")
+    assert max(map(display_width, lines)) <= 60
+    start = next(at for at, line in enumerate(lines) if line.startswith("Confidence  – ("))
+    said = [line[len("Confidence  ") :] for line in lines[start:] if line]
+    assert " ".join(said) == f"– ({reason.strip()})"
 
 
 def test_colours_change_nothing_but_colours() -> None:

@@ -141,8 +141,13 @@ def _facts(facts: Sequence[Fact], width: int) -> str:
     lines = []
     for name, fact in zip(names, facts, strict=True):
         left = _padded(shortened(name, name_width), name_width, right=False)
-        text = shortened(visible(fact_text(fact)), width - name_width - GAP)
-        lines.append(f"{left}{' ' * GAP}{text}\n")
+        room = width - name_width - GAP
+        text = visible(fact_text(fact))
+        # A reason is a sentence: without its middle it would say nothing.
+        rows = textwrap.wrap(text, room) if fact.value is None else [text]
+        for at, row in enumerate(rows):
+            start = " " * name_width if at else left
+            lines.append(f"{start}{' ' * GAP}{shortened(row, room)}\n")
     return "".join(lines)
 
 

@@ -16,6 +16,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.reports import csv
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.schema import View
@@ -67,6 +68,15 @@ def test_a_recording_does_not_differ_from_itself() -> None:
     assert facts(view)["largest_change"] is None
     assert facts(view)["delta_total_us"] == 0
     assert view.notes == ()
+
+
+def test_few_steps_are_the_only_reason_of_the_step() -> None:
+    """What a side does not know of a category (here: without a device) is nothing of the step."""
+    alone = t.trace([t.op("aten::mm", 0, 5)])
+    view = compare(alone, ALL, alone, ALL)
+    (sure,) = [fact for fact in view.facts if fact.key == "confidence_total_pct"]
+    assert sure.value is None
+    assert sure.reason == FEW_STEPS
 
 
 def test_there_is_no_percentage_of_0() -> None:

@@ -53,7 +53,9 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
     """What changed in the length of the average step, and how sure that is."""
     delta_us, share = total["delta_duration_us"], total["delta_duration_pct"]
     sure = total["confidence_duration_pct"]
-    reasons = average.null_reasons
+    unsure = average.null_reasons.get("confidence_duration_pct", FEW_STEPS)
+    if unsure.endswith(FEW_STEPS):
+        unsure = FEW_STEPS  # what stands before it is of categories that a side does not know
     return (
         Fact(
             "delta_total_us",
@@ -80,7 +82,7 @@ def _total_facts(average: Table, total: dict[str, Any]) -> tuple[Fact, ...]:
             "pct",
             None,
             "How sure it is that the average steps differ (Welch's t-test over steps).",
-            None if sure is not None else reasons.get("confidence_duration_pct", FEW_STEPS),
+            None if sure is not None else unsure,
         ),
     )
 
