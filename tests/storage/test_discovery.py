@@ -108,7 +108,11 @@ def test_a_logdir_that_is_itself_a_link_is_walked(tmp_path: Path) -> None:
 def test_special_files_are_no_traces(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pt.trace.json")
     (tmp_path / "folder.pt.trace.json").mkdir()
-    assert discover(open_location(str(tmp_path))).files == []
+    discovery = discover(open_location(str(tmp_path)))
+    assert discovery.files == []
+    (listed,) = discovery.others.listed
+    assert (listed.name, listed.can_open) == ("pipe.pt.trace.json", False)
+    assert "is a pipe" in listed.text
 
 
 def test_names_that_are_not_utf8_become_valid_text(tmp_path: Path) -> None:
@@ -179,6 +183,17 @@ def test_a_folder_without_traces_says_what_was_looked_for(tmp_path: Path) -> Non
     assert error.hint is not None
     assert "*.pt.trace.json" in error.hint
     assert "step5.json" in error.hint
+
+
+def test_a_folder_of_links_says_how_they_are_followed(tmp_path: Path) -> None:
+    place(tmp_path / "elsewhere", "t.json")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "t.json").symlink_to(tmp_path / "elsewhere" / "t.json")
+    logdir = open_location(str(tmp_path / "logs"))
+    hint = no_traces(logdir, trace_names(), discover(logdir)).hint
+    assert hint is not None
+    assert hint.count("t.json is a link that leads out") == 1
+    assert "--follow-links" in hint
 
 
 def test_files_that_may_be_traces_are_named_first(tmp_path: Path) -> None:

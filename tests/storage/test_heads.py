@@ -206,3 +206,21 @@ def test_one_of_a_stores_objects_may_fail(monkeypatch: pytest.MonkeyPatch) -> No
     found = remote({"a.json": TRACE, "b.json": TRACE})
     looked(heads, *found)
     assert [heads.known(each) is None for each in found] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\x1f\x8b" + b"\xff" * 300, "is a gzip file that is damaged from its start."),
+        (gzip.compress(TRACE)[:9], "is a gzip file that is damaged from its start."),
+        (gzip.compress(b""), "is empty."),
+        (b"", "is empty."),
+    ],
+)
+def test_damaged_is_not_empty(tmp_path: Path, content: bytes, text: str) -> None:
+    heads = Heads(tell_head)
+    each = write(tmp_path / "t.json.gz", content)
+    looked(heads, each)
+    told = heads.known(each)
+    assert told is not None
+    assert (told.is_trace, told.text) == (False, text)

@@ -280,7 +280,8 @@ def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> Stora
     hint += "in it and all folders below."
     if discovery.unfinished:
         hint += f" {discovery.unfinished[0]} is being written and appears when it is done."
-    kinds = [each for each in others.listed if each.can_open and each.reason != UNDECIDED]
+    untold = [each for each in others.listed if each.text not in others.sentences]
+    kinds = [each for each in untold if each.reason != UNDECIDED]
     hint += "".join(f" {each.text}" for each in kinds[:3])
     undecided = [each.name for each in others.listed if each.reason == UNDECIDED]
     if undecided:

@@ -36,6 +36,8 @@ REMOTE_BYTES = 32 << 10
 REMOTE_AT_ONCE = 16
 
 UNREADABLE = "unreadable"
+DAMAGED = "gzip_unreadable"
+DAMAGED_TEXT = "is a gzip file that is damaged from its start."
 NAMES_ONLY_VARIABLE = "TORCH_TB_PROFILER_NAMES_ONLY"
 """Set, files are found by their names only."""
 
@@ -228,7 +230,9 @@ class Heads:
         head = stored
         if stored.startswith(GZIP_MAGIC):
             packed = stored[: limit_bytes // PACKED_SHARE]
-            head = _unpacked(packed, limit_bytes)
+            head, is_damaged = _unpacked(packed, limit_bytes)
+            if is_damaged and not head:
+                return Told(False, DAMAGED, DAMAGED_TEXT), len(stored)
             is_whole = is_whole and len(packed) == len(stored) and len(head) < limit_bytes
         told = self.tell(head, candidate.location.name, is_whole)
         return told, len(stored) + len(head)
@@ -244,15 +248,17 @@ def _first_bytes(path: str, limit_bytes: int) -> bytes:
         return file.read(limit_bytes) or b""
 
 
-def _unpacked(stored: bytes, limit_bytes: int) -> bytes:
-    """The first bytes of what the beginning of a gzip file unpacks to."""
+def _unpacked(stored: bytes, limit_bytes: int) -> tuple[bytes, bool]:
+    """The first bytes of what the beginning of a gzip file unpacks to, and whether they end because
+    it is no gzip or is cut."""
     head = bytearray()
+    issues: list[str] = []
     with suppress(UnpackLimitError):
-        for piece in decompressed([stored]):
+        for piece in decompressed([stored], issues.append):
             head += piece
             if len(head) >= limit_bytes:
                 break
-    return bytes(head[:limit_bytes])
+    return bytes(head[:limit_bytes]), bool(issues)
 
 
 def _version(candidate: Candidate) -> str:

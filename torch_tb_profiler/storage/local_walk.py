@@ -23,6 +23,7 @@ from torch_tb_profiler.storage.names import TraceNames
 
 LINK_OUT = "link_out"
 UNFINISHED = "unfinished"
+SPECIAL = "not_a_file"
 
 MAX_LINKED_FOLDERS = 10_000
 """Folders behind links out of the logdir that are walked: one may lead to the root of the disk."""
@@ -166,6 +167,7 @@ class LocalWalk:
         )
         status = entry.stat()
         if not is_folder and not stat.S_ISREG(status.st_mode):
+            self.left_out.add(shown, SPECIAL, f"{shown} is a pipe, socket or device, not a file.")
             return None
         run = valid_text(folder).replace(os.sep, "/")
         if name is None:

@@ -6,6 +6,7 @@ export type {
   ColumnType,
   ErrorPayload as Failure,
   FactPayload as Fact,
+  LeftOutPayload as LeftOutFile,
   LinePayload as Line,
   NotePayload as Note,
   OpenAnswer as Opened,

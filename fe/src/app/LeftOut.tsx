@@ -4,7 +4,7 @@ import { useState } from "react";
 import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson } from "../api/client";
 import { askRunsAgain } from "../api/runs";
-import type { Opened, Runs } from "../api/types";
+import type { LeftOutFile, Opened, Runs } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { navigate } from "../state/urlStore";
@@ -45,7 +45,7 @@ export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, on
           {files.map((file) => (
             <li key={file.name}>
               <span>
-                <span className="mono">{visibleText(file.name)}</span> <span className="soft">{visibleText(file.text)}</span>
+                <span className="mono">{visibleText(file.name)}</span> <span className="soft">{visibleText(restOf(file))}</span>
               </span>
               {file.can_open && (
                 <button type="button" className="button" aria-label={`Open ${visibleText(file.name)}`} onClick={() => void open(file.name)}>
@@ -59,6 +59,11 @@ export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, on
       )}
     </div>
   );
+}
+
+/** What is said of a file behind its name: its sentence begins with that. */
+export function restOf({ name, text }: LeftOutFile): string {
+  return text.startsWith(`${name} `) ? text.slice(name.length + 1) : text;
 }
 
 /** "3 files were left out", or of what is no trace anyway "5 other JSON files". */
