@@ -53,11 +53,13 @@ def test_nothing_divided_among_none_is_null() -> None:
 
 
 AVERAGES = {"mean_us", "mean_call_us", "mean_transfer_us"}
-BOUNDS = ("_low_us", "_high_us")
+STATISTICS = ("_low_us", "_high_us", "median_us", "p95_us", "std_us")
+"""Interpolated, or roots: no time that stood in a file."""
 
 
 def inexact(view: View) -> dict[tuple[str, str], list[float]]:
-    """Times of tables and facts that need more than three decimals, averages aside."""
+    """Times of tables and facts that need more than three decimals, averages and
+    statistics aside."""
     found = {}
     for name, table in view.tables.items():
         rows = table.frame
@@ -65,7 +67,7 @@ def inexact(view: View) -> dict[tuple[str, str], list[float]]:
             rows = rows.filter(pl.col("step") != "all")
         for column in table.spec.columns:
             is_average = column.key in AVERAGES or name == "average_step"
-            if column.unit == "us" and not is_average and not column.key.endswith(BOUNDS):
+            if column.unit == "us" and not is_average and not column.key.endswith(STATISTICS):
                 values = rows[column.key].drop_nulls().to_list()
                 found[name, column.key] = [v for v in values if v != round(v, 3)]
     for fact in view.facts:
