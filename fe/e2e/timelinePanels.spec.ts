@@ -152,6 +152,13 @@ test("a slice tells where it lies, every argument of the file, and where it stan
   await expect(histogram).toHaveAttribute("aria-label", /this one is/);
   await expect(histogram.locator(".tl-bars > span")).toHaveCount(namesakes.namesakes.counts.length);
   await expect(histogram.locator(".tl-bars > .own")).toHaveCount(1);
+  const middle = (element: Element) => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    const [own, box] = [text.getBoundingClientRect(), element.getBoundingClientRect()];
+    return Math.abs(own.top + own.bottom - box.top - box.bottom) / 2;
+  };
+  expect(await panel.getByRole("link", { name: "Show in kernels" }).evaluate(middle), "its text is in the middle of the button").toBeLessThan(2);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await panel.getByRole("button", { name: /^Copy name/ }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(name);
@@ -172,6 +179,17 @@ test("a range sums up the tracks it was dragged over, and all by one click", asy
   await page.mouse.up();
   const panel = page.locator(".tl-panel");
   await expect(panel).toContainText(`1 track of ${tracks.length}`);
+  // The band lies over that track only.
+  const beside = stage.x + 450;
+  const shades = () => page.evaluate(
+    (places) => {
+      const canvas = document.querySelector<HTMLCanvasElement>(".tl-stage canvas:last-of-type");
+      const box = canvas?.getBoundingClientRect();
+      return places.map(([x = 0, y = 0]) => canvas?.getContext("2d")?.getImageData(x - (box?.x ?? 0), y - (box?.y ?? 0), 1, 1).data[3]);
+    },
+    [head.y + head.height - 4, head.y - 10].map((place) => [beside, place]),
+  );
+  await expect.poll(shades, "shaded, and not").toEqual([Math.round(0.12 * 255), 0]);
   await expect(panel).toContainText("Operators, largest first");
   await expect(panel).not.toContainText("Kernels, largest first");
   const address = page.url();

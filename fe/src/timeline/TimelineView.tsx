@@ -12,8 +12,7 @@ import type { Command } from "./keys";
 import { formatRange, hullOf } from "./link";
 import { PanelSlot } from "./PanelSlot";
 import { timelinePicture } from "./picture";
-import { formatOver } from "./rangeTracks";
-import type { TimeRange } from "./scene";
+import { formatOver, keysOnScreen, tracksOver } from "./rangeTracks";
 import { SearchField } from "./SearchField";
 import { partOf, type Stack } from "./stack";
 import { StackControl } from "./StackControl";
@@ -27,7 +26,7 @@ import { useArranging } from "./useArranging";
 import { useFind } from "./useFind";
 import { useFollowedSlice } from "./useFollowedSlice";
 import { useGestures, useMountedStage, useTheming } from "./useMountedStage";
-import { usePlace } from "./usePlace";
+import { usePlace, type Place } from "./usePlace";
 import { useTimelineKeys } from "./useTimelineKeys";
 import { useVisit, place as write } from "./visit";
 import "./timeline.css";
@@ -55,26 +54,27 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const slot = useRef<HTMLDivElement>(null);
   const focusStage = () => stageRef.current?.focus({ preventScroll: true });
   const [dragMode, setDragMode] = useState<DragMode>("range");
-  const [dragged, setDragged] = useState<TimeRange | null>(null);
+  const [dragged, setDragged] = useState<Pick<Place, "range" | "over"> | null>(null);
   const [helpOpen, setHelpOpen] = useState(false);
-  const range = dragged ?? place.range;
+  const { range, over } = dragged ?? place;
   const gaps = gapScopeOf(useParams()["gaps"], place.range !== null);
 
   useEffect(() => {
-    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, selection });
-  }, [stage, layout, mode, names, find.found, find.hits, followed.slice, followed.arrows, range, selection]);
+    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, over, selection });
+  }, [stage, layout, mode, names, find.found, find.hits, followed.slice, followed.arrows, range, over, selection]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
   useGestures(stage, {
     dragMode: () => dragMode,
-    onRange: (next, done, over) => {
-      setDragged(done ? null : next);
-      if (!done || next.endNs <= next.startNs) return;
-      const [track] = over ?? [];
+    onRange: (next, done, draggedOver) => {
+      const [track] = draggedOver ?? [];
       const { worker, prefix, tracks } = track === undefined ? active : partOf(stack, track);
+      const chosen = tracksOver(draggedOver, prefix, tracks.tracks.length);
+      setDragged(done ? null : { range: next, over: keysOnScreen(chosen, prefix) });
+      if (!done || next.endNs <= next.startNs) return;
       const marked = formatRange(next);
-      write({ range: marked, over: formatOver(marked, over, prefix, tracks.tracks.length), slice: null, gaps: null, on: worker === stack.parts[0].worker ? null : worker });
+      write({ range: marked, over: formatOver(marked, chosen), slice: null, gaps: null, on: worker === stack.parts[0].worker ? null : worker });
     },
     onPick: (hit) => stage !== null && pickBox(stage, hit, followed.pick),
     onZoom: (hit) => stage !== null && zoomToBox(stage, hit),

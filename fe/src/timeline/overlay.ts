@@ -6,6 +6,7 @@ import { laneTopPx, type Row, type TrackRow } from "./layout";
 import { textOn } from "./colors";
 import { drawCounter } from "./counterDrawing";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
+import { bandStretches } from "./rangeBand";
 import { ticks } from "./ruler";
 import { shownNameOf } from "./tile";
 import { pxOf } from "./viewport";
@@ -173,10 +174,13 @@ function drawRanges(context: Context, scene: Scene): void {
   if (scene.range === null) return;
   const [left, right] = edges(scene, scene.range);
   context.fillStyle = scene.palette.accent;
-  context.globalAlpha = 0.12;
-  context.fillRect(left, MINIMAP_PX, right - left, scene.heightPx);
-  context.globalAlpha = 1;
-  for (const edge of [left, right]) context.fillRect(Math.round(edge) - 0.5, MINIMAP_PX, 1, scene.heightPx);
+  for (const { topPx, bottomPx } of bandStretches(scene)) {
+    const height = bottomPx - topPx;
+    context.globalAlpha = 0.12;
+    context.fillRect(left, topPx, right - left, height);
+    context.globalAlpha = 1;
+    for (const edge of [left, right]) context.fillRect(Math.round(edge) - 0.5, topPx, 1, height);
+  }
 }
 
 /** What every other view leaves out is shaded here. */

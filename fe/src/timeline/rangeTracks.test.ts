@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { formatOver, MAX_OVER, parseOver, tracksText } from "./rangeTracks";
+import { formatOver, keysOnScreen, MAX_OVER, parseOver, tracksOver, tracksText } from "./rangeTracks";
 
 describe("the tracks that a range was dragged over", () => {
   it("come back from the address, for that range only", () => {
-    const text = formatOver("10-20", ["t0.operators", "t4.work"], "", 41);
+    const text = formatOver("10-20", tracksOver(["t0.operators", "t4.work"], "", 41));
     expect(text).toBe("10-20:t0.operators,t4.work");
     expect(parseOver(text ?? "", "10-20")).toEqual(["t0.operators", "t4.work"]);
     expect(parseOver(text ?? "", "10-21")).toBeNull();
@@ -12,14 +12,18 @@ describe("the tracks that a range was dragged over", () => {
   });
 
   it("are those of the worker that is summed up", () => {
-    expect(formatOver("1-2", ["rank%201/t0.work", "rank%202/t0.work"], "rank%202/", 9)).toBe("1-2:t0.work");
+    const over = tracksOver(["rank%201/t0.work", "rank%202/t0.work"], "rank%202/", 9);
+    expect(formatOver("1-2", over)).toBe("1-2:t0.work");
+    expect([...(keysOnScreen(over, "rank%202/") ?? [])]).toEqual(["rank%202/t0.work"]);
+    expect(keysOnScreen(null, "rank%202/")).toBeNull();
   });
 
   it("are all where the drag was over none, over each, or over too many", () => {
-    expect(formatOver("1-2", null, "", 9)).toBeNull();
-    expect(formatOver("1-2", ["a", "b"], "", 2)).toBeNull();
+    expect(tracksOver(null, "", 9)).toBeNull();
+    expect(formatOver("1-2", null)).toBeNull();
+    expect(tracksOver(["a", "b"], "", 2)).toBeNull();
     const many = Array.from({ length: MAX_OVER + 1 }, (_, n) => `t${n}.work`);
-    expect(formatOver("1-2", many, "", 9999)).toBeNull();
+    expect(tracksOver(many, "", 9999)).toBeNull();
     expect(parseOver(`1-2:${many.join(",")}`, "1-2")).toBeNull();
   });
 

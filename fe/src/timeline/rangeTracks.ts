@@ -21,15 +21,25 @@ export function parseOver(text: string | undefined, range: string | undefined): 
 }
 
 /**
- * What the address says of the tracks that a drag went over; null for all.
+ * The tracks that a drag went over, as the server names them; null for all.
  *
  * @param onScreen Keys on screen; null where the drag was over no track.
  * @param prefix Before the keys of the worker that is summed up.
  * @param all How many tracks that worker has.
  */
-export function formatOver(range: string, onScreen: readonly string[] | null, prefix: string, all: number): string | null {
+export function tracksOver(onScreen: readonly string[] | null, prefix: string, all: number): readonly string[] | null {
   const own = (onScreen ?? []).filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
-  return own.length === 0 || own.length >= all || own.length > MAX_OVER ? null : `${range}:${own.join(",")}`;
+  return own.length === 0 || own.length >= all || own.length > MAX_OVER ? null : own;
+}
+
+/** What the address says of them. */
+export function formatOver(range: string, over: readonly string[] | null): string | null {
+  return over === null ? null : `${range}:${over.join(",")}`;
+}
+
+/** Their keys on screen. */
+export function keysOnScreen(over: readonly string[] | null, prefix: string): ReadonlySet<string> | null {
+  return over === null ? null : new Set(over.map((key) => `${prefix}${key}`));
 }
 
 /** "3 tracks of 41", "all 41 tracks". */

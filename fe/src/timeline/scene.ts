@@ -50,6 +50,8 @@ export interface Scene {
   readonly hover: Hover | null;
   /** Chosen by dragging. */
   readonly range: TimeRange | null;
+  /** Keys of the tracks that the range sums up; null for all. */
+  readonly over: ReadonlySet<string> | null;
   /** The frame's selection, which every view follows: stretches in order. */
   readonly selection: readonly TimeRange[] | null;
 }

@@ -39,6 +39,8 @@ export interface StageInputs {
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly range: TimeRange | null;
+  /** Keys of the tracks that the range sums up; null for all. */
+  readonly over: ReadonlySet<string> | null;
   readonly selection: readonly TimeRange[] | null;
 }
 
@@ -50,6 +52,7 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   selected: null,
   flows: [],
   range: null,
+  over: null,
   selection: null,
 };
 
@@ -355,7 +358,7 @@ export class Stage {
 
   private scene(): Scene {
     const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
-    const { names, selected, flows, hits, range, selection } = this.inputs;
+    const { names, selected, flows, hits, range, over, selection } = this.inputs;
     return {
       viewport,
       durationNs,
@@ -373,6 +376,7 @@ export class Stage {
       flows,
       hits,
       range,
+      over,
       selection,
     };
   }

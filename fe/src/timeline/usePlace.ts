@@ -8,6 +8,7 @@ import type { Arrangement } from "./arrangement";
 import type { ColorMode } from "./colors";
 import { layOut, type Folding, type Layout } from "./layout";
 import { parseArrangement, parseFolding, parseMode, parseRange, parseSlice, selectedStretches, selectionRange } from "./link";
+import { keysOnScreen, parseOver } from "./rangeTracks";
 import type { TimeRange } from "./scene";
 import { fromPart, type Stack, type StackPart } from "./stack";
 
@@ -23,6 +24,8 @@ export interface Place {
   readonly active: StackPart;
   readonly sliceId: number | null;
   readonly range: TimeRange | null;
+  /** Keys on screen of the tracks that the range sums up; null for all. */
+  readonly over: ReadonlySet<string> | null;
   /** The frame's selection, which every view follows: stretches in order, null for everything. */
   readonly selection: readonly TimeRange[] | null;
   /** Whether where the selected steps lie is still being asked. */
@@ -33,7 +36,7 @@ export interface Place {
 
 export function usePlace(stack: Stack): Place {
   const params = useParams();
-  const { at, folds, open, shut, pin, order, tracks, slice, on, steps, range: rangeText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
+  const { at, folds, open, shut, pin, order, tracks, slice, on, steps, range: rangeText, over: overText, start_us: startUs, end_us: endUs } = params as Record<string, string | undefined>;
   const [placed] = useState(at !== undefined);
   const folding = useMemo(() => parseFolding({ folds: folds ?? "", open: open ?? "", shut: shut ?? "" }), [folds, open, shut]);
   const arrangement = useMemo(() => parseArrangement({ pin: pin ?? "", order: order ?? "", tracks: tracks ?? "" }), [pin, order, tracks]);
@@ -48,5 +51,6 @@ export function usePlace(stack: Stack): Place {
   const problem = steps !== undefined && answer.state === "failed" ? answer.failure.message : null;
   const isSelecting = steps !== undefined && selectedSteps === null && problem === null;
   const active = stack.parts.find(({ worker }) => worker === on) ?? stack.parts[0];
-  return { at, placed, folding, arrangement, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, selection, isSelecting, problem };
+  const over = useMemo(() => keysOnScreen(parseOver(overText, rangeText), active.prefix), [overText, rangeText, active]);
+  return { at, placed, folding, arrangement, layout, active, mode: parseMode(params), sliceId: parseSlice(slice), range, over, selection, isSelecting, problem };
 }

@@ -1,0 +1,30 @@
+/** Where the band of a chosen range is drawn: over the tracks that it sums up, and always over the ruler. */
+import { HEAD_PX, MINIMAP_PX, rowTopPx, type Scene } from "./scene";
+
+/** Heights of the surface. */
+export interface Stretch {
+  readonly topPx: number;
+  readonly bottomPx: number;
+}
+
+/** From above; neighbours are one. */
+export function bandStretches(scene: Pick<Scene, "rows" | "over" | "scrollPx" | "stickyPx" | "heightPx">): Stretch[] {
+  const { rows, over, stickyPx, heightPx } = scene;
+  if (over === null) return [{ topPx: MINIMAP_PX, bottomPx: heightPx }];
+  const stickyBottom = HEAD_PX + stickyPx;
+  const stretches: Stretch[] = [];
+  let last: Stretch = { topPx: MINIMAP_PX, bottomPx: HEAD_PX };
+  for (const row of rows.filter(({ track }) => over.has(track.key))) {
+    const top = rowTopPx(scene, row);
+    const isSticky = row.topPx < stickyPx;
+    const topPx = Math.max(top, isSticky ? HEAD_PX : stickyBottom);
+    const bottomPx = Math.min(top + row.heightPx, isSticky ? stickyBottom : heightPx);
+    if (bottomPx <= topPx) continue;
+    if (topPx <= last.bottomPx) last = { topPx: last.topPx, bottomPx };
+    else {
+      stretches.push(last);
+      last = { topPx, bottomPx };
+    }
+  }
+  return [...stretches, last];
+}
