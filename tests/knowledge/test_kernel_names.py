@@ -76,6 +76,20 @@ def test_plain_names_stay(name: str) -> None:
     assert short_names([name]) == {name: name}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<img src=x onerror=alert(1)></script>",
+        '"><script>alert(1)</script>',
+        "=HYPERLINK(1)",
+        "graph<0>/op-1",
+        "a\u202eb<c>",
+    ],
+)
+def test_of_markup_paths_and_what_acts_unseen_no_word_is_taken_for_a_function(name: str) -> None:
+    assert short_names([name]) == {name: name}
+
+
 def test_of_a_path_the_end_is_shown() -> None:
     paths = [
         f"Default/network-WithLossCell/_backbone-Net/conv{n}-Conv2d/Conv2D-op8" for n in (1, 2)
@@ -103,8 +117,8 @@ def test_what_differs_is_said() -> None:
     tile = "Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1_SN"
     tiles = [f"{tile}_LBSPPA{size}" for size in (512, 1024)]
     assert list(short_names(tiles).values()) == [
-        "Cijk_Alik_Bljk_BBS_BH_MT256… [LBSPPA512]",
-        "Cijk_Alik_Bljk_BBS_BH_MT25… [LBSPPA1024]",
+        "Cijk…_BBS_BH_MT256x192x64 [LBSPPA512]",
+        "Cijk…_BBS_BH_MT256x192x64 [LBSPPA1024]",
     ]
     types = [f"void f<{kind}>(int)" for kind in ("c10::Half", "__half")]
     assert len(set(short_names(types).values())) == 2

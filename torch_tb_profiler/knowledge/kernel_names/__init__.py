@@ -20,6 +20,9 @@ __all__ = ["short_names"]
 
 NO_NAME = "(no name)"
 CPP = re.compile(r"::|[\w$][<(]")
+NO_CPP = re.compile(r"""^[^\w~$:'({\[<]|^<(?!unnamed>)|["\\`@;]|/(?=[^\W\d])""")
+"""What begins no name of C++ or stands in none: of markup and paths the reader would find words."""
+
 COPIES = re.compile(r"\[?(CUDA )?[Mm]em(cpy|set)")
 
 
@@ -41,10 +44,14 @@ def _short_form(name: str) -> str:
     text = " ".join(text.split())
     if not text:
         return NO_NAME
-    if COPIES.match(text) or not CPP.search(text):
+    if COPIES.match(text) or not _is_cpp(text):
         return plain_name(text)
     name_read = NameReader(text).function()
     return Writer(rules()).function(name_read) if name_read.parts else plain_name(text)
+
+
+def _is_cpp(text: str) -> bool:
+    return bool(CPP.search(text)) and not NO_CPP.search(text) and text.isprintable()
 
 
 def _unreadable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from itertools import count
 
@@ -14,6 +15,10 @@ MAX_GROUP = 400
 
 MAX_VALUES = 4
 MIN_HEAD = 16
+MIN_TILE_HEAD = 22
+"""With so much room the tile at the end of a generated name, and its types before, stay."""
+
+TILE = re.compile(r"_[A-Z]*\d+x\d+x\d+$")
 HASH_CHARS = 6
 EASY_CHARS = 8
 """Values up to this length are as good as shorter ones."""
@@ -132,5 +137,17 @@ def _with_values(base: str, values: Iterable[str]) -> str:
 def _with_mark(base: str, mark: str) -> str:
     """``base`` and ``mark``, in what a reader sees if there is room for enough of both."""
     room = max(MIN_HEAD, READABLE_CHARS - len(mark) - 1)
-    head = base if len(base) <= room else base[: room - 1].rstrip("_ ,<") + ELLIPSIS
-    return f"{head} {mark}"
+    if len(base) <= room:
+        return f"{base} {mark}"
+    if TILE.search(base) and room >= MIN_TILE_HEAD:
+        return f"{_ending(base, room)} {mark}"
+    return f"{base[: room - 1].rstrip('_ ,<')}{ELLIPSIS} {mark}"
+
+
+def _ending(base: str, room: int) -> str:
+    """The first word of ``base`` and as many of the last as there is room for."""
+    first, *words = base.split("_")
+    start = f"{first}{ELLIPSIS}"
+    while len(start) + sum(len(word) + 1 for word in words) > room and len(words) > 1:
+        del words[0]
+    return f"{start}_{'_'.join(words)}"
