@@ -29,9 +29,17 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
         ("re", {"report"}),
         ("report --for", {"--format", "--force"}),
         ("report --format m", {"md"}),
+        ("report lo", {"logs"}),
+        ("report logs tr", {"trace.json"}),
+        ("compare lo", {"logs"}),
+        ("compare logs tr", {"trace.json"}),
+        ("open tr", {"trace.json"}),
+        ("report trace.json --output lo", {"logs"}),
     ],
 )
 def test_bash_completes(run: Run, tmp_path: Path, typed: str, completed: set[str]) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "trace.json").touch()
     script = tmp_path / "script"
     script.write_text(run("completion", "bash").out)
     words = ["torch-tb-profiler", *typed.split()]
@@ -41,7 +49,9 @@ def test_bash_completes(run: Run, tmp_path: Path, typed: str, completed: set[str
         _shtab_torch_tb_profiler torch-tb-profiler "{words[-1]}" "{words[-2]}"
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert set(done.stdout.split()) == completed
 
 

@@ -1,16 +1,37 @@
-"""``torch-tb-profiler completion``: what lets a shell complete commands and options."""
+"""``torch-tb-profiler completion``: what lets a shell complete commands, options and paths."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+import argparse
 
 import shtab
 
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import DONE
 
+_PATHS = {
+    "PATH": shtab.FILE,
+    "BASELINE": shtab.FILE,
+    "CANDIDATE": shtab.FILE,
+    "DIR": shtab.DIRECTORY,
+}
+"""What stands for a file or folder in the help → what completes it. A shell that has a script for
+a command completes nothing else for it."""
 
-def run(arguments: Namespace) -> int:
+
+def run(arguments: argparse.Namespace) -> int:
     """Print the script for a shell."""
-    print(shtab.complete(make_parser(), arguments.shell))
+    parser = make_parser()
+    _complete_paths(parser)
+    print(shtab.complete(parser, arguments.shell))
     return DONE
+
+
+def _complete_paths(parser: argparse.ArgumentParser) -> None:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_paths(command)
+        elif isinstance(action.metavar, str) and action.metavar in _PATHS:
+            # Where shtab looks for it, as its documentation says.
+            action.complete = _PATHS[action.metavar]  # type: ignore[attr-defined]
