@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { makeAnswers } from "./answers";
 import { useAnswer, type Resource } from "./hooks";
-import { useRuns } from "./runs";
+import { useRuns, useRunsAfter } from "./runs";
 import type { Runs, Span } from "./types";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
@@ -173,4 +173,22 @@ it("an error is final, until the page is opened again", async () => {
   await show("other");
   await show("views");
   expect(asked).toHaveLength(3);
+});
+
+it("what one answer says of a broken file the runs are asked about at once", async () => {
+  let lists = 0;
+  const fetched = fetch;
+  vi.stubGlobal("fetch", (url: string, init?: RequestInit) => {
+    if (new URL(url).pathname.endsWith("/runs")) lists++;
+    return fetched(url, init);
+  });
+  served = () => json({ error: { code: "empty_file", message: "no", hint: "" } }, 422);
+  function Page() {
+    const { runs } = useRuns();
+    useRunsAfter(useAnswer(runs.state === "ready" ? "views" : null, TRACE).state === "failed");
+    return null;
+  }
+  act(() => root.render(createElement(QueryClientProvider, { client }, createElement(Page))));
+  for (let round = 0; round < ROUNDS; round++) await act(() => vi.advanceTimersByTimeAsync(50));
+  expect(lists).toBe(2);
 });

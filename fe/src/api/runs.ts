@@ -1,6 +1,6 @@
 /** The runs, kept up to date, with what does not answer. */
-import { queryOptions, useQuery, type QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { queryOptions, useQuery, useQueryClient, type QueryClient, type QueryFunctionContext } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo } from "react";
 
 import { answers } from "./answers";
 import { ApiError, apiUrl, fetchJson, NO_ANSWER, type Query } from "./client";
@@ -61,6 +61,14 @@ export function useRuns(): RunsState {
 /** Now, and not at the next turn: something just became known. */
 export async function askRunsAgain(): Promise<void> {
   await answers.refetchQueries({ queryKey: KEY });
+}
+
+/** What one answer says of a trace the runs tell too: the page may go on to the next that can be read. */
+export function useRunsAfter(hasFailed: boolean): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (hasFailed) void client.refetchQueries({ queryKey: KEY });
+  }, [client, hasFailed]);
 }
 
 const NOTHING_KNOWN: FileState = { key: "", retryS: null };

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
 import { useAnswer, type Resource } from "../api/hooks";
-import { useRuns } from "../api/runs";
+import { useRuns, useRunsAfter } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
 import { renderPage } from "../pages";
@@ -28,6 +28,7 @@ export function App() {
   const isThere = target !== null && target.unknown === null;
   const hasViews = isThere && target.span.state !== "failed";
   const views = useViews(isThere ? target : null);
+  useRunsAfter(views.state === "failed");
   useNaming(known, target, views);
   const [isChoosing, setChoosing] = useState(false);
   const list = useMemo(() => withTimeline(viewList(views), isKnown(views)), [views]);

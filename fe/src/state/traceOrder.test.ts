@@ -19,10 +19,11 @@ it("puts the newest that can be read first, and the broken last", () => {
     run("old", span("1", "ready", { modified_s: 1 })),
     run("broken", span("1", "failed", { modified_s: 9 })),
     run("new", span("1", "queued", { modified_s: 5 })),
+    run("without content", { ...span("1", "queued", { modified_s: 8 }), size_bytes: 0 }),
     run("half", span("1", "failed", { modified_s: 3 }), span("2", "ready", { modified_s: 2 })),
     { name: "empty", workers: [] },
     run("undated", span("1", "ready")),
     run("undated too", span("1", "ready")),
   ];
-  expect(newestFirst(runs).map(({ name }) => name)).toEqual(["new", "half", "old", "undated", "undated too", "broken"]);
+  expect(newestFirst(runs).map(({ name }) => name)).toEqual(["new", "half", "old", "undated", "undated too", "broken", "without content"]);
 });

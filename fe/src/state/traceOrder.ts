@@ -18,9 +18,9 @@ export function runDate(run: Run): number | null {
   }, null);
 }
 
-/** Not all of it is known to be broken. */
+/** Not all of it is known to be broken; an empty file is, though nobody has opened it yet. */
 export function isReadable(run: Run): boolean {
-  return spansOf(run).some(({ state }) => state !== "failed");
+  return spansOf(run).some(({ state, size_bytes }) => state !== "failed" && !(state === "queued" && size_bytes === 0));
 }
 
 /** Those that can be read before the others, newer before older; alike, as the server lists them. */
