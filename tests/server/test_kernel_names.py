@@ -1,5 +1,5 @@
-"""Short names of kernels in the answers of timeline and slice: beside the recorded name, null of
-what is no kernel."""
+"""Short and demangled names of kernels in the answers of timeline and slice: beside the recorded
+name, null of what is no kernel, and of what is not mangled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ MANGLED = (
     "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffffEEjfLi4ELi4EEEEEvT1_"
 )
 SHORT = "reduce<512, 1, Mean<float>>"
+DEMANGLED = (
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+    "at::native::MeanOps<float, float, float, float>, unsigned int, float, 4, 4> >"
+    "(at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>, "
+    "unsigned int, float, 4, 4>)"
+)
+PLAIN = "plain_kernel"
 OPERATOR = "aten::mean"
 ARGS = {"correlation": 1, "device": 0, "stream": 7}
 EVENTS: list[Event] = [
     {"cat": "cpu_op", "name": OPERATOR, "ts": 100, "dur": 50},
     {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 110, "dur": 5, "args": ARGS},
     {"cat": "kernel", "name": MANGLED, "pid": 0, "tid": 7, "ts": 200, "dur": 90, "args": ARGS},
+    {"cat": "kernel", "name": PLAIN, "pid": 0, "tid": 7, "ts": 295, "dur": 5, "args": ARGS},
 ]
 
 
@@ -33,22 +41,32 @@ def test_screens_have_them_beside_the_names(ask: Ask) -> None:
     shorts = dict(zip(head["names"], head["short_names"], strict=True))
     assert shorts[MANGLED] == SHORT
     assert shorts[OPERATOR] is None
+    demangled = dict(zip(head["names"], head["demangled_names"], strict=True))
+    assert demangled[MANGLED] == DEMANGLED[:160]
+    assert (demangled[PLAIN], demangled[OPERATOR]) == (None, None)
 
 
 def test_names_by_code_and_in_pages(ask: Ask) -> None:
     page = ask("timeline/names?from=0").get_json()
     shorts = dict(zip(page["names"], page["short_names"], strict=True))
     assert (shorts[MANGLED], shorts[OPERATOR]) == (SHORT, None)
+    demangled = dict(zip(page["names"], page["demangled_names"], strict=True))
+    assert (demangled[MANGLED], demangled[PLAIN], demangled[OPERATOR]) == (DEMANGLED, None, None)
     codes = ",".join(map(str, page["codes"]))
-    assert ask(f"timeline/names?codes={codes}").get_json()["short_names"] == page["short_names"]
+    told = ask(f"timeline/names?codes={codes}").get_json()
+    for key in ("short_names", "demangled_names"):
+        assert told[key] == page[key]
 
 
 def test_search_range_and_arrows(ask: Ask) -> None:
     found = ask("timeline/search?q=reduce_kernel").get_json()
     assert [(name["name"], name["short_name"]) for name in found["names"]] == [(MANGLED, SHORT)]
+    assert [name["demangled_name"] for name in found["names"]] == [DEMANGLED]
     assert [hit["short_name"] for hit in found["hits"]] == [SHORT]
-    summary = ask("timeline/range?start_ns=0&end_ns=300000").get_json()
-    assert [kernel["short_name"] for kernel in summary["kernels"]] == [SHORT]
+    assert [hit["demangled_name"] for hit in found["hits"]] == [DEMANGLED]
+    summary = ask("timeline/range?start_ns=0&end_ns=200000").get_json()
+    assert [kernel["short_name"] for kernel in summary["kernels"]] == [SHORT, PLAIN]
+    assert [kernel["demangled_name"] for kernel in summary["kernels"]] == [DEMANGLED, None]
     assert [operator["short_name"] for operator in summary["operators"]] == [None]
     flows = ask(f"timeline/flows?slice={found['hits'][0]['id']}").get_json()
     assert flows["slice"]["short_name"] == SHORT
@@ -69,4 +87,6 @@ def test_a_slice_and_what_it_is_linked_to(ask: Ask) -> None:
     assert (owner["name"], owner["short_name"]) == (OPERATOR, None)
     operator = ask(f"slice/{owner['id']}").get_json()["slice"]
     assert (operator["short_name"], operator["demangled_name"]) == (None, None)
-    assert [each["short_name"] for each in operator["links"]["device_work"]["slices"]] == [SHORT]
+    work = operator["links"]["device_work"]["slices"]
+    assert [each["short_name"] for each in work] == [SHORT, PLAIN]
+    assert [each["demangled_name"] for each in work] == [DEMANGLED, None]

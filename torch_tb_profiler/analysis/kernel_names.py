@@ -37,6 +37,10 @@ class KernelNames:
         """The short name behind one code; None of what is no kernel's name."""
         return None if code is None else self.shorts.get(code)
 
+    def demangled_text(self, code: int | None) -> str | None:
+        """The demangled name behind one code; None where the recorded name is not mangled."""
+        return None if code is None else self.demangleds.get(code)
+
     def demangled(self, codes: pl.Series) -> pl.Series:
         """The demangled name behind each code; null where the recorded name is not mangled."""
         return _behind(codes, self.demangleds)

@@ -5,7 +5,7 @@ Layout: ``docs/architecture.md``, "Timeline".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -33,7 +33,7 @@ MAX_NAME_LENGTH = 160
 HEAD_BYTES = 5_000
 """Room for the rest of the head, and for filling between the arrays."""
 
-NAME_ENTRY_BYTES = 14
+NAME_ENTRY_BYTES = 19
 """A null in the lists of names, and its code."""
 
 BUSY_UNIT = 32_768
@@ -45,13 +45,21 @@ NO_VALUE = 2**32 - 1
 _ALIGNMENT = 8
 
 
+class _Names(NamedTuple):
+    """The names of a screen: as recorded, short, demangled."""
+
+    names: list[str | None]
+    shorts: list[str | None]
+    demangleds: list[str | None]
+
+
 def timeline_bytes(timeline: Timeline, choice: Choice, view: Viewport) -> bytes:
     """What ``view`` shows of the lanes and counters of ``choice``, at most :data:`MAX_BYTES`."""
     drawn = screen(timeline.lanes, choice.lanes, view, MAX_LANE_BYTES)
-    codes, names, shorts, arrays = _slice_arrays(timeline, drawn, view)
+    codes, names, arrays = _slice_arrays(timeline, drawn, view)
     arrays |= _lane_arrays(timeline, drawn)
     taken = sum(array.nbytes for array in arrays.values()) + HEAD_BYTES
-    taken += _encoded_size(names) + _encoded_size(shorts)
+    taken += sum(map(_encoded_size, names))
     counted = counter_screen(timeline, choice.counters, view, MAX_BYTES - taken)
     arrays["slice_name_codes"] = codes
     arrays |= _counter_arrays(counted)
@@ -63,9 +71,10 @@ def timeline_bytes(timeline: Timeline, choice: Choice, view: Viewport) -> bytes:
         counter_bucket_ns=1 << counted.shift,
         coarse=drawn.coarse,
         lanes_left_out=drawn.lanes_left_out,
-        names=names,
+        names=names.names,
         arrays={},
-        short_names=shorts,
+        short_names=names.shorts,
+        demangled_names=names.demangleds,
     )
     return _packed(head, arrays)
 
@@ -94,8 +103,8 @@ def _busy_shares(drawn: Screen) -> npt.NDArray[np.uint16]:
 
 def _slice_arrays(
     timeline: Timeline, drawn: Screen, view: Viewport
-) -> tuple[Array, list[str | None], list[str | None], dict[str, Array]]:
-    """Codes of the names, names, short ones, and the arrays of the whole slices."""
+) -> tuple[Array, _Names, dict[str, Array]]:
+    """Codes of the names, names, and the arrays of the whole slices."""
     lanes, slices = timeline.lanes, timeline.trace.slices
     ids = lanes.slice[drawn.whole].astype(np.int64)
     start = lanes.start_ns[drawn.whole]
@@ -109,11 +118,9 @@ def _slice_arrays(
     codes, name = np.unique(code, return_inverse=True)
     longest = np.zeros(len(codes), np.int64)
     np.maximum.at(longest, name, dur)
-    names, shorts = _names(timeline, codes, longest)
     return (
         np.where(codes < 0, NO_VALUE, codes).astype(np.uint32),
-        names,
-        shorts,
+        _names(timeline, codes, longest),
         {
             "slice_start_ns": _offsets(start - view.start_ns),
             "slice_dur_ns": _durations(dur),
@@ -124,25 +131,23 @@ def _slice_arrays(
     )
 
 
-def _names(
-    timeline: Timeline, codes: Int64, longest_ns: Int64
-) -> tuple[list[str | None], list[str | None]]:
-    """The text of each code and the short one of each kernel's, those of the longest slices first
+def _names(timeline: Timeline, codes: Int64, longest_ns: Int64) -> _Names:
+    """The text of each code and the other two of each kernel's, those of the longest slices first
     while there is room."""
-    names: list[str | None] = [None] * len(codes)
-    shorts: list[str | None] = [None] * len(codes)
+    told = _Names([None] * len(codes), [None] * len(codes), [None] * len(codes))
     kernels = kernel_names(timeline.trace)
     room = MAX_NAME_BYTES - NAME_ENTRY_BYTES * len(codes)
     for place in np.argsort(-longest_ns, kind="stable").tolist():
         code = int(codes[place])
         text = CATEGORIES[-1 - code].title if code < -1 else timeline.trace.text(code) or ""
-        text = text[:MAX_NAME_LENGTH]
-        short = kernels.short_text(code)
-        room -= len(msgspec.json.encode(text)) + len(msgspec.json.encode(short or ""))
+        texts = (text, kernels.short_text(code), kernels.demangled_text(code))
+        cut = [name and name[:MAX_NAME_LENGTH] for name in texts]
+        room -= sum(len(msgspec.json.encode(name or "")) for name in cut)
         if room < 0:
             break
-        names[place], shorts[place] = text, short
-    return names, shorts
+        for names, name in zip(told, cut, strict=True):
+            names[place] = name
+    return told
 
 
 def _counter_arrays(counted: CounterScreen) -> dict[str, Array]:

@@ -53,7 +53,7 @@ class TimelineHead(Answer, kw_only=True):
     """The JSON at the beginning of the binary answer.
 
     ``short_names`` has the short form of the ``names`` of kernels; null of others, and where there
-    was no room.
+    was no room. So has ``demangled_names`` the demangled form of those that are mangled.
     """
 
     start_ns: int
@@ -66,28 +66,33 @@ class TimelineHead(Answer, kw_only=True):
     names: list[str | None]
     arrays: dict[str, TimelineArrayPayload]
     short_names: list[str | None]
+    demangled_names: list[str | None]
 
 
 class TimelineNamesAnswer(Answer, kw_only=True):
     """``/timeline/names?codes=``: the names behind codes, in their order.
 
-    ``short_names`` has the short form of those of kernels, else null.
+    ``short_names`` has the short form of those of kernels, else null; ``demangled_names`` the
+    demangled form of those that are mangled.
     """
 
     names: list[str | None]
     short_names: list[str | None]
+    demangled_names: list[str | None]
 
 
 class TimelineNamePageAnswer(Answer, kw_only=True):
     """``/timeline/names?from=``: names of slices in order of code; ``next`` asks for more.
 
-    ``short_names`` has the short form of those of kernels, else null.
+    ``short_names`` has the short form of those of kernels, else null; ``demangled_names`` the
+    demangled form of those that are mangled.
     """
 
     codes: list[int]
     names: list[str]
     next: int | None
     short_names: list[str | None]
+    demangled_names: list[str | None]
 
 
 class TimelineRangeAnswer(Answer, kw_only=True):

@@ -283,11 +283,12 @@ export interface FramePayload {
   jumpable: boolean;
 }
 
-/** A slice at the other end of a link; `short_name` where its name is that of a kernel. */
+/** A slice at the other end of a link. */
 export interface LinkedSlicePayload {
   id: number;
   name: string | null;
   short_name: string | null;
+  demangled_name: string | null;
 }
 
 /** Slices that one is linked to in one way: how many, and the first hundred. */
@@ -429,6 +430,7 @@ export interface TimelineHead {
   names: (string | null)[];
   arrays: Record<string, TimelineArrayPayload>;
   short_names: (string | null)[];
+  demangled_names: (string | null)[];
 }
 
 /** `/timeline/names?codes=`: the names behind codes, in their order. */
@@ -436,6 +438,7 @@ export interface TimelineNamesAnswer {
   schema_version: number;
   names: (string | null)[];
   short_names: (string | null)[];
+  demangled_names: (string | null)[];
 }
 
 /** `/timeline/names?from=`: names of slices in order of code; `next` asks for more. */
@@ -445,6 +448,7 @@ export interface TimelineNamePageAnswer {
   names: string[];
   next: number | null;
   short_names: (string | null)[];
+  demangled_names: (string | null)[];
 }
 
 /** Time of one category in a range. */
@@ -462,6 +466,7 @@ export interface TimelineTopPayload {
   self_us: number;
   total_us: number;
   short_name: string | null;
+  demangled_name: string | null;
 }
 
 /** What one GPU did in a range. */
@@ -514,6 +519,7 @@ export interface TimelineSlicePayload {
   start_ns: number;
   dur_ns: number;
   short_name: string | null;
+  demangled_name: string | null;
 }
 
 /** A gap with its causes, longest first, and the work right before and after it on its GPU; */
@@ -565,6 +571,7 @@ export interface TimelineFoundNamePayload {
   code: number;
   count: number;
   short_name: string | null;
+  demangled_name: string | null;
 }
 
 /** `/timeline/search`: what matches, thinned for drawing, and the neighbours of a place. */

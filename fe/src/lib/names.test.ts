@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { fullNames, nameModeOf, shownName } from "./names";
+import { fullNames, nameModeOf, namesOf, shownName } from "./names";
 
 const NAMES = { recorded: "_Z1fIiEvT_", short: "f<int>", demangled: "void f<int>(int)" };
 
@@ -17,4 +17,9 @@ it("shows the recorded name where there is no other", () => {
   expect(shownName(plain, "demangled")).toBe("Memset");
   expect(fullNames(plain)).toBe("Memset");
   expect(fullNames(NAMES)).toBe("void f<int>(int)\n_Z1fIiEvT_");
+});
+
+it("reads the names of what an answer tells", () => {
+  expect(namesOf({ name: "_Z1fIiEvT_", short_name: "f<int>", demangled_name: "void f<int>(int)" })).toEqual(NAMES);
+  expect(shownName(namesOf({ name: null, short_name: null, demangled_name: null }), "demangled")).toBe("(no name)");
 });

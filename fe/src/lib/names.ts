@@ -25,6 +25,11 @@ export interface KernelNames {
   readonly demangled: string | null;
 }
 
+/** The names that an answer tells of a slice; those of kernels are several. */
+export function namesOf({ name, short_name: short, demangled_name: demangled }: { readonly name: string | null; readonly short_name: string | null; readonly demangled_name: string | null }): KernelNames {
+  return { recorded: name ?? "(no name)", short, demangled };
+}
+
 /** The mode an address asks for; short where it asks for none that there is. */
 export function nameModeOf(text: string | undefined): NameMode {
   return NAME_MODES.find((mode) => mode === text) ?? "short";

@@ -3,9 +3,9 @@ import { useEffect, useState, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import type { TimelineCauseTimePayload, TimelineGapsAnswer, TimelineIdleGapPayload, TimelineSlicePayload, TimelineTopPayload } from "../generated/schema";
+import type { TimelineCauseTimePayload, TimelineGapsAnswer, TimelineIdleGapPayload, TimelineSlicePayload } from "../generated/schema";
 import { exactValue, formatMoment, formatNumber, formatValue, NO_VALUE } from "../lib/format";
-import { shownName, type NameMode } from "../lib/names";
+import { namesOf, shownName, type NameMode } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
@@ -167,7 +167,7 @@ function GapRow({ gap: idle, scale, mode, onShow, onGo }: RowProps) {
       <Neighbour slice={before} mode={mode} onGo={onGo} otherwise="the recording begins" />
       <Neighbour slice={after} mode={mode} onGo={onGo} otherwise="the recording ends" />
       <td className="tl-left" title={gap.thread === null ? "No host thread is known to launch its work." : visibleText(gap.thread)}>
-        {gap.host.length === 0 ? NO_VALUE : gap.host.map((name) => visibleText(shortenMiddle(nameText(name, mode), 32))).join(", ")}
+        {gap.host.length === 0 ? NO_VALUE : gap.host.map((name) => visibleText(shortenMiddle(shownName(namesOf(name), mode), 32))).join(", ")}
       </td>
     </tr>
   );
@@ -186,14 +186,10 @@ function Neighbour({ slice, mode, onGo, otherwise }: NeighbourProps) {
   return (
     <td className="tl-left">
       <button type="button" className="frame-link" title={visibleText(slice.name)} onClick={() => onGo(slice.id)}>
-        {visibleText(shortenMiddle(nameText(slice, mode), 36))}
+        {visibleText(shortenMiddle(shownName(namesOf(slice), mode), 36))}
       </button>
     </td>
   );
-}
-
-function nameText({ name, short_name: short }: Pick<TimelineTopPayload, "name" | "short_name">, mode: NameMode): string {
-  return shownName({ recorded: name, short, demangled: null }, mode);
 }
 
 function causesText(causes: readonly TimelineCauseTimePayload[]): string {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
 import { peerBars } from "./Peers";
 
-const slice = (id: number, startNs: number, durNs: number): TimelineSlicePayload => ({ id, name: "ncclAllReduce", category: 18, track: "t", lane: 0, start_ns: startNs, dur_ns: durNs, short_name: null });
+const slice = (id: number, startNs: number, durNs: number): TimelineSlicePayload => ({ id, name: "ncclAllReduce", category: 18, track: "t", lane: 0, start_ns: startNs, dur_ns: durNs, short_name: null, demangled_name: null });
 
 it("bars of all ranks lie on one clock; arrows to other slices are no ranks", () => {
   const own = slice(1, 1000, 100);

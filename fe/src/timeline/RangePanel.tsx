@@ -5,7 +5,7 @@ import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
 import type { TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTopPayload, TimelineTracksAnswer } from "../generated/schema";
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
-import { shownName } from "../lib/names";
+import { namesOf, shownName } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
@@ -190,7 +190,7 @@ function Top({ title, rows, scale }: { readonly title: string; readonly rows: re
         {rows.map((row) => (
           <tr key={row.name}>
             <th scope="row" title={visibleText(row.name)}>
-              {visibleText(shortenMiddle(shownName({ recorded: row.name, short: row.short_name, demangled: null }, mode), 44))}
+              {visibleText(shortenMiddle(shownName(namesOf(row), mode), 44))}
             </th>
             <td title={`${exactValue(row.self_us, "us")} without children, ${exactValue(row.total_us, "us")} with`}>{withUnit(row.self_us, scale, "us")}</td>
             <td className="soft">{formatNumber(row.count)} ×</td>

@@ -1,7 +1,7 @@
 /** What a slice is linked to: what launched it, what it is in, what it holds. */
 import type { LinkedPayload, SliceLinksPayload, SlicePayload } from "../generated/schema";
 import { formatNumber } from "../lib/format";
-import { shownName, type KernelNames } from "../lib/names";
+import { namesOf, shownName } from "../lib/names";
 import { shortenMiddle } from "../lib/shorten";
 import { visibleText } from "../lib/visibleText";
 import { useNameMode } from "../state/nameMode";
@@ -42,18 +42,14 @@ function SliceList({ linked, onGo }: { readonly linked: LinkedPayload; readonly 
   const mode = useNameMode();
   return (
     <>
-      {linked.slices.slice(0, SHOWN).map(({ id, name, short_name: short }) => (
-        <div key={id}>
-          <button type="button" className="frame-link" title={visibleText(name ?? "")} onClick={() => onGo(id)}>
-            {visibleText(shortenMiddle(shownName(namesOf(name, short), mode), 60))}
+      {linked.slices.slice(0, SHOWN).map((slice) => (
+        <div key={slice.id}>
+          <button type="button" className="frame-link" title={visibleText(slice.name ?? "")} onClick={() => onGo(slice.id)}>
+            {visibleText(shortenMiddle(shownName(namesOf(slice), mode), 60))}
           </button>
         </div>
       ))}
       {linked.count > SHOWN && <div className="soft">and {formatNumber(linked.count - Math.min(SHOWN, linked.slices.length))} more</div>}
     </>
   );
-}
-
-function namesOf(name: string | null, short: string | null): KernelNames {
-  return { recorded: name ?? "(no name)", short, demangled: null };
 }

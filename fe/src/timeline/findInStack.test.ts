@@ -16,12 +16,12 @@ function stackOfParts(...[first, ...others]: [StackPart, ...StackPart[]]): Stack
 }
 
 function slice(id: number, startNs: number): TimelineSlicePayload {
-  return { id, name: "gemm", category: 0, track: "t", lane: 0, start_ns: startNs, dur_ns: 5, short_name: null };
+  return { id, name: "gemm", category: 0, track: "t", lane: 0, start_ns: startNs, dur_ns: 5, short_name: null, demangled_name: null };
 }
 
 function answer(hits: readonly TimelineSlicePayload[], before: number, isOwn = false): TimelineSearchAnswer {
   const after = before + Number(isOwn);
-  const names = [{ name: "gemm", code: 0, count: hits.length, short_name: null }];
+  const names = [{ name: "gemm", code: 0, count: hits.length, short_name: null, demangled_name: null }];
   return { schema_version: 1, query: "gemm", count: hits.length, position: after, name_count: 1, name_codes: [0], names, hits: [...hits], next: hits[after] ?? null, previous: hits[before - 1] ?? null };
 }
 

@@ -60,13 +60,14 @@ it("arrows lead up to what encloses and down to the first slice inside", () => {
     stairs: null,
     names: [],
     shortNames: [],
+    demangledNames: [],
     nameCodes: new Uint32Array(),
     firstLane: 0,
     lastLane: 1,
     coarse: false,
     batch: makeBatch(BOXES, 0, 400),
   };
-  const at = (box: number) => ({ id: box, name: "", category: 0, track: "t", lane: BOXES.lane[box] ?? 0, start_ns: BOXES.startNs[box] ?? 0, dur_ns: (BOXES.endNs[box] ?? 0) - (BOXES.startNs[box] ?? 0), short_name: null });
+  const at = (box: number) => ({ id: box, name: "", category: 0, track: "t", lane: BOXES.lane[box] ?? 0, start_ns: BOXES.startNs[box] ?? 0, dur_ns: (BOXES.endNs[box] ?? 0) - (BOXES.startNs[box] ?? 0), short_name: null, demangled_name: null });
   expect(boxTowards(tile, at(0), "down")).toBe(3);
   expect(boxTowards(tile, at(1), "down")).toBeNull();
   expect(boxTowards(tile, at(4), "up")).toBe(0);

@@ -152,7 +152,8 @@ export class TileLoader {
   }
 
   private take({ head, nameCodes, parts }: Screen, { window, lanes, layer }: Asked): void {
-    this.names.fill(head.names, head.short_names, nameCodes);
+    const names = { names: head.names, shortNames: head.short_names, demangledNames: head.demangled_names };
+    this.names.fill(names, nameCodes);
     for (const { row, firstLane, lastLane } of lanes) {
       const answered = parts.get(row.number - this.part.firstTrack);
       const boxes = shiftBoxes(answered?.boxes ?? emptyBoxes(), this.part.shiftNs);
@@ -163,8 +164,7 @@ export class TileLoader {
         pixelNs: head.pixel_ns,
         boxes,
         stairs: answered?.stairs == null ? null : shiftStairs(answered.stairs, this.part.shiftNs),
-        names: head.names,
-        shortNames: head.short_names,
+        ...names,
         nameCodes,
         firstLane,
         lastLane,
@@ -193,7 +193,7 @@ export class TileLoader {
     const filled = new Map<TrackTile["names"], boolean>();
     for (const tile of this.all()) {
       // Tiles of one answer share their names.
-      if (!filled.has(tile.names)) filled.set(tile.names, this.names.fill(tile.names, tile.shortNames, tile.nameCodes));
+      if (!filled.has(tile.names)) filled.set(tile.names, this.names.fill(tile, tile.nameCodes));
       if (filled.get(tile.names) === true) this.events.onTile(tile);
       this.names.want(tile.names, tile.nameCodes);
     }

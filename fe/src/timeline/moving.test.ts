@@ -21,7 +21,7 @@ function tileOf(rows: readonly Row[]): TrackTile {
     category: new Uint8Array(rows.length),
     busy: new Float32Array(rows.length).fill(1),
   };
-  return { startNs: 0, endNs: 1000, pixelNs: 1, boxes, stairs: null, names: ["x"], shortNames: [null], nameCodes: Uint32Array.of(0), firstLane: 0, lastLane: 9, coarse: false, batch: makeBatch(boxes, 0, 1000) };
+  return { startNs: 0, endNs: 1000, pixelNs: 1, boxes, stairs: null, names: ["x"], shortNames: [null], demangledNames: [null], nameCodes: Uint32Array.of(0), firstLane: 0, lastLane: 9, coarse: false, batch: makeBatch(boxes, 0, 1000) };
 }
 
 const shared = { title: "", subtitle: null, help: null, kind: "operators" as const, group: "g", lane_titles: null, overlap_from: null, slices: 9, collapsed: false, communication: false, device: null, unit: null, maximum: null };
@@ -55,7 +55,7 @@ describe("from a slice", () => {
     const tile = TILES.get(track);
     if (found === undefined || tile === undefined) throw new Error("no such track");
     const [startNs, endNs] = [tile.boxes.startNs[id] ?? 0, tile.boxes.endNs[id] ?? 0];
-    return { id, name: "x", short_name: null, category: 0, track, lane: tile.boxes.lane[id] ?? 0, start_ns: startNs, dur_ns: endNs - startNs };
+    return { id, name: "x", short_name: null, demangled_name: null, category: 0, track, lane: tile.boxes.lane[id] ?? 0, start_ns: startNs, dur_ns: endNs - startNs };
   };
   const to = (track: string, id: number, direction: "left" | "right" | "up" | "down") => {
     const next = sliceTowards(rows, tilesOf, from(track, id), direction, SCREEN);

@@ -30,6 +30,7 @@ export function sliceOf(hit: Pick<Hover, "row" | "lane" | "tile" | "box">): Time
     start_ns: startNs,
     dur_ns: (boxes.endNs[box] ?? 0) - startNs,
     short_name: tile.shortNames[boxes.name[box] ?? NO_NAME] ?? null,
+    demangled_name: tile.demangledNames[boxes.name[box] ?? NO_NAME] ?? null,
   };
 }
 

@@ -10,6 +10,7 @@ const NAMES = new Map([
   [9, "nccl"],
 ]);
 const SHORT = new Map([[5, "gemm f16"]]);
+const DEMANGLED = new Map([[5, "void gemm<half>()"]]);
 /** Names of one page of the server. */
 const PAGE = 2;
 
@@ -22,31 +23,32 @@ beforeEach(() => {
     asked.push(from);
     const rest = [...NAMES.keys()].filter((code) => code >= Number(from));
     const codes = rest.slice(0, PAGE);
-    return Promise.resolve(new Response(JSON.stringify({ codes, names: codes.map((code) => NAMES.get(code)), short_names: codes.map((code) => SHORT.get(code) ?? null), next: rest[PAGE] ?? null })));
+    return Promise.resolve(new Response(JSON.stringify({ codes, names: codes.map((code) => NAMES.get(code)), short_names: codes.map((code) => SHORT.get(code) ?? null), demangled_names: codes.map((code) => DEMANGLED.get(code) ?? null), next: rest[PAGE] ?? null })));
   };
   vi.stubGlobal("fetch", vi.fn(answer));
 });
 afterEach(() => vi.unstubAllGlobals());
 
 /** What a screen with these codes is named by, and how often there was news. */
-async function named(...codes: number[]): Promise<{ texts: (string | null)[]; shorts: (string | null)[]; news: number }> {
+async function named(...codes: number[]): Promise<{ texts: (string | null)[]; shorts: (string | null)[]; demangleds: (string | null)[]; news: number }> {
   const row = Uint32Array.from(codes);
   const texts: (string | null)[] = codes.map(() => null);
   const shorts = codes.map((): string | null => null);
+  const demangleds = codes.map((): string | null => null);
   let news = 0;
   const names = new SliceNames({ run: "r" }, () => {
     news += 1;
-    names.fill(texts, shorts, row);
+    names.fill({ names: texts, shortNames: shorts, demangledNames: demangleds }, row);
     names.want(texts, row);
   });
   names.want(texts, row);
   names.want(texts, row);
   await vi.waitFor(() => expect(names.isAsking).toBe(false));
-  return { texts, shorts, news };
+  return { texts, shorts, demangleds, news };
 }
 
 it("asks once for a page of names", async () => {
-  expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], shorts: ["gemm f16", null], news: 1 });
+  expect(await named(5, 2)).toEqual({ texts: ["gemm", "aten::add"], shorts: ["gemm f16", null], demangleds: ["void gemm<half>()", null], news: 1 });
   expect(asked).toEqual(["2"]);
 });
 

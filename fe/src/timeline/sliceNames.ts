@@ -2,7 +2,7 @@
 import { askFor } from "../api/answers";
 import { ApiError, apiUrl, fetchJson, type Query } from "../api/client";
 import type { TimelineNamePageAnswer } from "../generated/schema";
-import { NO_NAME } from "./tile";
+import { NO_NAME, type TileNames } from "./tile";
 
 /** Codes from `from` up to, not with, `to` were asked for: a name that did not come then never will. */
 interface Fetched {
@@ -11,7 +11,7 @@ interface Fetched {
 }
 
 export class SliceNames {
-  private readonly names = new Map<number, { readonly name: string; readonly short: string | null }>();
+  private readonly names = new Map<number, { readonly name: string; readonly short: string | null; readonly demangled: string | null }>();
   private readonly fetched: Fetched[] = [];
   /** Whether a question is under way. */
   isAsking = false;
@@ -27,13 +27,14 @@ export class SliceNames {
   ) {}
 
   /** Puts in the names that are known by now; returns whether there were any. */
-  fill(names: (string | null)[], shortNames: (string | null)[], codes: Uint32Array): boolean {
+  fill({ names, shortNames, demangledNames }: TileNames, codes: Uint32Array): boolean {
     let filled = false;
     names.forEach((name, row) => {
       const known = name === null ? this.names.get(codes[row] ?? NO_NAME) : undefined;
       if (known === undefined) return;
       names[row] = known.name;
       shortNames[row] = known.short;
+      demangledNames[row] = known.demangled;
       filled = true;
     });
     return filled;
@@ -59,7 +60,7 @@ export class SliceNames {
     try {
       const url = apiUrl("timeline/names", { ...this.trace, from });
       const page = await askFor(url, fetchJson<TimelineNamePageAnswer>, { signal: this.leave.signal });
-      page.codes.forEach((code, index) => this.names.set(code, { name: page.names[index] ?? "", short: page.short_names[index] ?? null }));
+      page.codes.forEach((code, index) => this.names.set(code, { name: page.names[index] ?? "", short: page.short_names[index] ?? null, demangled: page.demangled_names[index] ?? null }));
       this.fetched.push({ from, to: page.next ?? NO_NAME });
     } catch (error) {
       // Without them slices are drawn without text.

@@ -90,7 +90,7 @@ describe("a stack of three", () => {
   });
 
   it("leads arrows to where the other worker is drawn, and to none that is not there", () => {
-    const slice = { id: 3, name: "all_reduce", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null };
+    const slice = { id: 3, name: "all_reduce", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null, demangled_name: null };
     // In c's own time it begins at 50; the answer moved it by 7 so that both end together.
     const arrow = (to: string | null) => ({ kind: "collective" as const, source: slice, target: { ...slice, start_ns: 57 }, worker: to, moved_ns: to === null ? 0 : 7 });
     const [within, across, ...rest] = arrowsOnScreen(stack, a, [arrow(null), arrow("c"), arrow("d")]);
@@ -100,7 +100,7 @@ describe("a stack of three", () => {
   });
 
   it("moves times there and back", () => {
-    const slice = { id: 3, name: "x", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null };
+    const slice = { id: 3, name: "x", category: 0, track: "s7", lane: 0, start_ns: 10, dur_ns: 4, short_name: null, demangled_name: null };
     expect(onScreen(c, slice)).toEqual({ ...slice, track: "c/s7", start_ns: 240 });
     const range = { startNs: 235, endNs: 250 };
     expect(inPart(c, range)).toEqual({ startNs: 5, endNs: 20 });

@@ -38,6 +38,8 @@ export interface TrackTile {
   readonly names: (string | null)[];
   /** The short form of those of kernels, else null. */
   readonly shortNames: (string | null)[];
+  /** The demangled form of those that are mangled, else null. */
+  readonly demangledNames: (string | null)[];
   readonly nameCodes: Uint32Array;
   /** The lanes that were asked for, the last one included. */
   readonly firstLane: number;
@@ -47,6 +49,9 @@ export interface TrackTile {
   readonly batch: RectBatch;
 }
 
+/** The lists of names of a tile. */
+export type TileNames = Pick<TrackTile, "names" | "shortNames" | "demangledNames">;
+
 export const NO_ID = 0xffffffff;
 export const NO_NAME = 0xffffffff;
 
@@ -54,7 +59,7 @@ export const NO_NAME = 0xffffffff;
 export function shownNameOf(tile: TrackTile, box: number, mode: NameMode): string | null {
   const row = tile.boxes.name[box] ?? NO_NAME;
   const recorded = nameOf(tile, box);
-  return recorded === null ? null : shownName({ recorded, short: tile.shortNames[row] ?? null, demangled: null }, mode);
+  return recorded === null ? null : shownName({ recorded, short: tile.shortNames[row] ?? null, demangled: tile.demangledNames[row] ?? null }, mode);
 }
 
 export function nameOf(tile: TrackTile, box: number): string | null {

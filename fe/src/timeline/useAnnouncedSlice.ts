@@ -3,7 +3,7 @@ import { useEffect } from "react";
 
 import type { TimelineSlicePayload } from "../generated/schema";
 import { formatMoment, formatValue } from "../lib/format";
-import { shownName, type NameMode } from "../lib/names";
+import { namesOf, shownName, type NameMode } from "../lib/names";
 import { visibleText } from "../lib/visibleText";
 import { announce } from "./announce";
 import { partOf, type Stack } from "./stack";
@@ -16,9 +16,10 @@ export function useAnnouncedSlice(stack: Stack, names: NameMode, slice: Timeline
   }, [key]);
 }
 
-export function sliceSentence(stack: Stack, names: NameMode, { name, short_name: short, track, lane, start_ns: startNs, dur_ns: durNs }: TimelineSlicePayload): string {
+export function sliceSentence(stack: Stack, names: NameMode, slice: TimelineSlicePayload): string {
+  const { track, lane, start_ns: startNs, dur_ns: durNs } = slice;
   const home = stack.tracks.find(({ key }) => key === track);
   const group = stack.groups.find(({ key }) => key === home?.group)?.title;
   const places = [home?.title, group, home !== undefined && home.lanes > 1 ? `lane ${lane + 1} of ${home.lanes}` : undefined].filter((text) => text !== undefined);
-  return `${visibleText(shownName({ recorded: name, short, demangled: null }, names))}, ${formatValue(durNs / 1000, "us")}, ${visibleText(places.join(", "))}, starts at ${formatMoment(startNs)}.`;
+  return `${visibleText(shownName(namesOf(slice), names))}, ${formatValue(durNs / 1000, "us")}, ${visibleText(places.join(", "))}, starts at ${formatMoment(startNs)}.`;
 }

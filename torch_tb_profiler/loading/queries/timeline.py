@@ -109,11 +109,13 @@ def names_answer(
             names=page.names,
             next=page.next_code,
             short_names=page.short_names,
+            demangled_names=page.demangled_names,
         )
-    known, shorts = len(trace.strings), kernel_names(trace)
+    known, others = len(trace.strings), kernel_names(trace)
     return TimelineNamesAnswer(
         names=[trace.text(code) if code < known else None for code in request.codes],
-        short_names=[shorts.short_text(code) for code in request.codes],
+        short_names=[others.short_text(code) for code in request.codes],
+        demangled_names=[others.demangled_text(code) for code in request.codes],
     )
 
 

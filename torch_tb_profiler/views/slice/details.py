@@ -26,11 +26,15 @@ _ARGUMENT_TABLES = ("operators", "device_work", "python", "collectives")
 
 @dataclass(frozen=True, slots=True)
 class LinkedSlice:
-    """A slice at the other end of a link; ``short_name`` where its name is that of a kernel."""
+    """A slice at the other end of a link.
+
+    ``short_name`` where its name is that of a kernel, ``demangled_name`` where that is mangled.
+    """
 
     id: int
     name: str | None
     short_name: str | None
+    demangled_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ def slice_details(trace: Trace, slice_id: int) -> SliceDetails:
         call_stack=frames_of(trace, slice_id),
         links=_links(trace, slice_id, row),
         short_name=names.short_text(row["name_code"]),
-        demangled_name=names.demangleds.get(row["name_code"]),
+        demangled_name=names.demangled_text(row["name_code"]),
     )
 
 
@@ -193,12 +197,14 @@ def _links(trace: Trace, slice_id: int, row: dict[str, Any]) -> SliceLinks:
 
 def _linked(trace: Trace, ids: Iterable[int | None]) -> LinkedSlices:
     known = [slice_id for slice_id in ids if slice_id is not None]
-    shorts, shown = kernel_names(trace), known[:MAX_LINKED]
+    others, shown = kernel_names(trace), known[:MAX_LINKED]
     codes = trace.slices["name_code"].gather(shown).to_list()
     return LinkedSlices(
         len(known),
         [
-            LinkedSlice(number, trace.text(code), shorts.short_text(code))
+            LinkedSlice(
+                number, trace.text(code), others.short_text(code), others.demangled_text(code)
+            )
             for number, code in zip(shown, codes, strict=True)
         ],
     )

@@ -33,7 +33,7 @@ class NameTime:
     """One name in a range; ``self_us`` is what lies in the range, without children.
 
     Nested slices count twice in ``total_us``, their whole time. ``short_name`` where the name is
-    that of a kernel.
+    that of a kernel, ``demangled_name`` where it is mangled.
     """
 
     name: str
@@ -41,6 +41,7 @@ class NameTime:
     self_us: float
     total_us: float
     short_name: str | None = None
+    demangled_name: str | None = None
 
 
 class LaneSums:
@@ -102,14 +103,15 @@ class LaneSums:
             np.bincount(where, values[chosen], len(names)) for values in (count, self_ns, total_ns)
         ]
         best = np.argsort(-sums[1], kind="stable")[:limit]
-        shorts = kernel_names(self._trace)
+        others = kernel_names(self._trace)
         return [
             NameTime(
                 self._trace.text(int(names[row])) or "",
                 int(sums[0][row]),
                 exact_microseconds(int(sums[1][row])),
                 exact_microseconds(int(sums[2][row])),
-                shorts.short_text(int(names[row])),
+                others.short_text(int(names[row])),
+                others.demangled_text(int(names[row])),
             )
             for row in best.tolist()
         ]

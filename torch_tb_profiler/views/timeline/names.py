@@ -19,12 +19,14 @@ MAX_CHARACTERS = 1_000_000
 @dataclass(frozen=True, slots=True)
 class NamePage:
     """Names with their codes; ``next_code`` is where the next page begins, None at the end.
-    ``short_names`` has the short form of those of kernels, else None."""
+    ``short_names`` has the short form of those of kernels, else None; ``demangled_names`` the
+    demangled form of those that are mangled."""
 
     codes: list[int]
     names: list[str]
     next_code: int | None
     short_names: list[str | None]
+    demangled_names: list[str | None]
 
 
 @per_trace
@@ -43,6 +45,7 @@ def names_from(trace: Trace, first_code: int) -> NamePage:
     ends = np.cumsum([len(name) for name in names])
     count = max(1, int(np.searchsorted(ends, MAX_CHARACTERS, "right")))
     next_code = int(codes[count]) if count < len(codes) else None
-    shorts = kernel_names(trace)
-    short_names = [shorts.short_text(code) for code in page[:count]]
-    return NamePage(page[:count], names[:count], next_code, short_names)
+    others = kernel_names(trace)
+    short_names = [others.short_text(code) for code in page[:count]]
+    demangled_names = [others.demangled_text(code) for code in page[:count]]
+    return NamePage(page[:count], names[:count], next_code, short_names, demangled_names)

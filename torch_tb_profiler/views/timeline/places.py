@@ -18,7 +18,8 @@ from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 class PlacedSlice:
     """One slice and where it is drawn; times in ns from the origin.
 
-    ``short_name`` is the short form of the name of a kernel.
+    ``short_name`` is the short form of the name of a kernel, ``demangled_name`` the demangled one
+    where that is mangled.
     """
 
     id: int
@@ -29,6 +30,7 @@ class PlacedSlice:
     start_ns: int
     dur_ns: int
     short_name: str | None = None
+    demangled_name: str | None = None
 
 
 def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlice]:
@@ -40,7 +42,7 @@ def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlic
     lane_of, category_of = _homes(trace)
     lane = lane_of[ids].astype(np.int64)
     rows = trace.slices[ids]
-    shorts = kernel_names(trace)
+    others = kernel_names(trace)
     return [
         PlacedSlice(
             id=slice_id,
@@ -50,7 +52,8 @@ def placed(shown: Timeline, slice_ids: Sequence[int] | Int64) -> list[PlacedSlic
             lane=row,
             start_ns=start - shown.origin_ns,
             dur_ns=dur,
-            short_name=shorts.short_text(name),
+            short_name=others.short_text(name),
+            demangled_name=others.demangled_text(name),
         )
         for slice_id, name, category, track, row, start, dur in zip(
             ids.tolist(),

@@ -23,13 +23,15 @@ MAX_NAME_CODES = 20_000
 class MatchingName:
     """A name that matches a search, its dictionary code, and how many slices have it.
 
-    ``short_name`` is its short form where it is that of a kernel.
+    ``short_name`` is its short form where it is that of a kernel, ``demangled_name`` the demangled
+    one where it is mangled.
     """
 
     name: str
     code: int
     count: int
     short_name: str | None = None
+    demangled_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,14 +113,20 @@ def find(
     start = trace.slices["start_ns"].to_numpy()[ids]
     order = np.argsort(start, kind="stable")
     ids, start = ids[order], start[order]
-    shorts = kernel_names(trace)
+    others = kernel_names(trace)
     spread = np.arange(min(len(ids), MAX_HITS)) * len(ids) // max(1, min(len(ids), MAX_HITS))
     before, after = _around(trace, ids, start, from_slice, from_ns)
     return SearchHits(
         count=len(ids),
         name_count=len(codes),
         names=[
-            MatchingName(trace.text(code) or "", code, int(counts[code]), shorts.short_text(code))
+            MatchingName(
+                name=trace.text(code) or "",
+                code=code,
+                count=int(counts[code]),
+                short_name=others.short_text(code),
+                demangled_name=others.demangled_text(code),
+            )
             for code in frequent.tolist()
         ],
         hits=ids[spread],
