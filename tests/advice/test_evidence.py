@@ -94,6 +94,22 @@ def test_every_column_is_declared_with_its_unit_in_its_key(code: str) -> None:
             assert (column.unit == unit) == column.key.endswith(suffixes), (code, column.key)
 
 
+SUMS = {"total_us", "wait_us", "total_bytes"}
+"""Of many calls: larger than what is said of one, beside which they stand."""
+
+
+@pytest.mark.parametrize("code", EVIDENCE_TABLES)
+def test_what_is_read_together_is_shown_in_one_unit(code: str) -> None:
+    for unit in ("us", "bytes"):
+        measures = [
+            column
+            for column in EVIDENCE_TABLES[code].columns
+            if column.unit == unit and column.key not in SUMS
+        ]
+        families = {column.family for column in measures}
+        assert len(measures) < 2 or (len(families) == 1 and None not in families), families
+
+
 def test_a_filled_table_has_its_columns_alone_in_their_order_and_types() -> None:
     spec = TableSpec("t", "T", "Rows.", (Column("b", "B", "number", None, "B."), CALLS))
     table = filled(

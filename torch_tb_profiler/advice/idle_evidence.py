@@ -31,8 +31,8 @@ COLUMNS = (
         "The operator whose work ended the idle time, else the call that launched it.",
     ),
     Column("gaps", "Gaps", "integer", "count", "How often no device worked before it."),
-    Column("idle_us", "Idle time", "number", "us", "How long in all."),
-    Column("longest_us", "Longest", "number", "us", "The longest of the gaps."),
+    Column("idle_us", "Idle time", "number", "us", "How long in all.", family="idle"),
+    Column("longest_us", "Longest", "number", "us", "The longest of the gaps.", family="idle"),
 )
 REASONS = {"operator": "What ended these gaps was launched by no call that the recording holds."}
 

@@ -30,9 +30,9 @@ EVIDENCE = TableSpec(
     (
         Column("kernel", "Kernel", "string", None, "Name of the kernel."),
         Column("calls_per_step", "Calls per step", "number", "count", "Mean over the steps."),
-        Column("shortest_us", "Shortest", "number", "us", "Shortest duration."),
-        Column("median_us", "Median", "number", "us", "Median duration."),
-        Column("longest_us", "Longest", "number", "us", "Longest duration."),
+        Column("shortest_us", "Shortest", "number", "us", "Shortest duration.", family="call"),
+        Column("median_us", "Median", "number", "us", "Median duration.", family="call"),
+        Column("longest_us", "Longest", "number", "us", "Longest duration.", family="call"),
         Column("total_us", "Total time", "number", "us", "Durations in the steps, summed."),
     ),
 )

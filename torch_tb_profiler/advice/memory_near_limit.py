@@ -30,6 +30,7 @@ EVIDENCE = TableSpec(
             "integer",
             "bytes",
             "The most that was allocated at once.",
+            family="memory",
         ),
         Column(
             "total_reserved_bytes",
@@ -37,8 +38,11 @@ EVIDENCE = TableSpec(
             "integer",
             "bytes",
             "The most that the allocator held at once.",
+            family="memory",
         ),
-        Column("memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU."),
+        Column(
+            "memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU.", family="memory"
+        ),
         Column("used_pct", "Used", "number", "pct", "Peak allocated over capacity."),
     ),
 )

@@ -22,8 +22,17 @@ EVIDENCE = TableSpec(
     "One row per step above the threshold, the longest first.",
     (
         Column("step", "Step", "string", None, "Number of the step."),
-        Column("total_us", "Total time", "number", "us", "From its start to its end."),
-        Column("excess_us", "Excess", "number", "us", "Total time less that of the median step."),
+        Column(
+            "total_us", "Total time", "number", "us", "From its start to its end.", family="step"
+        ),
+        Column(
+            "excess_us",
+            "Excess",
+            "number",
+            "us",
+            "Total time less that of the median step.",
+            family="step",
+        ),
         Column(
             "grew_most",
             "Grew most",
@@ -31,7 +40,7 @@ EVIDENCE = TableSpec(
             None,
             "The part of the step that is furthest above its own median.",
         ),
-        Column("growth_us", "Growth", "number", "us", "By how much that part is."),
+        Column("growth_us", "Growth", "number", "us", "By how much that part is.", family="step"),
     ),
 )
 

@@ -50,8 +50,15 @@ def declared(code: str, title: str, idle_help: str) -> TableSpec:
             Column("call", "Call", "string", None, "The call that waits."),
             Column("frame", "Python function", "string", None, "The innermost one around it."),
             CALLS,
-            Column("waited_us", "Waited", "number", "us", "How long the host waited, summed."),
-            Column("idle_us", "Idle", "number", "us", idle_help),
+            Column(
+                "waited_us",
+                "Waited",
+                "number",
+                "us",
+                "How long the host waited, summed.",
+                family="wait",
+            ),
+            Column("idle_us", "Idle", "number", "us", idle_help, family="wait"),
         ),
     )
 

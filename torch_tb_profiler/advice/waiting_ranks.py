@@ -39,9 +39,10 @@ EVIDENCE = TableSpec(
             "us",
             "What a call of this kind and group took that moved as much or more; of several "
             "recordings the shortest of all workers.",
+            family="call",
         ),
-        Column("median_us", "Median", "number", "us", "Median duration."),
-        Column("longest_us", "Longest", "number", "us", "Longest duration."),
+        Column("median_us", "Median", "number", "us", "Median duration.", family="call"),
+        Column("longest_us", "Longest", "number", "us", "Longest duration.", family="call"),
         Column(
             "wait_us",
             "Waited",

@@ -22,7 +22,7 @@ it("reads all of it", () => {
           { key: "name", title: "Iterator", type: "string", unit: null, help: "Its name.", ...PLAIN_COLUMN },
           { key: "shape", title: "Shape", type: "string", unit: null, help: "", ...PLAIN_COLUMN },
           { key: "calls", title: "Calls", type: "integer", unit: "count", help: "How often.", ...PLAIN_COLUMN },
-          { key: "total_us", title: "Total time", type: "number", unit: "us", help: "Summed.", estimated: true },
+          { key: "total_us", title: "Total time", type: "number", unit: "us", help: "Summed.", estimated: true, family: "time" },
         ],
         null_reasons: { calls: "Not recorded." },
       },
@@ -38,11 +38,11 @@ it("reads all of it", () => {
     params: { table: "operators", group_by: "name", "operators.filter": "name~copy_", "operators.sort": "-calls" },
   });
   expect(evidence.rows).toMatchObject({ title: "Iterators", help: "What was waited for.", row_count: 2, null_reasons: { calls: "Not recorded." } });
-  expect(evidence.rows?.columns.map(({ key, title, type, unit, estimated }) => [key, title, type, unit, estimated])).toEqual([
-    ["name", "Iterator", "string", null, false],
-    ["shape", "Shape", "string", null, false],
-    ["calls", "Calls", "integer", "count", false],
-    ["total_us", "Total time", "number", "us", true],
+  expect(evidence.rows?.columns.map(({ key, title, type, unit, estimated, family }) => [key, title, type, unit, estimated, family])).toEqual([
+    ["name", "Iterator", "string", null, false, null],
+    ["shape", "Shape", "string", null, false, null],
+    ["calls", "Calls", "integer", "count", false, null],
+    ["total_us", "Total time", "number", "us", true, "time"],
   ]);
   expect(evidence.rows?.rows).toEqual([
     ["next", null, 6, 415791],

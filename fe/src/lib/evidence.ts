@@ -118,7 +118,7 @@ const TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"] sat
 /** None where it has no key or a type nobody knows; a unit nobody knows is shown as it is. */
 function columnOf(value: unknown): Column[] {
   if (typeof value !== "object" || value === null) return [];
-  const { key, title, type, unit, help, estimated } = value as Record<string, unknown>;
+  const { key, title, type, unit, help, estimated, family } = value as Record<string, unknown>;
   if (typeof key !== "string" || !TYPES.includes(type)) return [];
   return [
     {
@@ -129,6 +129,7 @@ function columnOf(value: unknown): Column[] {
       help: textOf(help) ?? "",
       ...PLAIN_COLUMN,
       estimated: estimated === true,
+      family: textOf(family),
     },
   ];
 }
