@@ -114,6 +114,22 @@ def test_the_reason_of_a_fact_stands_whole() -> None:
     assert " ".join(said) == f"– ({reason.strip()})"
 
 
+@pytest.mark.parametrize(("order", "is_tree"), [([0, 1, 2, 3], True), ([1, 0, 2, 3], False)])
+def test_a_tree_told_by_hidden_columns_is_indented(order: list[int], is_tree: bool) -> None:
+    """Unless it is sorted or filtered, so that rows no longer stand below what they are part of."""
+    columns = (
+        Column("id", "Id", "string", None, "", hidden=True),
+        Column("parent", "Parent", "string", None, "", hidden=True),
+        Column("name", "Name", "string", None, ""),
+    )
+    spec = TableSpec("tree", "Tree", "", columns, tree=("id", "parent"))
+    rows = [("0", None, "Step"), ("1", "0", "Forward"), ("2", "1", "aten::mm"), ("3", "0", "Other")]
+    frame = pl.DataFrame([rows[at] for at in order], spec.polars_schema(), orient="row")
+    lines = _text(View(tables={"tree": Table(spec, frame)})).split("\n")
+    indented = ["Step", "  Forward", "    aten::mm", "  Other"]
+    assert lines[-5:-1] == (indented if is_tree else [rows[at][2] for at in order])
+
+
 def test_colours_change_nothing_but_colours() -> None:
     view = kernels_view()
     coloured = dumps(SPEC, view, "run · worker0", Look(100, style=COLOURED))

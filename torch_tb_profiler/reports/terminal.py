@@ -43,6 +43,8 @@ MIN_TEXT_WIDTH = 16
 MIN_FIRST_WIDTH = 40
 """Nor the first, which says what the row is, below this: kernels of one family start alike."""
 
+TREE_INDENT = "  "
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -164,7 +166,7 @@ def _table(table: Table, look: Look) -> str:
     title = style.paint(style.strong, shortened(f"{table.spec.title} ({count})", width))
     if rows == 0:
         return f"{title}\n"
-    every = display_columns(table, look.names)
+    every = _indented(table, display_columns(table, look.names))
     candidates = [_visible_cells(column) for column in chosen(every, look.columns)]
     filled = [column for column in candidates if column.has_values]
     order = look.sort or table.spec.sort
@@ -175,6 +177,25 @@ def _table(table: Table, look: Look) -> str:
     aside = _left_out(candidates, filled, shown, width)
     lines += [style.paint(style.aside, line) for line in aside]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _indented(table: Table, columns: Sequence[DisplayColumn]) -> list[DisplayColumn]:
+    """The columns; where only hidden ones tell which row is below which, its name is indented."""
+    if table.spec.tree is None:
+        return list(columns)
+    own, above = table.spec.tree
+    told = next((at for at, column in enumerate(columns) if not column.hidden), None)
+    if told is None or columns[told].key in (own, above):
+        return list(columns)
+    depth: dict[object, int] = {None: -1}
+    for row, parent in zip(table.frame[own], table.frame[above], strict=True):
+        if parent not in depth:  # sorted or filtered: what it is below stands elsewhere
+            return list(columns)
+        depth[row] = depth[parent] + 1
+    del depth[None]
+    cells = zip(depth.values(), columns[told].cells, strict=True)
+    indented = tuple(f"{TREE_INDENT * levels}{cell}" for levels, cell in cells)
+    return [*columns[:told], replace(columns[told], cells=indented), *columns[told + 1 :]]
 
 
 def _visible_cells(column: DisplayColumn) -> DisplayColumn:
