@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { ColumnView } from "./columnView";
-import { countText } from "./FootRow";
+import { countText, sumTitle } from "./FootRow";
 
 const VISIBLE = ["calls", "total_us", "self_us"].map((key) => ({ column: { key, title: key, unit: key === "calls" ? "count" : "us" } }) as unknown as ColumnView);
 const SUMS = { calls: { shown: 1, all: 4, shown_nulls: 0 }, total_us: { shown: 61, all: 100, shown_nulls: 0 }, self_us: { shown: 1, all: 1000, shown_nulls: 0 } };
@@ -16,4 +16,12 @@ it("says how many rows pass, and how much of the time they have", () => {
 it("says no share where none is known", () => {
   expect(countText({ matching: 2, total: 26, sums: {} }, VISIBLE, "total_us")).toBe("2 of 26 rows");
   expect(countText({ matching: 0, total: 1, sums: {} }, VISIBLE, null)).toBe("0 of 1 row");
+});
+
+it("says sums exactly, without what adding up leaves behind", () => {
+  const view = { column: { unit: "us" }, nullReason: null } as unknown as ColumnView;
+  const said = (shown: number) => sumTitle(view, { shown, all: shown, shown_nulls: 0 }, { matching: 2, total: 2 }).replaceAll("\u202f", "");
+  expect(said(10810.326999999996)).toBe("Sum: 10810.327 µs");
+  expect(said(309.43700000000007)).toBe("Sum: 309.437 µs");
+  expect(said(1_234_567_890_123_457)).toBe("Sum: 1234567890123457 µs");
 });

@@ -40,9 +40,9 @@ export function FootRow({ layout, shown, label, mainKey, rowIndex }: Props) {
   );
 }
 
-/** Shares that sum up to 99.99999999999999 are all. */
+/** Shares that sum up to 99.99999999999999 are all; whole numbers are exact. */
 function withoutNoise(sum: number | null): number | null {
-  return sum === null ? null : Number(sum.toPrecision(12));
+  return sum === null || Number.isInteger(sum) ? sum : Number(sum.toPrecision(13));
 }
 
 /** "2 of 26 rows, 61.0 % of Total": of the measure that matters most. */
@@ -56,12 +56,13 @@ export function countText({ matching, total, sums }: Pick<ShownRows, "matching" 
   return `${formatNumber(matching)} of ${formatNumber(total)} ${rows}${part}`;
 }
 
-function sumTitle(view: ColumnView, sum: ColumnSum, { matching, total }: ShownRows): string {
+/** The exact sum, its share of all, and what is not in it. */
+export function sumTitle(view: Pick<ColumnView, "column" | "nullReason">, sum: ColumnSum, { matching, total }: Pick<ShownRows, "matching" | "total">): string {
   if (sum.shown === null) return view.nullReason ?? "No row has a value.";
   const share = matching === total ? null : shareOf(sum);
   const nulls = formatNumber(sum.shown_nulls);
   return [
-    `Sum: ${exactValue(sum.shown, view.column.unit)}`,
+    `Sum: ${exactValue(withoutNoise(sum.shown), view.column.unit)}`,
     ...(share === null ? [] : [`${shareText(share)} of all ${formatNumber(total)} rows`]),
     ...(sum.shown_nulls === 0 ? [] : [`${nulls} ${sum.shown_nulls === 1 ? "row has" : "rows have"} no value and ${sum.shown_nulls === 1 ? "is" : "are"} not in it.`]),
   ].join("\n");
