@@ -198,6 +198,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         )
         self._tick_s = min(MOST_TICK_S, self._shortest_s / LOOKS_PER_LIMIT)
         self._is_stopping = threading.Event()
+        self._is_closed = False
         self._accepts_from_s = 0.0
         super().__init__(
             application,
@@ -234,8 +235,17 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_stopping.set()
         self.pull_trigger()
 
+    def pull_trigger(self) -> None:
+        """Wake the loop; a thread that has answered while the server ends wakes nobody."""
+        try:
+            super().pull_trigger()
+        except OSError:
+            if not self._is_closed:
+                raise
+
     def close(self) -> None:
         """Close all connections and the socket. Answers under way are not waited for."""
+        self._is_closed = True
         for connection in self._connections():
             connection.handle_close()
         self.task_dispatcher.set_thread_count(0)

@@ -1,0 +1,39 @@
+"""A server that ends while answers are under way ends without a word."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import Any
+
+import pytest
+
+from torch_tb_profiler.server.http_server import HttpServer
+from torch_tb_profiler.server.limits import ConnectionLimits
+
+
+def nothing(_environ: dict[str, Any], _start_response: Any) -> list[bytes]:
+    return []
+
+
+def test_who_has_answered_when_the_server_has_ended_wakes_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = HttpServer(nothing, socket.create_server(("127.0.0.1", 0)), ConnectionLimits())
+    with caplog.at_level(logging.DEBUG):
+        server.close()
+        server.pull_trigger()
+    assert not caplog.records
+
+
+def test_a_loop_that_cannot_be_woken_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = HttpServer(nothing, socket.create_server(("127.0.0.1", 0)), ConnectionLimits())
+
+    def fails() -> None:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr(server.trigger, "pull_trigger", fails)
+    with pytest.raises(OSError, match="Bad file"):
+        server.pull_trigger()
+    server.close()
+    server.pull_trigger()
