@@ -116,7 +116,42 @@ def test_world_sizes_differ() -> None:
     view = compare(training(world=8), ALL, training(world=4), ALL)
     assert warnings(view) == ["other_world_size"]
     assert confidences(view) == []
-    assert "8 ranks against 4" in view.notes[0].text
+    assert "The numbers of ranks differ: 8 against 4" in view.notes[0].text
+
+
+def _all_reduce(group_size: int | None, **header: Any) -> Trace:
+    """One collective; ``group_size`` as its arguments tell it."""
+    told = {} if group_size is None else {"Collective name": "allreduce", "Group size": group_size}
+    kernel = t.kernel("ncclDevKernel_AllReduce_Sum_f32", 40, 30, corr=1, **told)
+    return t.trace([t.step(0, 0, 200), t.call("cudaLaunchKernel", 15, 3, corr=1), kernel], **header)
+
+
+JOB_OF_8 = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
+ALONE = "1 (neither a job nor a collective is recorded)"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "texts", "same"),
+    [
+        (training(world=8), training(), ("8", ALONE), False),
+        (training(), _all_reduce(4), (ALONE, "at least 4"), False),
+        (training(world=1), training(), ("1", None), None),
+        (training(world=8), _all_reduce(None), ("8", None), None),
+        (_all_reduce(8), _all_reduce(4), ("at least 8", "at least 4"), False),
+        (_all_reduce(4), _all_reduce(4), ("at least 4", "at least 4"), True),
+        (_all_reduce(4), _all_reduce(4, **JOB_OF_8), ("at least 4", "8"), None),
+        (_all_reduce(16), _all_reduce(4, **JOB_OF_8), ("at least 16", "8"), False),
+    ],
+)
+def test_the_number_of_ranks_where_a_side_names_no_job(
+    baseline: Trace, candidate: Trace, texts: tuple[str | None, str | None], same: bool | None
+) -> None:
+    """A process of its own beside a job; else what its collectives tell."""
+    view = compare(baseline, ALL, candidate, ALL)
+    row = around(view)["world_size"]
+    assert (row["baseline"], row["candidate"], row["same"]) == (*texts, same)
+    assert ("other_world_size" in warnings(view)) == (same is False)
+    assert (row["reason"] is None) == (same is not None)
 
 
 def test_what_is_the_same_warns_of_nothing() -> None:

@@ -247,7 +247,10 @@ def _scale(gate: _Gate, unit: str | None) -> float:
     scales = _SCALES.get(unit or "", {})
     if gate.unit not in scales:
         known = ", ".join(["%", *scales])
-        raise GateError(f"gate {gate.expression!r}: unit {gate.unit!r} is none of {known}")
+        raise GateError(
+            f"gate {gate.expression!r}: unit {gate.unit!r} is none of {gate.measure}; "
+            f"it takes {known} or none"
+        )
     return scales[gate.unit]
 
 

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from torch_tb_profiler.analysis.roles import Role, role_intervals
 from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.knowledge.surroundings import surroundings, torch_versions
 from torch_tb_profiler.trace.categories import Category
@@ -25,6 +26,8 @@ ASCEND = "Ascend NPU (model not recorded)"
 NO_DAMAGE = "none"
 NOT_RECORDED = "not recorded"
 NO_JOB = "no word of a distributed job"
+ALONE = "1 (neither a job nor a collective is recorded)"
+AT_LEAST = "at least "
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
 
@@ -94,8 +97,16 @@ def _job(trace: Trace) -> JobInfo:
 
 
 def world_size(trace: Trace) -> Told:
-    """How many ranks there are."""
-    return told(_job(trace).world_size, NO_JOB)
+    """How many ranks there are; where only groups are told, the size of the largest."""
+    size = _job(trace).world_size
+    if size:
+        return told(size)
+    largest = trace.collectives["group_size"].max()
+    if isinstance(largest, int) and largest > 1:
+        return Told(f"{AT_LEAST}{largest}")
+    if len(role_intervals(trace)[Role.COMMUNICATION].start_ns):
+        return Told(None, "collectives ran, but on how many ranks is not recorded")
+    return Told(None, NO_JOB)
 
 
 def rank(trace: Trace) -> Told:

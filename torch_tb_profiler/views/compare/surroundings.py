@@ -226,6 +226,19 @@ def _device_count(bases: Bases) -> _Verdict:
     return _by_text(*sides, matters="0" not in (sides[0].text, sides[1].text))
 
 
+def _world_size(bases: Bases) -> _Verdict:
+    """Ranks; beside a job of several a recording without any word of one is a single process."""
+    sides = [recorded.world_size(basis.trace) for basis in bases]
+    texts = [side.text for side in sides]
+    if recorded.NO_JOB in (sides[0].reason, sides[1].reason) and {*texts} - {None, "1"}:
+        sides = [Told(recorded.ALONE) if side.text is None else side for side in sides]
+    elif None not in texts and sum(str(text).startswith(recorded.AT_LEAST) for text in texts) == 1:
+        least, known = sorted(texts, key=lambda text: not str(text).startswith(recorded.AT_LEAST))
+        if int(str(least).removeprefix(recorded.AT_LEAST)) <= int(str(known)):
+            return _Verdict(sides[0], sides[1], None, "One side tells the size of groups only.")
+    return _by_text(sides[0], sides[1])
+
+
 def _loads(bases: Bases) -> tuple[Workload, Workload]:
     return workload(bases[0].trace), workload(bases[1].trace)
 
@@ -332,7 +345,7 @@ def _of_basis(tell: Callable[[StepBasis], Told]) -> Callable[[Bases], _Verdict]:
 _COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
     "device": _device,
     "device_count": _device_count,
-    "world_size": _of_trace(recorded.world_size),
+    "world_size": _world_size,
     "batch": _batch,
     "shapes": _shapes,
     "precision": _precision,
