@@ -121,7 +121,8 @@ def test_world_sizes_differ() -> None:
 
 def _all_reduce(group_size: int | None, **header: Any) -> Trace:
     """One collective; ``group_size`` as its arguments tell it."""
-    told = {} if group_size is None else {"Collective name": "allreduce", "Group size": group_size}
+    named = {"Collective name": "allreduce", "Group size": group_size}
+    told: dict[str, Any] = {} if group_size is None else named
     kernel = t.kernel("ncclDevKernel_AllReduce_Sum_f32", 40, 30, corr=1, **told)
     return t.trace([t.step(0, 0, 200), t.call("cudaLaunchKernel", 15, 3, corr=1), kernel], **header)
 
