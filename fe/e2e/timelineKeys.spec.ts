@@ -20,12 +20,17 @@ test("the whole timeline by keyboard only", async ({ guarded: page, standalone }
   await page.goto(`${standalone.url}#run=${RUN}&view=timeline`);
   await settled(page);
   const stage = page.locator(".tl-stage");
+  const box = await stage.boundingBox();
+  if (box === null) throw new Error("no stage");
+  const edge = () => page.screenshot({ clip: { x: box.x, y: box.y + 60, width: 2, height: 40 } });
+  const unfocused = await edge();
   // From the first control of the page on, Tab leads to the stage, and on from it.
   await expect(async () => {
     await page.keyboard.press("Tab");
     await expect(stage).toBeFocused({ timeout: 50 });
   }).toPass({ intervals: [20] });
   await expect(stage).toHaveCSS("outline-style", "solid");
+  expect(unfocused.equals(await edge()), "the tracks hide the mark of the focus").toBe(false);
   await page.keyboard.press("ArrowRight");
   await expect(page).toHaveURL(/slice=\d+/);
   await expect(said(page)).toContainText(/, .*(s|ms|µs), .*starts at/);
