@@ -8,8 +8,8 @@ import type { ColumnLayout } from "./columnLayout";
 import { exactCell } from "./columnView";
 import type { GridState, Position } from "./gridKeys";
 import { treeProps, type GridItem } from "./gridLines";
+import { INDENT_PX } from "./tree";
 
-const INDENT_PX = 14;
 const TWISTY_PX = 24;
 
 interface RowProps {

@@ -1,4 +1,4 @@
-/** Cases: only the column that opens rows is wider than its text. */
+/** Cases: only the column that opens rows is wider than its text, in a tree by the depth of each row too. */
 import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
@@ -23,4 +23,14 @@ it("gives the room of the opener to the first text only", () => {
   expect((name ?? 0) - (reason ?? 0)).toBe(60);
   expect(columnViews(TABLE, false)[1]?.idealWidth).toBe(reason);
   expect(reason).toBeGreaterThanOrEqual(TEXT.length * 7);
+});
+
+it("gives it to the first that is shown, with room for how deep a row of a tree stands", () => {
+  const columns = [column("path", "string"), column("name", "string"), column("parent", "string")];
+  const rows = ["a", "a/b", "a/b/c"].map((path, depth, paths) => [path, TEXT, paths[depth - 1] ?? null]);
+  const tree: Table = { ...TABLE, columns, rows, row_count: 3, tree: { id: "path", parent: "parent" } };
+  const width = (table: Table) => columnViews(table, true, "short", new Set(["path", "parent"]))[1]?.idealWidth ?? 0;
+  const [, , reason] = columnViews(TABLE, true).map(({ idealWidth }) => idealWidth);
+  expect(width({ ...tree, tree: null }) - (reason ?? 0)).toBe(60);
+  expect(width(tree) - (reason ?? 0)).toBe(60 + 2 * 14);
 });

@@ -8,6 +8,7 @@ import { visibleText } from "../lib/visibleText";
 import { largestOfFamilies } from "./families";
 import { plainReason } from "./hiddenColumns";
 import { CELL_PADDING_PX, characterPx, textPx } from "./textWidth";
+import { INDENT_PX, Tree } from "./tree";
 
 export interface ColumnView {
   readonly column: Column;
@@ -38,7 +39,7 @@ const BOLD = 1.1;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
-/** Room for what opens a row and for some indentation, in the first column of text. */
+/** Room for what opens a row, in the first column of text that is shown. */
 const OPENER_PX = 60;
 /** Enough rows to know how wide a text column wants to be. */
 const SAMPLED_ROWS = 200;
@@ -48,7 +49,8 @@ const SAMPLED_ROWS = 200;
  * @param hidden Keys of columns that are not shown: no other one is read with them.
  */
 export function columnViews(table: Table, opens: boolean, mode: NameMode = "short", hidden: ReadonlySet<string> = NONE): ColumnView[] {
-  const label = opens ? table.columns.findIndex(({ type }) => type === "string") : -1;
+  const label = opens ? table.columns.findIndex(({ type, key }) => type === "string" && !hidden.has(key)) : -1;
+  const tree = table.tree === null ? null : new Tree(table, table.tree);
   const magnitudes = table.columns.map((column, index) => (isNumeric(column) ? largestMagnitude(table.rows, index) : 0));
   const families = largestOfFamilies(table.columns, magnitudes.map((largest, index) => (hidden.has(table.columns[index]?.key ?? "") ? 0 : largest)));
   const names = namesReader(table);
@@ -74,7 +76,7 @@ export function columnViews(table: Table, opens: boolean, mode: NameMode = "shor
       names: ofKernels,
       ...widths(column, table.rows, shown, {
         numberLength: numeric ? formatNumber(largest, digits).length : 0,
-        openerPx: index === label ? OPENER_PX : 0,
+        openerPx: (row) => (index === label ? OPENER_PX + (tree?.depthOf(row) ?? 0) * INDENT_PX : 0),
       }),
     };
   });
@@ -114,7 +116,7 @@ function widths(
   column: Column,
   rows: readonly Row[],
   shown: (row: Row) => Scalar,
-  { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: number },
+  { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: (row: Row) => number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
   const longestWordPx = Math.max(...column.title.split(" ").map(textPx)) * BOLD;
@@ -126,8 +128,8 @@ function widths(
     return { width, idealWidth: width };
   }
   let longestPx = 0;
-  for (const row of rows.slice(0, SAMPLED_ROWS)) longestPx = Math.max(longestPx, textPx(visibleText(String(shown(row) ?? ""))));
-  const ideal = Math.ceil(Math.max(MIN_TEXT_PX, titleTwoLines, longestPx + CELL_PADDING_PX + openerPx));
+  for (const row of rows.slice(0, SAMPLED_ROWS)) longestPx = Math.max(longestPx, textPx(visibleText(String(shown(row) ?? ""))) + openerPx(row));
+  const ideal = Math.ceil(Math.max(MIN_TEXT_PX, titleTwoLines, longestPx + CELL_PADDING_PX));
   return { width: Math.min(MAX_TEXT_PX, ideal), idealWidth: ideal };
 }
 

@@ -20,7 +20,7 @@ it("reads baseline, candidate and difference together, with their family", () =>
 function shown(values: readonly (readonly [string, number])[]): string[] {
   const columns = values.map(([key]) => column(key, "duration"));
   const row = values.map(([, value]) => value);
-  const table = { columns, rows: [row], null_reasons: {} } as unknown as Table;
+  const table = { columns, rows: [row], null_reasons: {}, tree: null } as unknown as Table;
   return columnViews(table, false).map((view, place) => `${cellText(view, row[place] ?? null)} ${view.scale.label}`);
 }
 
@@ -32,7 +32,7 @@ it("shows mean, shortest and longest in one unit, each with digits of its own", 
 
 it("takes the unit of what is shown", () => {
   const columns = [column("total_us", "sum"), column("gaps_us", "sum")];
-  const table = { columns, rows: [[98.7, 4000]], null_reasons: {} } as unknown as Table;
+  const table = { columns, rows: [[98.7, 4000]], null_reasons: {}, tree: null } as unknown as Table;
   const labels = (hidden: readonly string[]) => columnViews(table, false, "short", new Set(hidden)).map(({ scale }) => scale.label);
   expect(labels([])).toEqual(["ms", "ms"]);
   expect(labels(["gaps_us"])).toEqual(["µs", "ms"]);

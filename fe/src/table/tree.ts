@@ -13,6 +13,9 @@ export interface TreeItem {
   readonly siblings: number;
 }
 
+/** How much further right a row stands than the one above it. */
+export const INDENT_PX = 14;
+
 /** One tree: the ids and the children of every row, whatever is filtered. */
 export class Tree {
   private readonly rowsById = new Map<string, Row>();
@@ -32,6 +35,17 @@ export class Tree {
 
   idOf(row: Row): string {
     return String(row[this.idIndex]);
+  }
+
+  /** How many rows stand above it, all rows shown. */
+  depthOf(row: Row): number {
+    const above = new Set<string>();
+    let parent = this.parents.get(this.idOf(row)) ?? null;
+    while (parent !== null && this.rowsById.has(parent) && !above.has(parent)) {
+      above.add(parent);
+      parent = this.parents.get(parent) ?? null;
+    }
+    return above.size;
   }
 
   /**
