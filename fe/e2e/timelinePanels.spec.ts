@@ -199,6 +199,12 @@ test("a range sums up the tracks it was dragged over, and all by one click", asy
   await panel.getByRole("button", { name: "All tracks" }).click();
   await expect(panel).toContainText(`all ${tracks.length} tracks`);
   await expect(panel).toContainText("Kernels, largest first");
+  // Steps alone have no sums: they lie over what the threads have.
+  await page.goto("about:blank");
+  await page.goto(address.replace(/(over=[^:]*:).*/, "$1steps"));
+  await expect(panel).toContainText("1 track of");
+  await expect(panel).toContainText("Nothing is summed up here");
+  await expect(panel).not.toContainText("Time by category");
 });
 
 test("idle gaps have a card of their own, sorted and walked by keyboard", async ({ guarded: page, standalone }) => {

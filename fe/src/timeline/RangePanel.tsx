@@ -106,7 +106,11 @@ function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
   const names = scaleFor("us", Math.max(0, ...[summary.kernels, summary.operators, summary.python].flat().map(({ self_us }) => self_us)));
   return (
     <div className={`tl-columns${stale ? " stale" : ""}`} aria-busy={stale}>
-      <Categories rows={summary.categories} tracks={tracks} />
+      {summary.categories.length === 0 ? (
+        <p className="soft">Nothing is summed up here: in this range no thread or stream of these tracks has a slice. Steps and counters have no sums.</p>
+      ) : (
+        <Categories rows={summary.categories} tracks={tracks} />
+      )}
       {summary.gpus.length > 0 && (
         <div>
           <Gpus rows={summary.gpus} />
