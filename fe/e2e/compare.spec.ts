@@ -23,7 +23,7 @@ function logdirOf(runs: Readonly<Record<string, "good" | "empty" | "bad">>): str
 }
 
 /** A run of three steps with one linear layer, on a device of this name. */
-function onDevice(logdir: string, run: string, device: string, kernel: number): void {
+function onDevice(logdir: string, run: string, device: string, kernel: number, ranks: number): void {
   const traceEvents: object[] = [];
   const add = (cat: string, name: string, ts: number, dur: number, tid: number, args: object = {}) =>
     traceEvents.push({ ph: "X", cat, name, pid: cat === "kernel" ? 0 : 1, tid, ts, dur, args });
@@ -35,7 +35,8 @@ function onDevice(logdir: string, run: string, device: string, kernel: number): 
     add("kernel", "gemm", at + 40, kernel, 7, { correlation: step + 1, device: 0, stream: 7 });
   }
   mkdirSync(join(logdir, run));
-  writeFileSync(join(logdir, run, "w.pt.trace.json"), JSON.stringify({ deviceProperties: [{ id: 0, name: device }], traceEvents }));
+  const distributedInfo = { backend: "nccl", rank: 0, world_size: ranks };
+  writeFileSync(join(logdir, run, "w.pt.trace.json"), JSON.stringify({ deviceProperties: [{ id: 0, name: device }], distributedInfo, traceEvents }));
 }
 
 const chooser = (page: Page) => page.getByLabel("Baseline", { exact: true });
@@ -137,12 +138,18 @@ test("a default that holds no event gives way to the next, with a note", async (
 
 test("another device is said first, takes the confidence away, and the step leads to its kernels", async ({ guarded: page }) => {
   const logdir = mkdtempSync(join(tmpdir(), "profiler-compare-"));
-  onDevice(logdir, "before", "Tesla V100", 100);
-  onDevice(logdir, "after", "NVIDIA A100", 180);
+  onDevice(logdir, "before", "Tesla V100", 100, 8);
+  onDevice(logdir, "after", "NVIDIA A100", 180, 4);
   const server = await serve(logdir);
   await page.goto(`${server.url}#run=after&view=compare&baseline_run=before`);
   const around = page.getByRole("region", { name: "Surroundings" });
   await expect(around.locator(".warning").first()).toContainText("Tesla V100 against NVIDIA A100");
+  await expect(around.locator(".warning").nth(1)).toContainText("ranks differ: 8 against 4");
+  await expect(around.getByText("Times cannot be compared."), "said once").toHaveCount(1);
+  // All that is chosen stands in one line.
+  const boxes = [chooser(page), page.getByLabel("Candidate", { exact: true }), page.getByRole("button", { name: "Swap" })].map((one) => one.boundingBox());
+  const tops = (await Promise.all(boxes)).map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2));
+  expect(new Set(tops).size, tops.join(" ")).toBe(1);
   await expect(around.getByRole("row").filter({ hasText: "Device" }).first()).toContainText("NVIDIA A100");
   await expect(around.locator("summary").filter({ hasText: "equal" })).toContainText("Batch size");
   await expect(page.locator('[data-fact="confidence_total_pct"]')).toHaveText("–");

@@ -11,6 +11,8 @@ interface Props {
 export function Surroundings({ table, notes }: Props) {
   const { differing, unknown, same } = surroundingsOf(table);
   const said = notes.filter(isOfSurroundings);
+  // Said once, however many things forbid it.
+  const verdict = said.find(({ severity }) => severity === "warning");
   return (
     <section className="card" aria-label={table.title}>
       <header title={table.help}>
@@ -22,7 +24,7 @@ export function Surroundings({ table, notes }: Props) {
           <p key={note.code} className={`compare-said ${note.severity}`} data-note={note.code}>
             <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
             <span>
-              {note.severity === "warning" && <b>Times cannot be compared. </b>}
+              {note === verdict && <b>Times cannot be compared. </b>}
               {note.text}
             </span>
           </p>
