@@ -155,6 +155,17 @@ def test_the_number_of_ranks_where_a_side_names_no_job(
     assert (row["reason"] is None) == (same is not None)
 
 
+def test_a_part_of_the_work_in_common_is_not_the_same_work() -> None:
+    """Half of each program is the other's: no warning, but nothing that is called equal."""
+    both = [t.op("aten::mm", 10, 50), t.op("aten::add", 70, 50)]
+    other = [t.op("aten::mm", 10, 50), t.op("aten::mul", 70, 50)]
+    view = compare(t.trace(both), ALL, t.trace(other), ALL)
+    row = around(view)["work"]
+    assert (row["baseline"], row["candidate"]) == ("50 %", "50 %")
+    assert (row["same"], row["severity"], row["reason"]) == (False, None, None)
+    assert "other_work" not in [note.code for note in view.notes]
+
+
 def test_what_is_the_same_warns_of_nothing() -> None:
     view = compare(training(world=8), ALL, training(world=8), ALL)
     assert warnings(view) == []

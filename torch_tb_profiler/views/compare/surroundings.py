@@ -294,7 +294,8 @@ def _work(bases: Bases) -> _Verdict:
         nothing = Told(None, "neither operators nor kernels")
         return _Verdict(nothing, nothing, None, "A side has neither operators nor kernels.")
     sides = [Told(f"{100 * share:.0f} %") for share in shares]
-    return _Verdict(sides[0], sides[1], min(shares) >= surroundings().work_shared)
+    is_all = all(side.text == "100 %" for side in sides)
+    return _Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
 
 
 def _steps(bases: Bases) -> _Verdict:
