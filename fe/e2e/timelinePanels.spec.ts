@@ -229,6 +229,15 @@ test("idle gaps have a card of their own, sorted and walked by keyboard", async 
     const [start, end] = /at=(-?\d+)-(-?\d+)/.exec(page.url())?.slice(1).map(Number) ?? [];
     return start !== undefined && end !== undefined && start <= longest.gap.start_ns && end >= longest.gap.end_ns && end - start < 3 * (longest.gap.end_ns - longest.gap.start_ns);
   }).toBe(true);
+  // A link to a slice goes with its table: the keyboard stays in the panel, and Escape leads back.
+  await rows.nth(1).getByRole("button").nth(1).press("Enter");
+  await expect(page).toHaveURL(/slice=/);
+  const slot = page.locator(".tl-panel-slot");
+  await expect(slot).toBeFocused();
+  await slot.press("Escape");
+  await expect(page.locator(".tl-stage")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(rows).toHaveCount(found.gaps.length);
   await panel.getByRole("button", { name: "On screen" }).click();
   await expect.poll(() => rows.count()).toBeLessThan(found.gaps.length);
   await panel.getByRole("button", { name: "Close" }).click();

@@ -20,14 +20,22 @@ export function PanelSlot({ slot, onLeave, children }: Props) {
   useEffect(() => {
     leave.current = onLeave;
   });
+  /** What the keyboard was on last; what a mouse clicked leaves the keys to the tracks. */
+  const focused = useRef<Element | null>(null);
   useLayoutEffect(() => {
     const element = slot.current;
     if (element === null) return;
+    // A link to another slice goes with what it stood in: Tab goes on from here, not from the top of the page.
+    const content = new MutationObserver(() => {
+      if (focused.current?.isConnected === false && document.activeElement === document.body) element.focus({ preventScroll: true });
+    });
+    content.observe(element, { childList: true, subtree: true });
     const size = new ResizeObserver(() => setShownPx(element.offsetHeight));
     size.observe(element);
     // A button that closes the panel goes with it: the keys are for the tracks again.
     return () => {
       size.disconnect();
+      content.disconnect();
       if (element.contains(document.activeElement) || document.activeElement === document.body) leave.current();
     };
   }, [slot]);
@@ -41,6 +49,7 @@ export function PanelSlot({ slot, onLeave, children }: Props) {
         role="region"
         aria-label="What is selected"
         style={px === null ? undefined : { height: px, maxHeight: "75%" }}
+        onFocus={({ target }) => (focused.current = target.matches(":focus-visible") ? target : null)}
         onKeyDown={(event) => {
           if (event.key !== "Escape" || event.defaultPrevented) return;
           event.preventDefault();
