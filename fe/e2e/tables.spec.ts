@@ -47,6 +47,14 @@ test("names of kernels are short, whole, and shown as one likes in every view", 
   await expect(card(page, "Top kernels")).toContainText("void ");
 });
 
+test("a table that shows no names of kernels asks for no way to show them", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=kernels`);
+  await card(page, "Kernels").getByRole("button", { name: "Open row" }).first().click();
+  const launches = page.getByRole("group", { name: "By operator and launch", exact: true });
+  await expect(launches.getByRole("columnheader", { name: /^Operator/ }).first()).toBeVisible();
+  await expect(launches.getByLabel("Names of kernels")).toHaveCount(0);
+});
+
 test("a click copies the full name of a kernel, and so does the keyboard", async ({ guarded: page, standalone }) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${standalone.url}${BERT}&view=kernels`);

@@ -74,7 +74,7 @@ export function Toolbar(props: Props) {
           </button>
         </>
       )}
-      {props.views.some(({ names }) => names !== null) && <NameModeField />}
+      {layout.visible.some(({ names }) => names !== null) && <NameModeField />}
       <Popover
         label={hiddenCount > 0 ? `Columns (${hiddenCount} hidden)` : "Columns"}
         title="Show and hide columns, and what each one means"
