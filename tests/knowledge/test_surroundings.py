@@ -7,6 +7,7 @@ import re
 import pytest
 
 from torch_tb_profiler.knowledge.surroundings import (
+    can_be_one_version,
     kinds_of_times,
     surroundings,
     torch_versions,
@@ -63,3 +64,23 @@ def test_inputs_that_begin_with_the_batch() -> None:
 )
 def test_versions_of_torch_by_how_a_trace_is_written(marks: set[str], versions: str | None) -> None:
     assert torch_versions(marks) == versions
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_possible"),
+    [
+        ("1.10 to 2.3", "2.0", True),
+        ("1.8 or 1.9", "1.9", True),
+        ("2.4 or newer", "2.4 or newer", True),
+        ("2.1 to 2.3", "2.4 or newer", False),
+        ("1.10 to 1.13", "2.0", False),
+        ("1.9", "1.10 to 1.13", False),
+    ],
+)
+def test_ranges_that_overlap_may_be_of_one_version(a: str, b: str, is_possible: bool) -> None:
+    assert can_be_one_version(a, b) == can_be_one_version(b, a) == is_possible
+
+
+def test_every_layout_tells_versions() -> None:
+    for layout in surroundings().layouts:
+        assert can_be_one_version(layout.text, layout.text)

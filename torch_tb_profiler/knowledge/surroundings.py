@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection
 from typing import Literal
 
@@ -11,6 +13,8 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 Effect = Literal["times", "told", "shown"]
+
+_VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 
 
 class Aspect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,3 +95,14 @@ def torch_versions(marks: Collection[str]) -> str | None:
         ):
             return layout.text
     return None
+
+
+def can_be_one_version(a: str, b: str) -> bool:
+    """Whether two of the layouts' versions (:attr:`Layout.text`) have one in common."""
+    (a_first, a_last), (b_first, b_last) = _bounds(a), _bounds(b)
+    return a_first <= b_last and b_first <= a_last
+
+
+def _bounds(text: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    versions = [(float(major), float(minor)) for major, minor in _VERSION.findall(text)]
+    return versions[0], (math.inf,) if text.endswith("newer") else versions[-1]

@@ -166,6 +166,15 @@ def test_a_part_of_the_work_in_common_is_not_the_same_work() -> None:
     assert "other_work" not in [note.code for note in view.notes]
 
 
+def test_overlapping_ranges_of_torch_versions_are_no_difference() -> None:
+    """Without shapes and settings a trace is of 1.10 to 2.3, and one of 2.0 may be of the same."""
+    sides = training(shapes=False), training(record_shapes=1)
+    row = around(compare(sides[0], ALL, sides[1], ALL))["torch"]
+    assert (row["baseline"], row["candidate"]) == ("1.10 to 2.3", "2.0")
+    assert (row["same"], row["severity"]) == (None, None)
+    assert "overlap" in row["reason"]
+
+
 def test_what_is_the_same_warns_of_nothing() -> None:
     view = compare(training(world=8), ALL, training(world=8), ALL)
     assert warnings(view) == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.surroundings import Aspect, surroundings
+from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import recorded
 from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Told
@@ -333,8 +333,10 @@ def _torch(bases: Bases) -> _Verdict:
             return _Verdict(sides[0], sides[1], False)
     if sides[0].text is None or sides[1].text is None:
         return _Verdict(sides[0], sides[1], None, _reasons(*sides))
-    if sides[0].text != sides[1].text:
+    if not can_be_one_version(sides[0].text, sides[1].text):
         return _Verdict(sides[0], sides[1], False)
+    if sides[0].text != sides[1].text:
+        return _Verdict(sides[0], sides[1], None, "The versions that they may be of overlap.")
     reason = "Traces do not name their torch version, and these are written alike."
     return _Verdict(sides[0], sides[1], None, reason)
 
