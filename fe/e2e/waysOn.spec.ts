@@ -120,9 +120,9 @@ test("while a trace is opened its outline is there at once, and nothing flashes 
   await expect(page.locator(".outline")).toBeVisible();
   await expect(page.getByRole("progressbar")).toBeVisible();
   free();
-  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Average step" })).toBeVisible();
   await page.getByRole("link", { name: "Operators" }).click();
-  await expect(page.getByRole("heading", { name: "Operators" }).first()).toBeVisible();
+  await expect(page.locator("[data-table=operators]")).toBeVisible();
   await page.evaluate(() => {
     const seen: string[] = [];
     Object.assign(window, { seen });
