@@ -64,7 +64,11 @@ test("inside TensorBoard the outermost page hears it", async ({ guarded: page, b
   await chooseTrace(plugin, "cpu_resnet_full");
   await plugin.getByRole("link", { name: "Operators" }).click();
   await plugin.getByRole("button", { name: "Name + call stack", exact: true }).click();
-  await card(plugin, "Operators").getByRole("button", { name: "Open row" }).first().click();
+  // A row of the grouping before closes when the rows of this one arrive.
+  await expect(async () => {
+    await card(plugin, "Operators").getByRole("button", { name: "Open row" }).first().click();
+    await expect(plugin.locator(".frame-link:enabled").first()).toBeVisible({ timeout: 3000 });
+  }).toPass();
   await plugin.locator(".frame-link:enabled").first().click();
   await expect.poll(async () => (await heard(page)).heard.length).toBe(1);
   server.close();
