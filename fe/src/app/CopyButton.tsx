@@ -1,7 +1,6 @@
 /** Copies a text and says so. */
-import { useEffect, useState } from "react";
-
 import { copyText } from "../lib/download";
+import { useSaid } from "./useSaid";
 
 interface Props {
   readonly text: string;
@@ -10,15 +9,8 @@ interface Props {
   readonly className?: string;
 }
 
-const SAID_MS = 1500;
-
 export function CopyButton({ text, label = "Copy", title, className = "button quiet" }: Props) {
-  const [said, setSaid] = useState<string | null>(null);
-  useEffect(() => {
-    if (said === null) return;
-    const timer = setTimeout(() => setSaid(null), SAID_MS);
-    return () => clearTimeout(timer);
-  }, [said]);
+  const [said, setSaid] = useSaid();
   const copy = async () => setSaid((await copyText(text)) ? "Copied" : "The browser refused");
   return (
     <button type="button" className={className} title={title} onClick={() => void copy()}>

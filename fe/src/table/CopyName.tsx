@@ -1,18 +1,10 @@
 /** The small button in a cell with a kernel's name: one click copies the full name. */
-import { useEffect, useState } from "react";
-
 import { CopyIcon } from "../app/icons";
 import { copyText } from "../lib/download";
-
-const SAID_MS = 1200;
+import { useSaid } from "../app/useSaid";
 
 export function CopyName({ name }: { readonly name: string }) {
-  const [said, setSaid] = useState<string | null>(null);
-  useEffect(() => {
-    if (said === null) return;
-    const timer = setTimeout(() => setSaid(null), SAID_MS);
-    return () => clearTimeout(timer);
-  }, [said]);
+  const [said, setSaid] = useSaid();
   return (
     <button
       type="button"
