@@ -67,19 +67,6 @@ def test_with_descendants_adds_what_lies_below(parent: Int64) -> None:
     assert forests.with_descendants(values, parent).tolist() == expected.tolist()
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9), st.integers(-2, 9)), max_size=20),
-    st.sampled_from([0, 2**61]),
-)
-def test_covered_lengths_count_moments(rows: list[tuple[int, int, int]], origin: int) -> None:
-    group = np.array([g for g, _, _ in rows], np.int64)
-    start = np.array([s for _, s, _ in rows], np.int64) + origin
-    end = start + np.array([d for _, _, d in rows], np.int64)
-    moments = [{(t) for g, s, d in rows if g == k for t in range(s, s + d)} for k in range(5)]
-    found = forests.covered_lengths(group, start, end, 5)
-    assert found.tolist() == [len(seen) for seen in moments]
-
-
 def test_a_line_of_100_000_elements_needs_no_recursion() -> None:
     parent = np.arange(-1, 99_999)
     marked = np.zeros(100_000, np.bool_)

@@ -7,7 +7,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled, sum_if_known
 from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.forests import covered_lengths
+from torch_tb_profiler.analysis.grouped_intervals import union_lengths
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.collectives import NO_GROUP, NO_SIZE, UNTIMED
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -72,7 +72,7 @@ def collective_evidence(context: Context, spec: TableSpec) -> Table:
     ranges = pl.DataFrame(
         {"record": known.record, "start_ns": known.start_ns, "end_ns": known.end_ns}
     ).join(calls.select("record", "row"), on="record")
-    total_ns = covered_lengths(
+    total_ns = union_lengths(
         ranges["row"].to_numpy(),
         ranges["start_ns"].to_numpy(),
         ranges["end_ns"].to_numpy(),

@@ -76,27 +76,3 @@ def with_descendants(values: Int64, parent: Int64) -> Int64:
     for level in reversed(levels(parent)[1:]):
         np.add.at(totals, parent[level], totals[level])
     return totals
-
-
-def covered_lengths(group: Int64, start_ns: Int64, end_ns: Int64, groups: int) -> Int64:
-    """Per group, the length covered by its intervals (their union), in ns.
-
-    Args:
-        group: Group of each interval, ``0 … groups - 1``.
-        start_ns: Starts, any order.
-        end_ns: Ends; an interval that ends before it starts is empty.
-        groups: How many groups there are.
-    """
-    order = np.lexsort((start_ns, group))
-    group, start, end = group[order], start_ns[order], np.maximum(end_ns, start_ns)[order]
-    if not len(group):
-        return np.zeros(groups, np.int64)
-    # One running maximum serves all groups: ranks instead of times leave room to lift every
-    # group above the one before.
-    ends, rank = np.unique(end, return_inverse=True)
-    lift = group * len(ends)
-    reach = ends[np.maximum.accumulate(rank + lift) - lift]
-    begins = np.append(True, group[1:] != group[:-1])
-    before = np.where(begins, start, np.append(start[:1], reach[:-1]))
-    added = np.maximum(reach - np.maximum(before, start), 0)
-    return np.bincount(group, added, groups).astype(np.int64)

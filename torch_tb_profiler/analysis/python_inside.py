@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.forests import covered_lengths, gather, indices
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.grouped_intervals import union_lengths
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -86,7 +87,7 @@ def _covered(trace: Trace, parts: Int64, wholes: Int64) -> Int64:
     end_ns = start_ns + trace.slices["dur_ns"].to_numpy()
     groups, group = np.unique(wholes, return_inverse=True)
     covered = np.zeros(len(start_ns), np.int64)
-    covered[groups] = covered_lengths(
+    covered[groups] = union_lengths(
         group,
         np.maximum(start_ns[parts], start_ns[wholes]),
         np.minimum(end_ns[parts], end_ns[wholes]),

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.forests import (
-    covered_lengths,
     gather,
     indices,
     nearest_marked,
     with_descendants,
 )
+from torch_tb_profiler.analysis.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.tree import (
     LIGHTNING_MODULE,
@@ -185,7 +185,7 @@ def _host_self(trace: Trace, tree: ModuleTree) -> Int64:
     parts = np.concatenate((work, tree.slice[nested]))
     occurrence = np.concatenate((tree.around[work], tree.parent[nested]))
     around = tree.slice[occurrence]
-    covered = covered_lengths(
+    covered = union_lengths(
         occurrence,
         np.maximum(start[parts], start[around]),
         np.minimum(end[parts], end[around]),

@@ -10,7 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.analysis.collectives.records import records
-from torch_tb_profiler.analysis.forests import covered_lengths
+from torch_tb_profiler.analysis.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.intervals import intersect, total_within
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.analysis.step_windows import StepWindows
@@ -170,8 +170,8 @@ def covered_with_transfer(
     start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
     transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
     return (
-        covered_lengths(of, start, end, groups),
-        covered_lengths(of, end - transfer, end, groups),
+        union_lengths(of, start, end, groups),
+        union_lengths(of, end - transfer, end, groups),
     )
 
 
