@@ -32,14 +32,22 @@ export interface DataTableProps {
   readonly title?: ReactNode;
   /** What opening a row shows. */
   readonly detail?: (row: Row) => ReactNode;
-  /** What tells a row from the others, for the address; needed with `detail`. */
+  /** What tells a row from the others, for the address; needed with `detail` and `choice`. */
   readonly rowId?: (row: Row) => string;
   /** Of a tree: which rows are closed until they are opened; none when nothing is said. */
   readonly closed?: (id: string) => boolean;
+  /** Of a table whose chosen row decides what stands beside it: a click or Enter chooses one. */
+  readonly choice?: RowChoice | undefined;
   readonly hiddenColumns?: HiddenColumns;
   readonly notes?: readonly Note[];
   readonly maxHeight?: string;
   readonly extra?: ReactNode;
+}
+
+export interface RowChoice {
+  /** Of the chosen row, by `rowId`; null for none. */
+  readonly id: string | null;
+  readonly onChoose: (row: Row) => void;
 }
 
 const NOTHING: readonly string[] = [];
@@ -115,6 +123,7 @@ export function DataTable(props: DataTableProps) {
           matching={shown.matching}
           detail={detail}
           onToggle={toggle}
+          choice={props.choice ?? null}
           more={shown.more}
           maxHeight={props.maxHeight ?? "calc(100vh - 120px)"}
           head={

@@ -26,9 +26,11 @@ interface RowProps {
 }
 
 export function GridRow({ grid, item, place, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
-  const { layout, label, mode, onToggle } = grid;
+  const { layout, label, mode, onToggle, choice } = grid;
+  const isChosen = choice?.id === item.id;
+  const kind = `${item.detailOpen ? " open" : ""}${choice === null ? "" : " choosable"}${isChosen ? " chosen" : ""}`;
   return (
-    <div role="row" aria-rowindex={rowIndex} {...treeProps(item)} className={`grid-row${item.detailOpen ? " open" : ""}`} style={style}>
+    <div role="row" aria-rowindex={rowIndex} aria-selected={choice === null ? undefined : isChosen} {...treeProps(item)} className={`grid-row${kind}`} style={style}>
       {layout.visible.map((view, column) => {
         const { key } = view.column;
         const isLabel = key === label;
@@ -37,7 +39,12 @@ export function GridRow({ grid, item, place, rowIndex, style, active, cellId, on
           <div
             key={key}
             style={{ display: "contents" }}
-            onClick={() => onActive(at)}
+            onClick={({ target }) => {
+              onActive(at);
+              // Who marks text to copy it, or opens the row, chooses nothing.
+              const isOther = document.getSelection()?.isCollapsed === false || (target as Element).closest("button") !== null;
+              if (!isOther) choice?.onChoose(item.row);
+            }}
             onDoubleClick={item.expander === null ? undefined : () => onToggle(item.id)}
             onContextMenu={(event) => {
               event.preventDefault();

@@ -1,6 +1,7 @@
 /** What the keys do in a table: arrows move, open and close, Enter opens, Ctrl+C copies. */
 import type { KeyboardEvent } from "react";
 
+import type { Row } from "../api/types";
 import { toTabs } from "../lib/csv";
 import { copyText } from "../lib/download";
 import type { NameMode } from "../lib/names";
@@ -20,6 +21,8 @@ export interface GridState {
   readonly label: string | null;
   readonly mode: NameMode;
   readonly onToggle: (id: string) => void;
+  /** The chosen row by its id, and how another is chosen; null where rows are only read. */
+  readonly choice: { readonly id: string | null; readonly onChoose: (row: Row) => void } | null;
 }
 
 const PAGE_ROWS = 20;
@@ -32,6 +35,7 @@ export function handleKey(event: KeyboardEvent, grid: GridState, active: Positio
     if (item !== undefined) grid.onToggle(item.id);
   } else if (next !== undefined) moveTo(next);
   else if (item === undefined || active === null) return;
+  else if (event.key === "Enter" && grid.choice !== null) grid.choice.onChoose(item.row);
   else if (event.key === "Enter" && item.expander !== null) grid.onToggle(item.id);
   else if (event.key.toLowerCase() === "c" && (event.ctrlKey || event.metaKey) && document.getSelection()?.isCollapsed !== false) {
     void copyText(copied(grid, item, active.column, event.shiftKey));
