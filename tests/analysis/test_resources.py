@@ -1,0 +1,108 @@
+"""Every moment is given to one resource: compared with a walk over the single microseconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
+from torch_tb_profiler.analysis.resources import (
+    NO_GPU,
+    OF_DEVICE,
+    Resource,
+    mean_resource_times,
+    resource_intervals,
+    resource_times,
+    unknown_resources,
+)
+from torch_tb_profiler.analysis.step_costs import NO_DEVICE
+
+GEMM = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
+PLAIN = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)"
+
+
+def _array(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, np.int64) * 1000
+
+
+def test_stronger_resources_come_first() -> None:
+    recorded = trace(
+        [
+            op("aten::mm", 0, 50),
+            call("cudaLaunchKernel", 2, 4, corr=1),
+            call("cudaLaunchKernel", 8, 4, corr=2),
+            kernel(GEMM, 10, 20, corr=1),
+            kernel(PLAIN, 20, 20, corr=2),
+            memcpy(35, 10, corr=3),
+        ]
+    )
+    times = resource_times(recorded, 0, _array(0), _array(60)) // 1000
+    assert times.tolist() == [[20, 10, 5, 15, 10]]
+
+
+@st.composite
+def _work(draw: st.DrawFn) -> list[Event]:
+    spans = st.tuples(st.integers(0, 40), st.integers(1, 12))
+    events: list[Event] = [op("aten::mm", *draw(spans)) for _ in range(draw(st.integers(0, 2)))]
+    for _ in range(draw(st.integers(1, 6))):
+        start, length = draw(spans)
+        gpu, kind = draw(st.integers(0, 1)), draw(st.integers(0, 2))
+        if kind == 2:
+            events.append(memcpy(start, length, device=gpu, stream=draw(st.integers(7, 9))))
+        else:
+            name = (GEMM, PLAIN)[kind]
+            stream = draw(st.integers(7, 9))
+            events.append(kernel(name, start, length, device=gpu, stream=stream))
+    return events
+
+
+@settings(max_examples=40)
+@given(_work(), st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), min_size=1))
+def test_agrees_with_a_walk_over_single_moments(
+    events: list[Event], spans: list[tuple[int, int]]
+) -> None:
+    recorded = trace(events)
+    start, end = _array(*(s for s, _ in spans)), _array(*(s + d for s, d in spans))
+    gpus = sorted({event["pid"] for event in events if event["cat"] != "cpu_op"})
+    assert list(resource_intervals(recorded)) == gpus
+    rows = [
+        [_walked(events, gpu, begin, begin + length) for begin, length in spans] for gpu in gpus
+    ]
+    for gpu, expected in zip(gpus, rows, strict=True):
+        assert (resource_times(recorded, gpu, start, end) // 1000).tolist() == expected
+    mean = mean_resource_times(recorded, start, end)
+    assert mean == pytest.approx(np.mean(rows, axis=0) * 1000)
+    assert mean.sum(axis=1) == pytest.approx(end - start)
+
+
+def _walked(events: list[Event], gpu: int, start: int, end: int) -> list[int]:
+    counts = [0] * len(Resource)
+    for moment in range(start, end):
+        active = [
+            _resource(event)
+            for event in events
+            if event["ts"] <= moment < event["ts"] + event["dur"]
+            and (event["cat"] == "cpu_op" or event["pid"] == gpu)
+        ]
+        counts[min(active, default=Resource.OTHER)] += 1
+    return counts
+
+
+def _resource(event: Event) -> Resource:
+    if event["cat"] == "cpu_op":
+        return Resource.CPU
+    if event["cat"] == "gpu_memcpy":
+        return Resource.MEMORY
+    return Resource.TENSOR_CORE if event["name"] == GEMM else Resource.OTHER_KERNELS
+
+
+def test_without_devices_their_resources_are_unknown() -> None:
+    recorded = trace(
+        [step(1, 0, 100), op("aten::mm", 10, 20), annotation("gloo:all_reduce", 40, 5)]
+    )
+    assert unknown_resources(recorded) == dict.fromkeys(OF_DEVICE, NO_DEVICE)
+    assert list(resource_intervals(recorded)) == [NO_GPU]
+    times = resource_times(recorded, NO_GPU, _array(0), _array(100)) // 1000
+    assert times.tolist() == [[0, 0, 0, 25, 75]]
