@@ -1,17 +1,16 @@
-"""What the moments of a time were spent on, seen from each GPU: Tensor Core kernels, other kernels,
-memory operations, the host, nothing; every moment once.
+"""What each GPU and the host were doing, every moment once: the resource breakdown.
 
 Definitions: ``docs/metrics.md#resources``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.collectives.calls import timed_on_host
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import (
     Intervals,
@@ -23,10 +22,9 @@ from torch_tb_profiler.analysis.intervals import (
     union_all,
 )
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.roles import Role, role_intervals, slice_roles
+from torch_tb_profiler.analysis.roles import Role, role_intervals
 from torch_tb_profiler.analysis.step_costs import unknown_roles
-from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -41,135 +39,110 @@ class Resource(IntEnum):
     OTHER = 4
 
 
-DEVICE_RESOURCES = (Resource.TENSOR_CORE, Resource.OTHER_KERNELS, Resource.MEMORY)
-"""Resources that only device work tells about."""
-
-UNKNOWN_DEVICE = -1
-"""Stands for the GPU where the recording numbers none."""
+OF_DEVICE = (Resource.TENSOR_CORE, Resource.OTHER_KERNELS, Resource.MEMORY)
+"""What only device work tells about."""
 
 _HOST_ROLES = (Role.RUNTIME, Role.DATALOADER, Role.CPU_EXEC)
+_TIMED = len(Resource) - 1
+NO_GPU = -1
+"""The key of :func:`resource_intervals` where no device that the recording numbers ran work."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GpuResources:
-    """The moments of one GPU.
-
-    Attributes:
-        exclusive: Per :class:`Resource` but OTHER when it was the strongest; disjoint.
-        unknown: The part of other kernels in which one ran of which no rule knows whether it uses
-            Tensor Cores.
-    """
-
-    exclusive: tuple[Intervals, ...]
-    unknown: Intervals
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResourceCosts:
-    """Times in ns within windows.
-
-    Attributes:
-        gpus: Numbers of the GPUs; empty without device work, then the host alone is told.
-        per_gpu_ns: GPU × window × :class:`Resource`; adds up to the length of the window. Without
-            GPUs the first axis has one element.
-        unknown_ns: GPU × window: the part of other kernels that may be Tensor Core time.
-    """
-
-    gpus: tuple[int, ...]
-    per_gpu_ns: Int64
-    unknown_ns: Int64
-
-    @property
-    def mean_ns(self) -> Float64:
-        """Window × :class:`Resource`: the mean over the GPUs."""
-        mean: Float64 = self.per_gpu_ns.sum(axis=0) / len(self.per_gpu_ns)
-        return mean
-
-    @property
-    def mean_unknown_ns(self) -> Float64:
-        """Per window the mean of :attr:`unknown_ns` over the GPUs."""
-        mean: Float64 = self.unknown_ns.sum(axis=0) / len(self.unknown_ns)
-        return mean
-
-
-def resource_costs(trace: Trace, start_ns: Int64, end_ns: Int64) -> ResourceCosts:
-    """The times of every GPU that ran work, within the windows ``[start_ns[i], end_ns[i])``, which
-    may overlap and come in any order."""
-    of_gpus = gpu_resources(trace)
-    parts = list(of_gpus.values()) or [_without_device(trace)]
-    length = np.maximum(end_ns - start_ns, 0)
-    costs = np.empty((len(parts), len(start_ns), len(Resource)), np.int64)
-    unknown = np.empty((len(parts), len(start_ns)), np.int64)
-    for place, part in enumerate(parts):
-        for resource, intervals in enumerate(part.exclusive):
-            costs[place, :, resource] = total_within(intervals, start_ns, end_ns)
-        costs[place, :, Resource.OTHER] = length - costs[place, :, : Resource.OTHER].sum(axis=1)
-        unknown[place] = total_within(part.unknown, start_ns, end_ns)
-    return ResourceCosts(tuple(of_gpus), costs, unknown)
+def gpus_used(trace: Trace) -> list[int]:
+    """The devices that ran work, ascending."""
+    device = indices(trace.device_work["device"])
+    used: list[int] = np.unique(device[device >= 0]).tolist()
+    return used
 
 
 @per_trace
-def gpu_resources(trace: Trace) -> dict[int, GpuResources]:
-    """The moments of every GPU that ran work, by its number (:data:`UNKNOWN_DEVICE` where the
-    recording numbers none); made once."""
+def host_active(trace: Trace) -> Intervals:
+    """When the host was in an operator, a range, a device API call or a collective of its own."""
+    rows = timed_on_host(trace)
+    start = trace.slices["start_ns"].to_numpy()[rows]
+    collectives = union(start, start + trace.slices["dur_ns"].to_numpy()[rows])
+    roles = role_intervals(trace)
+    return union_all(collectives, *(roles[role] for role in _HOST_ROLES))
+
+
+@per_trace
+def resource_intervals(trace: Trace) -> dict[int, tuple[Intervals, ...]]:
+    """Per device that ran work, and per resource but ``OTHER``, when it was active and none
+    stronger was: these are disjoint. Without such a device, under :data:`NO_GPU`."""
     work, kinds = trace.device_work, kernel_kinds(trace)
     device = indices(work["device"])
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
-    is_tensor_core = kinds.is_kernel & (kinds.tensor_core == codes.YES)
+    uses = kinds.is_kernel & (kinds.tensor_core == codes.YES)
+    of_resource = np.where(
+        uses,
+        Resource.TENSOR_CORE,
+        np.where(kinds.is_kernel, Resource.OTHER_KERNELS, Resource.MEMORY),
+    )
+    by_gpu = {}
+    for gpu in gpus_used(trace) or [NO_GPU]:
+        of_gpu = device == gpu
+        taken, parts = empty(), []
+        for resource in OF_DEVICE:
+            rows = np.flatnonzero(of_gpu & (of_resource == resource))
+            active = union(start[rows], end[rows])
+            parts.append(subtract(active, taken))
+            taken = union_all(taken, active)
+        by_gpu[gpu] = (*parts, subtract(host_active(trace), taken))
+    return by_gpu
+
+
+def resource_times(trace: Trace, gpu: int, start_ns: Int64, end_ns: Int64) -> Int64:
+    """Time in ns per window (row) and :class:`Resource` (column) of one device; each row adds up to
+    its window.
+
+    Args:
+        trace: The recording.
+        gpu: A key of :func:`resource_intervals`.
+        start_ns: Start of each window ``[start_ns[i], end_ns[i])``.
+        end_ns: End of each.
+    """
+    times = np.empty((len(start_ns), len(Resource)), np.int64)
+    for resource, intervals in enumerate(resource_intervals(trace)[gpu]):
+        times[:, resource] = total_within(intervals, start_ns, end_ns)
+    times[:, Resource.OTHER] = end_ns - start_ns - times[:, :_TIMED].sum(axis=1)
+    return times
+
+
+def mean_resource_times(trace: Trace, start_ns: Int64, end_ns: Int64) -> Float64:
+    """The mean of :func:`resource_times` over the devices that ran work, in ns."""
+    gpus = list(resource_intervals(trace))
+    summed = np.sum([resource_times(trace, gpu, start_ns, end_ns) for gpu in gpus], axis=0)
+    mean: Float64 = summed / len(gpus)
+    return mean
+
+
+@per_trace
+def _maybe_tensor_core(trace: Trace) -> dict[int, Intervals]:
+    """Per key of :func:`resource_intervals` the part of ``OTHER_KERNELS`` in which a kernel ran of
+    which no rule knows whether it uses Tensor Cores."""
+    work, kinds = trace.device_work, kernel_kinds(trace)
+    device = indices(work["device"])
+    start, duration = work["start_ns"].to_numpy(), work["dur_ns"].to_numpy()
     is_unknown = kinds.is_kernel & (kinds.tensor_core == codes.UNKNOWN)
-    host = host_work(trace)
-    gpus = np.unique(device).tolist()
-    known = [gpu for gpu in gpus if gpu >= 0]
-    of_gpus = {}
-    for gpu in known or gpus:
-        mine = device == gpu
-
-        def when(rows: Bools, mine: Bools = mine) -> Intervals:
-            chosen = np.flatnonzero(mine & rows)
-            return union(start[chosen], end[chosen])
-
-        active = (when(is_tensor_core), when(kinds.is_kernel), when(~kinds.is_kernel), host)
-        exclusive = _exclusive(active)
-        unknown = intersect(exclusive[Resource.OTHER_KERNELS], when(is_unknown))
-        of_gpus[gpu] = GpuResources(exclusive, unknown)
-    return of_gpus
+    maybe = {}
+    for gpu, parts in resource_intervals(trace).items():
+        rows = np.flatnonzero(is_unknown & (device == gpu))
+        ran = union(start[rows], start[rows] + duration[rows])
+        maybe[gpu] = intersect(parts[Resource.OTHER_KERNELS], ran)
+    return maybe
 
 
-@per_trace
-def host_work(trace: Trace) -> Intervals:
-    """When the host was in an operator, a range, a call of a device's API, loaded data or ran a
-    collective itself; made once."""
-    by_role = role_intervals(trace)
-    communicates = slice_roles(trace) == Role.COMMUNICATION
-    rows = np.flatnonzero(communicates & (trace.slices["category"].to_numpy() != Category.KERNEL))
-    start = trace.slices["start_ns"].to_numpy()[rows]
-    ranges = union(start, start + trace.slices["dur_ns"].to_numpy()[rows])
-    return union_all(*(by_role[role] for role in _HOST_ROLES), ranges)
+def maybe_tensor_core_times(trace: Trace, gpu: int, start_ns: Int64, end_ns: Int64) -> Int64:
+    """Per window the part of ``OTHER_KERNELS`` in :func:`resource_times`, in ns, that may be
+    Tensor Core time: a kernel ran that no rule knows."""
+    return total_within(_maybe_tensor_core(trace)[gpu], start_ns, end_ns)
 
 
-@per_trace
 def unknown_resources(trace: Trace) -> dict[Resource, str]:
-    """The resources this recording says nothing about, and why."""
-    unknown: dict[Resource, str] = {}
-    of_roles = unknown_roles(trace)
-    if (reason := of_roles.get(Role.KERNEL)) is not None:
-        unknown |= dict.fromkeys(DEVICE_RESOURCES, reason)
-    if Role.CPU_EXEC in of_roles and not len(host_work(trace).start_ns):
-        unknown[Resource.CPU] = of_roles[Role.CPU_EXEC]
+    """The resources that the recording says nothing about, and why."""
+    roles = unknown_roles(trace)
+    unknown = dict.fromkeys(OF_DEVICE, roles[Role.KERNEL]) if Role.KERNEL in roles else {}
+    if all(role in roles for role in _HOST_ROLES):
+        unknown[Resource.CPU] = roles[Role.CPU_EXEC]
     return unknown
-
-
-def _without_device(trace: Trace) -> GpuResources:
-    nothing = empty()
-    return GpuResources((nothing, nothing, nothing, host_work(trace)), nothing)
-
-
-def _exclusive(active: tuple[Intervals, ...]) -> tuple[Intervals, ...]:
-    """Each of ``active`` without those before it."""
-    taken = empty()
-    parts = []
-    for intervals in active:
-        parts.append(subtract(intervals, taken))
-        taken = union_all(taken, intervals)
-    return tuple(parts)
