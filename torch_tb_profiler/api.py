@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.queries.traces import open_traces
@@ -177,6 +177,9 @@ class OpenedTrace:
         baseline_steps: Steps | None = None,
         baseline_start_us: Time | None = None,
         baseline_end_us: Time | None = None,
+        baseline_iterations_by: str | None = None,
+        iterations_by: str | None = None,
+        **narrowed: str | None,
     ) -> Result:
         """Any view by name (:meth:`views` lists those of one trace; ``compare`` needs a baseline).
 
@@ -194,17 +197,25 @@ class OpenedTrace:
             limit: Rows to keep at most; None for all.
             baseline: What ``compare`` compares this trace with, maybe of another place.
             baseline_steps, baseline_start_us, baseline_end_us: What part of the baseline.
+            baseline_iterations_by: As the next, of the baseline; None is as this trace.
+            iterations_by: What cuts the recording into steps: ``"steps"``, ``"auto"``,
+                ``"name:aten::embedding"`` (the end of each call cuts), ``"start:…"``.
+            narrowed: ``phase``, ``domain``, ``forward_start``, ``backward_end``, ``iteration``,
+                ``operator_id``, as on the command line.
 
         Raises:
+            TypeError: an option nobody knows.
             UnknownError: there is no such view or table.
             RequestError: a parameter makes no sense, the trace has nothing for this view, or is
                 closed.
         """
         rows = TableQuery(table, sort, filter, offset, limit)
-        own = _subject(self, _selection(steps, start_us, end_us, group_by))
+        chosen = _narrowed({"iterations_by": iterations_by, **narrowed})
+        own = _subject(self, _selection(steps, start_us, end_us, group_by, chosen))
         if baseline is None:
             return self._answer(name, own, rows)
-        part = _selection(baseline_steps, baseline_start_us, baseline_end_us, group_by)
+        of_baseline = chosen | {"iterations_by": baseline_iterations_by or iterations_by}
+        part = _selection(baseline_steps, baseline_start_us, baseline_end_us, group_by, of_baseline)
         spec = view_spec(name)
         if spec.scope != "pair":
             raise RequestError("bad_parameter", f"View {spec.name} knows no baseline.")
@@ -320,10 +331,27 @@ def _heading(about: Subject) -> str:
 
 
 def _selection(
-    steps: Steps | None, start_us: Time | None, end_us: Time | None, group_by: str | None
+    steps: Steps | None,
+    start_us: Time | None,
+    end_us: Time | None,
+    group_by: str | None,
+    narrowed: Mapping[str, str | None],
 ) -> Selection:
     times = _ns("start_us", start_us), _ns("end_us", end_us)
-    return Selection(_steps_text(steps), *times, group_by)
+    chosen: dict[str, Any] = dict(narrowed)
+    return Selection(_steps_text(steps), *times, group_by, **chosen)
+
+
+def _narrowed(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Options that are texts of a selection.
+
+    Raises:
+        TypeError: one is none.
+    """
+    for key in options:
+        if key not in SELECTION_TEXTS:
+            raise TypeError(f"view() got an unexpected keyword argument {key!r}")
+    return {key: None if value is None else str(value) for key, value in options.items()}
 
 
 def _steps_text(steps: Steps | None) -> str | None:

@@ -54,7 +54,7 @@ from torch_tb_profiler.advice.needs import unmet
 from torch_tb_profiler.analysis.collectives.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, Table, TableSpec
 
@@ -158,7 +158,7 @@ def examined(trace: Trace, selection: Selection) -> Examined:
     return _examine(trace, selection)
 
 
-@per_trace
+@per_cut
 def _examined_whole(trace: Trace) -> Examined:
     return _examine(trace, Selection())
 
@@ -203,7 +203,7 @@ class _LastRunAdvice:
     answer: tuple[Matching, tuple[Note, ...]] | None = None
 
 
-@per_trace
+@per_cut
 def _last_run_advice(_trace: Trace) -> _LastRunAdvice:
     """What the first trace of a run keeps."""
     return _LastRunAdvice()

@@ -9,7 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask, device_work_steps
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.measures import MEASURES
 from torch_tb_profiler.trace.model import Trace
@@ -22,7 +22,7 @@ LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory
 def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts; made once.
 
-    Columns: name_code, step (row of ``trace.steps``, -1 for none), operator_code (name of the
+    Columns: name_code, operator_code (name of the
     owner), eligible (of the owner, null without one), tensor_core, is_communication, dur_ns,
     blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
     :data:`LAUNCH_KEYS`.
@@ -38,7 +38,6 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         "dur_ns",
         *LAUNCH_KEYS,
         *MEASURES,
-        step=pl.Series(device_work_steps(trace)[kinds.is_kernel]),
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
         operator_code=pl.when(owned).then(pl.Series(names[owner])),

@@ -17,7 +17,12 @@ from torch_tb_profiler.analysis.gaps_before import gaps_before
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.python_inside import python_inside
 from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
+from torch_tb_profiler.analysis.selection import (
+    Selection,
+    device_work_mask,
+    in_selection,
+    slice_steps,
+)
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -29,7 +34,7 @@ _STEMS = ("self", "total")
 def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
-    Columns: slice, step, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
+    Columns: slice, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
     host_python_ns (part of it), host_total_ns, device_self_ns, device_total_ns,
     tensor_core_self_ns, tensor_core_total_ns, the same for tensor_core_unknown (time of kernels no
     rule knows), eligible, around (slice of the nearest call of the
@@ -38,7 +43,6 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     """
     slices, ids = trace.slices, call_tree(trace).slice
     frame = slices.select(
-        "step",
         "start_ns",
         "name_code",
         host_self_ns="self_ns",
@@ -104,7 +108,8 @@ def selected_operator_calls(
         calls = calls.with_columns(_call_stack_codes(trace))
     if selection.is_everything:
         return calls
-    chosen = pl.Series(in_selection(trace, selection, calls["step"], calls["start_ns"]))
+    steps = pl.Series(slice_steps(trace)[calls["slice"].to_numpy()])
+    chosen = pl.Series(in_selection(trace, selection, steps, calls["start_ns"]))
     if trace.device_work.is_empty():
         return calls.filter(chosen)
     work = device_work_mask(trace, selection)

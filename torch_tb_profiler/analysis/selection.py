@@ -15,7 +15,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int32, Int64
-from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 
 _NO_NUMBERS = np.empty(0, np.int32)
@@ -38,17 +38,44 @@ class Selection:
         start_ns: Start of a time range (trace time), None for open.
         end_ns: End of the time range, not included, None for open.
         group_by: How rows are grouped; None means the view's default.
+        iterations_by: What cuts the recording into steps (``analysis/iterations/cut_by.py``); who
+            asks a view has cut the trace by it, so views and masks do not look at it.
+        phase: Only what belongs to this phase of a step.
+        domain: Only user ranges of this domain.
+        forward_start: Name of the operator with which the forward pass begins.
+        backward_end: Name of the operator with which the backward pass ends.
+        iteration: Name of the one iteration whose operators are listed.
+        operator_id: Id of the one operator whose kernels are listed.
     """
 
     steps: str | None = None
     start_ns: int | None = None
     end_ns: int | None = None
     group_by: str | None = None
+    iterations_by: str | None = None
+    phase: str | None = None
+    domain: str | None = None
+    forward_start: str | None = None
+    backward_end: str | None = None
+    iteration: str | None = None
+    operator_id: str | None = None
 
     @property
     def is_everything(self) -> bool:
         """True when no part of the trace is left out."""
         return self.steps is None and self.start_ns is None and self.end_ns is None
+
+
+SELECTION_TEXTS = (
+    "iterations_by",
+    "phase",
+    "domain",
+    "forward_start",
+    "backward_end",
+    "iteration",
+    "operator_id",
+)
+"""Fields of :class:`Selection` that are texts, by which every face knows them."""
 
 
 def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | None]:
@@ -125,13 +152,13 @@ def _mask(trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64) ->
     return mask
 
 
-@per_trace
+@per_cut
 def slice_steps(trace: Trace) -> Int32:
     """Per slice its row of ``trace.steps``, -1 for none; made once."""
     return indices(trace.slices["step"]).astype(np.int32)
 
 
-@per_trace
+@per_cut
 def device_work_steps(trace: Trace) -> Int32:
     """The same per row of ``trace.device_work``; made once."""
     steps: Int32 = slice_steps(trace)[trace.device_work["slice"].to_numpy()]

@@ -270,6 +270,24 @@ def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
     )
     group.add_argument(f"--{prefix}start-us", metavar="US", help="time range: start")
     group.add_argument(f"--{prefix}end-us", metavar="US", help="time range: end")
+    group.add_argument(
+        f"--{prefix}iterations-by",
+        metavar="HOW",
+        help="what cuts the recording into steps: steps, auto, name:OPERATOR (where each call of "
+        "it ends), start:OPERATOR" + (" (default: as the candidate)" if prefix else ""),
+    )
+    if prefix:
+        return
+    group.add_argument("--phase", metavar="NAME", help="only this phase of the steps: forward")
+    group.add_argument("--domain", metavar="NAME", help="only user ranges of this domain")
+    group.add_argument(
+        "--forward-start", metavar="OPERATOR", help="operator with which the forward pass begins"
+    )
+    group.add_argument(
+        "--backward-end", metavar="OPERATOR", help="operator with which the backward pass ends"
+    )
+    group.add_argument("--iteration", metavar="N", help="iteration whose operators are listed")
+    group.add_argument("--operator-id", metavar="ID", help="operator whose kernels are listed")
 
 
 def _add_rows(parser: argparse.ArgumentParser) -> None:

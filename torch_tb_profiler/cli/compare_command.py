@@ -46,7 +46,7 @@ GATE_HINT = (
     "A gate is table[filter].measure, one of > >= < <=, a number with its unit, and maybe "
     "@confidence: average_step.total_us>+5%@95, operators[name=aten::mm].calls>+0."
 )
-_SELECTION = ("steps", "start_us", "end_us")
+_SELECTION = ("steps", "start_us", "end_us", "iterations_by")
 
 
 def run(arguments: Namespace) -> int:

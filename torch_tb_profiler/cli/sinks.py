@@ -184,8 +184,12 @@ def heading_of(result: ViewResult) -> str:
 def _subject_text(subject: Subject) -> str:
     selection = subject.selection
     parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
+    if selection.iterations_by is not None:
+        parts.append(f"iterations by {selection.iterations_by}")
     if selection.steps is not None:
         parts.append(f"steps {selection.steps}")
+    if selection.phase is not None:
+        parts.append(f"phase {selection.phase}")
     start, end = (
         None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
         for time in (selection.start_ns, selection.end_ns)

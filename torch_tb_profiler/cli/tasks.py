@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from torch_tb_profiler.analysis.selection import SELECTION_TEXTS
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
 from torch_tb_profiler.importers import ReadOptions
@@ -32,7 +33,10 @@ AHEAD_BYTES = 256 << 20
 """Files that are parsed before they are needed, where they are small: they stay in memory."""
 
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
-_PASSED_ON = ("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset")
+_PASSED_ON = (
+    *("steps", "start_us", "end_us", "group_by", "table", "sort", "filter", "offset"),
+    *SELECTION_TEXTS,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         hint = f"There are: {', '.join(names[:8])}{more}."
     else:
-        hint = f"There is no {kind} at all."
+        hint = f"There is no {kind.replace('_', ' ')} at all."
     shown = name if len(name) <= 80 else name[:79] + "…"
-    return UnknownError(f"unknown_{kind}", f"There is no {kind} {shown!r}.", hint)
+    said = kind.replace("_", " ")
+    return UnknownError(f"unknown_{kind}", f"There is no {said} {shown!r}.", hint)

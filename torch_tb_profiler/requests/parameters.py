@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -20,6 +20,9 @@ MAX_TIME_US = 2.0**53
 MAX_ROWS = 10**9
 
 Parameters = Mapping[str, str]
+
+_OF_BOTH_SIDES = ("group_by", "iterations_by", "phase", "forward_start", "backward_end")
+"""What a baseline has of the candidate unless it is given for it."""
 
 
 def view_request(view: str, parameters: Parameters) -> ViewRequest:
@@ -53,7 +56,10 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
     end_ns = time_ns(parameters, f"{prefix}end_us")
     if start_ns is not None and end_ns is not None and start_ns > end_ns:
         raise RequestError("bad_parameter", f"{prefix}start_us lies after {prefix}end_us.")
-    group_by = text(parameters, f"{prefix}group_by") or text(parameters, "group_by")
+    shared = {
+        key: text(parameters, f"{prefix}{key}") or text(parameters, key) for key in _OF_BOTH_SIDES
+    }
+    own = [key for key in SELECTION_TEXTS if key not in _OF_BOTH_SIDES]
     return Subject(
         run=text(parameters, f"{prefix}run"),
         worker=text(parameters, f"{prefix}worker"),
@@ -62,7 +68,8 @@ def subject(parameters: Parameters, prefix: str = "") -> Subject:
             steps=text(parameters, f"{prefix}steps"),
             start_ns=start_ns,
             end_ns=end_ns,
-            group_by=group_by,
+            **shared,
+            **{key: text(parameters, f"{prefix}{key}") for key in own},
         ),
     )
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import msgspec
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -77,6 +77,13 @@ class SelectionPayload(msgspec.Struct, frozen=True):
     start_us: Decimal | None
     end_us: Decimal | None
     group_by: str | None
+    iterations_by: str | None = None
+    phase: str | None = None
+    domain: str | None = None
+    forward_start: str | None = None
+    backward_end: str | None = None
+    iteration: str | None = None
+    operator_id: str | None = None
 
 
 class BaselineRef(msgspec.Struct, frozen=True):
@@ -170,6 +177,7 @@ def selection_payload(selection: Selection, spec: ViewSpec) -> SelectionPayload:
         start_us=_microseconds(selection.start_ns),
         end_us=_microseconds(selection.end_ns),
         group_by=selection.group_by or default,
+        **{key: getattr(selection, key) for key in SELECTION_TEXTS},
     )
 
 

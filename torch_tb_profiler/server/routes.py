@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import open_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
-from torch_tb_profiler.loading.queries.traces import subject_trace
+from torch_tb_profiler.loading.queries.traces import cut_trace, subject_trace
 from torch_tb_profiler.loading.queries.views import view_result, views_answer
 from torch_tb_profiler.reports import csv
 from torch_tb_profiler.reports.chrome_trace import chrome_json
@@ -98,7 +98,8 @@ def perfetto(site: Site, request: Request, _rest: str) -> Response:
     subject = parameters.subject(request.args)
     file, trace = subject_trace(site.catalog, subject, WAIT_S)
     try:
-        pieces = chrome_json(trace, subject.selection)
+        cut = cut_trace(trace, subject.selection)
+        pieces = chrome_json(cut, subject.selection)
     except SelectionError as error:
         raise RequestError("bad_parameter", str(error)) from error
     name = f"{file.run}_{file.worker}_{file.span}.json"

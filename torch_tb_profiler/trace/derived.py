@@ -7,6 +7,9 @@ kept, or computes it::
     def kernel_kinds(trace: Trace) -> KernelKinds: ...
 
 Values are kept in the trace (:class:`DerivedValues`), so they count in its memory and go with it.
+A recording may be cut into other steps (``analysis/iterations``): values that depend on its steps
+are declared with :func:`per_cut`, and every cut has its own; all others are of the recording, and
+its cuts share them.
 """
 
 from __future__ import annotations
@@ -32,8 +35,9 @@ class PerTrace(Generic[T]):
     be dropped (:meth:`DerivedValues.drop`) when memory is short, and is computed again then.
     """
 
-    def __init__(self, compute: Callable[[Trace], T]) -> None:
+    def __init__(self, compute: Callable[[Trace], T], *, of_cut: bool = False) -> None:
         self.compute = compute
+        self.of_cut = of_cut
         update_wrapper(self, compute)
 
     def __call__(self, trace: Trace) -> T:
@@ -55,15 +59,33 @@ def per_trace(compute: Callable[[Trace], T]) -> PerTrace[T]:
     return PerTrace(compute)
 
 
+def per_cut(compute: Callable[[Trace], T]) -> PerTrace[T]:
+    """Decorator: as :func:`per_trace`, of a value that depends on the steps of the trace
+    (``trace.steps``, ``trace.slices["step"]``)."""
+    return PerTrace(compute, of_cut=True)
+
+
 class DerivedValues:
-    """What one trace keeps, by handle: values that were given, and values that were computed."""
+    """What one trace keeps, by handle: values that were given, and values that were computed.
 
-    __slots__ = ("_computed", "_given", "_locks")
+    Args:
+        recording: Where values are kept that do not depend on steps; None: here.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_computed", "_given", "_locks", "_recording")
+
+    def __init__(self, recording: DerivedValues | None = None) -> None:
         self._computed: dict[PerTrace[Any], Any] = {}
         self._given: dict[PerTrace[Any], Any] = {}
         self._locks: dict[PerTrace[Any], threading.RLock] = {}
+        self._recording = recording
+
+    def of_cut(self) -> DerivedValues:
+        """A place for the values of the same recording, cut into other steps."""
+        return DerivedValues(self._recording or self)
+
+    def _place(self, handle: PerTrace[Any]) -> DerivedValues:
+        return self if handle.of_cut or self._recording is None else self._recording
 
     @property
     def given(self) -> list[Any]:
@@ -82,6 +104,9 @@ class DerivedValues:
 
     def value(self, handle: PerTrace[T], trace: Trace) -> T:
         """The value of ``handle``, computed from ``trace`` by the first who asks."""
+        place = self._place(handle)
+        if place is not self:
+            return place.value(handle, trace)
         value: T = self._kept(handle)
         if value is _ABSENT:
             with self._locks.setdefault(handle, threading.RLock()):
@@ -92,11 +117,11 @@ class DerivedValues:
 
     def keeps(self, handle: PerTrace[Any]) -> bool:
         """Whether there is a value of ``handle``."""
-        return self._kept(handle) is not _ABSENT
+        return self._place(handle)._kept(handle) is not _ABSENT
 
     def give(self, handle: PerTrace[T], value: T) -> None:
         """Keep a value that cannot be computed again."""
-        self._given[handle] = value
+        self._place(handle)._given[handle] = value
 
     def drop(self) -> None:
         """Forget what can be computed again. Whoever uses a value at the moment has it still."""

@@ -150,6 +150,13 @@ export interface SelectionPayload {
   start_us: number | null;
   end_us: number | null;
   group_by: string | null;
+  iterations_by: string | null;
+  phase: string | null;
+  domain: string | null;
+  forward_start: string | null;
+  backward_end: string | null;
+  iteration: string | null;
+  operator_id: string | null;
 }
 
 /** Which trace a pair view compares with. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch_tb_profiler.loading.catalog import Catalog
-from torch_tb_profiler.loading.queries.traces import subject_trace, trace_ref
+from torch_tb_profiler.loading.queries.traces import cut_trace, subject_trace, trace_ref
 from torch_tb_profiler.requests.errors import UnknownError
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.slices import SliceAnswer
@@ -22,6 +22,7 @@ def slice_answer(
     """
     file, trace = subject_trace(catalog, subject, wait_s)
     check_slice(trace, slice_id)
+    trace = cut_trace(trace, subject.selection)
     return SliceAnswer(trace=trace_ref(file), slice=slice_details(trace, slice_id))
 
 

@@ -8,10 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from torch_tb_profiler.analysis.kernel_names import kernel_names
-from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
-from torch_tb_profiler.loading.queries.traces import run_traces, subject_trace, trace_ref
+from torch_tb_profiler.loading.queries.traces import (
+    as_bad_parameters,
+    cut_trace,
+    run_traces,
+    subject_trace,
+    trace_ref,
+)
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.timeline import (
@@ -189,10 +194,8 @@ def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> Ti
     """
     trace = subject_trace(catalog, subject, wait_s)[1]
     origin_ns = timeline(trace).origin_ns
-    try:
-        ranges = selected_ranges(trace, subject.selection)
-    except SelectionError as error:
-        raise RequestError("bad_parameter", str(error)) from error
+    with as_bad_parameters():
+        ranges = selected_ranges(cut_trace(trace, subject.selection), subject.selection)
     return TimelineStepsAnswer(
         ranges=[
             TimelineStretchPayload(start_ns - origin_ns, end_ns - origin_ns)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
+from torch_tb_profiler.analysis.iterations.cut import UnknownKeyNodeError, cut
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.status import NotReadyError, joined
 from torch_tb_profiler.loading.store.trace_store import Wanted
-from torch_tb_profiler.requests.errors import LoadingError, OpenError
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import TraceRef
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.querying import QueryError
 
 
 def subject_trace(
@@ -26,6 +30,28 @@ def subject_trace(
     """
     file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
     return file, open_traces(catalog, [file], wait_s)[0]
+
+
+def cut_trace(trace: Trace, selection: Selection) -> Trace:
+    """``trace`` with the iterations that ``selection`` asks for as its steps.
+
+    Raises:
+        RequestError: what it asks for is malformed.
+        UnknownError: there is no such key node.
+    """
+    with as_bad_parameters():
+        return cut(trace, selection.iterations_by)
+
+
+@contextmanager
+def as_bad_parameters() -> Iterator[None]:
+    """What is wrong with a selection or with rows asked for, as an error for people."""
+    try:
+        yield
+    except UnknownKeyNodeError as error:
+        raise unknown("key_node", error.name, error.known) from error
+    except (SelectionError, QueryError) as error:
+        raise RequestError("bad_parameter", str(error)) from error
 
 
 def open_traces(catalog: Catalog, files: list[SpanFile], wait_s: float | None) -> list[Trace]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler import advice
+from torch_tb_profiler.analysis.iterations.cut import cut
+from torch_tb_profiler.analysis.iterations.cut_by import cut_by
 from torch_tb_profiler.analysis.roles import exclusive_intervals
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
-from torch_tb_profiler.loading.queries.traces import open_traces, open_what_fits, subject_trace
+from torch_tb_profiler.loading.queries.traces import (
+    as_bad_parameters,
+    open_traces,
+    open_what_fits,
+    subject_trace,
+)
 from torch_tb_profiler.requests.errors import LoadingError, RequestError, unknown
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, ViewsAnswer
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
-from torch_tb_profiler.views.querying import QueryError, query
+from torch_tb_profiler.views.querying import query
 from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
 
@@ -55,20 +61,11 @@ def view_result(
     spec = view_spec(request.view)
     _check_group_by(spec, request.subject.selection)
     try:
-        with _as_bad_parameters():
+        with as_bad_parameters():
             result = _whole_result(catalog, spec, request, wait_s)
             return replace(result, view=with_rows(result.view, request.rows))
     finally:
         catalog.store.settle()
-
-
-@contextmanager
-def _as_bad_parameters() -> Iterator[None]:
-    """What is wrong with a selection or with rows asked for, as an error for people."""
-    try:
-        yield
-    except (SelectionError, QueryError) as error:
-        raise RequestError("bad_parameter", str(error)) from error
 
 
 def pair_result(
@@ -85,7 +82,7 @@ def pair_result(
     """
     (base_subject, base_trace), (subject, trace) = baseline, candidate
     _check_group_by(spec, subject.selection)
-    with _as_bad_parameters():
+    with as_bad_parameters():
         view = _pair_view(spec, base_trace, base_subject.selection, trace, subject.selection)
         return ViewResult(spec, with_rows(view, rows), subject, base_subject)
 
@@ -147,6 +144,7 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         RequestError: the trace has nothing for this view; the message says why.
         SelectionError: as the view.
     """
+    trace = cut(trace, selection.iterations_by)
     _check_available(spec, [spec.missing(trace)])
     make = cast(TraceView, spec.function)
     if spec.name != "overview":
@@ -183,6 +181,8 @@ def run_view(
         RequestError: none has; the message says why.
         SelectionError: as the view.
     """
+    by = selection.iterations_by
+    traces = {worker: cut(trace, by) for worker, trace in traces.items()}
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     view = cast(RunView, spec.function)(traces, selection)
     notes = left_out + view.notes
@@ -217,7 +217,8 @@ def _run_result(
     catalog: Catalog, spec: ViewSpec, subject: Subject, wait_s: float | None
 ) -> ViewResult:
     files = list(catalog.workers(subject.run, subject.span, wait_s=wait_s).values())
-    part: Part = "summary" if spec.reads_summaries else "trace"
+    own_steps = cut_by(subject.selection.iterations_by).kind == "steps"
+    part: Part = "summary" if spec.reads_summaries and own_steps else "trace"
     opened, failed = open_what_fits(catalog, [(file, part) for file in files], wait_s)
     if failed and not opened:
         raise failed[0][1]
@@ -268,6 +269,8 @@ def _pair_view(
         RequestError: one of them has nothing for it; the message says which.
         SelectionError: as the view.
     """
+    baseline = cut(baseline, baseline_selection.iterations_by)
+    candidate = cut(candidate, selection.iterations_by)
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
         if (reason := spec.missing(trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])

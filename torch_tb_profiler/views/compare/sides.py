@@ -11,11 +11,17 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.modules.sums import module_sums
 from torch_tb_profiler.analysis.modules.times import module_times
 from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
-from torch_tb_profiler.analysis.selection import slice_mask, slice_steps
+from torch_tb_profiler.analysis.selection import (
+    device_work_mask,
+    device_work_steps,
+    slice_mask,
+    slice_steps,
+)
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -112,7 +118,8 @@ def kernel_side(basis: StepBasis) -> NamedSide:
     groups = _ordered(trace, groups, "total_ns")
     key = _row_of_code(trace, groups)[calls["name_code"].to_numpy()]
     duration = calls["dur_ns"].to_numpy() / NS_PER_US
-    step = calls["step"].to_numpy()
+    shown = kernel_kinds(trace).is_kernel & device_work_mask(trace, basis.selection)
+    step = device_work_steps(trace)[shown]
     samples = {"total_us": step_samples(basis, key, step, duration, keys=groups.height)}
     values = _values(groups, KERNEL_MEASURES, basis.divisor, {})
     values["mean_us"] = microseconds(groups["total_ns"], groups["calls"]).to_numpy()
