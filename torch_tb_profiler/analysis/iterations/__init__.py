@@ -1,0 +1,1 @@
+"""What cuts a recording into iterations, and the recording so cut."""

@@ -1,0 +1,135 @@
+"""A recording cut as a selection asks for, and how that was done.
+
+Definitions: ``docs/metrics.md#iterations``.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torch_tb_profiler.analysis.iterations.cut_by import CutBy, cut_by
+from torch_tb_profiler.analysis.iterations.key_node import cuts, instances, key_node_names
+from torch_tb_profiler.analysis.iterations.key_nodes import best_key_node
+from torch_tb_profiler.analysis.iterations.recut import edges_between, recut
+from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.model import Trace
+
+MAX_ITERATIONS = 100_000
+"""More instances than that are no iterations; the tables of so many could not be read either."""
+
+MOST_KEPT = 4
+"""Cuts of one trace that are kept, those used last."""
+
+
+class UnknownKeyNodeError(SelectionError):
+    """Nothing in the trace has the name of the key node.
+
+    Attributes:
+        name: The name that was asked for.
+        known: Names there are.
+    """
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"iterations_by: nothing in this trace is called {name[:80]!r}")
+        self.name = name
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a trace was cut.
+
+    Attributes:
+        by: What cut it.
+        calls: Instances of the key node; None where the recording's own steps were kept.
+        reason: Why it was chosen, where it was chosen here; else None.
+    """
+
+    by: CutBy
+    calls: int | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Cuts:
+    """The cuts of one trace that are kept, the one used last at the end."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    by_text: dict[str, _Kept] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """A cut with what it holds of its own, so that it counts in the memory of the trace."""
+
+    trace: Trace
+    own: tuple[object, ...]
+
+
+@per_trace
+def _cuts(_trace: Trace) -> _Cuts:
+    return _Cuts()
+
+
+@per_cut
+def cut_of(_trace: Trace) -> Cut:
+    """How ``trace`` was cut: by its own steps, unless it comes from :func:`cut`."""
+    return Cut(CutBy("steps"))
+
+
+def cut(trace: Trace, iterations_by: str | None) -> Trace:
+    """``trace`` with the iterations that ``iterations_by`` asks for as its steps; kept with it.
+
+    Raises:
+        UnknownKeyNodeError: nothing has the name of the key node.
+        SelectionError: the text is malformed, or the key node is called too often.
+    """
+    by = cut_by(iterations_by)
+    if by.kind == "steps":
+        return trace
+    kept, text = _cuts(trace), iterations_by or ""
+    with kept.lock:
+        found = kept.by_text.pop(text, None)
+        if found is None:
+            made = _cut(trace, by)
+            step = made.slices["step"]
+            own = () if made is trace else (made.steps, step, made.derived)
+            found = _Kept(made, own)
+        kept.by_text[text] = found
+        while len(kept.by_text) > MOST_KEPT:
+            del kept.by_text[next(iter(kept.by_text))]
+    return found.trace
+
+
+def _cut(trace: Trace, by: CutBy) -> Trace:
+    reason = None
+    if by.kind == "auto":
+        if trace.steps["slice"].is_not_null().any():
+            return trace
+        name, reason = best_key_node(trace)
+        if name is None:
+            return cut_at(trace, np.empty(0, np.int64), Cut(by, 0, reason))
+        by = CutBy("name", name)
+    nodes = instances(trace, by.name)
+    if not len(nodes.slice):
+        raise UnknownKeyNodeError(by.name, key_node_names(trace))
+    times = cuts(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
+    if len(times) >= MAX_ITERATIONS:
+        raise SelectionError(
+            f"iterations_by: {by.name[:80]!r} is called {len(nodes.slice)} times; what is called "
+            f"more than {MAX_ITERATIONS} times is no iteration. Choose what runs once per step "
+            "(table key_nodes of the view iterations)"
+        )
+    return cut_at(trace, times, Cut(by, len(nodes.slice), reason))
+
+
+def cut_at(trace: Trace, times_ns: Int64, how: Cut) -> Trace:
+    """``trace`` cut at moments (ascending, trace time), which were found as ``how`` says."""
+    made = recut(trace, edges_between(trace, times_ns))
+    cut_of.give(made, how)
+    return made

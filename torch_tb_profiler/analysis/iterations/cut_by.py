@@ -1,0 +1,50 @@
+"""What a recording is cut by, as the text of the parameter ``iterations_by`` says it.
+
+Definitions: ``docs/metrics.md#iterations``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch_tb_profiler.analysis.selection import SelectionError
+
+CutKind = Literal["steps", "auto", "name", "start"]
+
+_PLAIN: dict[str, CutKind] = {"steps": "steps", "auto": "auto"}
+_NAMED: dict[str, CutKind] = {"name": "name", "start": "start"}
+
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutBy:
+    """What cuts.
+
+    Attributes:
+        kind: ``steps`` of the recording; ``auto``: those, or without them the best key node;
+            ``name``: each end of a range or operator of that name; ``start``: each start of one.
+        name: The name, in which ``*`` stands for any text; empty for ``steps`` and ``auto``.
+    """
+
+    kind: CutKind
+    name: str = ""
+
+
+def cut_by(text: str | None) -> CutBy:
+    """What ``text`` says; None is ``steps``.
+
+    Raises:
+        SelectionError: it is none of ``steps``, ``auto``, ``name:…`` and ``start:…``.
+    """
+    kind, colon, name = (text or "steps").partition(":")
+    if not colon and kind in _PLAIN:
+        return CutBy(_PLAIN[kind])
+    if name.strip() and kind in _NAMED:
+        return CutBy(_NAMED[kind], name)
+    raise SelectionError(
+        f"iterations_by: {(text or '')[:_SHOWN]!r} is none of steps, auto, name:<operator or "
+        "range> and start:<operator or range>"
+    )
