@@ -1,6 +1,7 @@
 /** The address names a trace that is not there (any more): what to do instead. */
 import type { Runs } from "../api/types";
 import { visibleText } from "../lib/visibleText";
+import { NO_SELECTION } from "../state/selection";
 import { navigate } from "../state/urlStore";
 import { isReadable, newestFirst } from "../state/traceOrder";
 import { runTitle } from "./pickerRows";
@@ -12,7 +13,7 @@ interface Props {
   readonly onChoose: () => void;
 }
 
-const NOTHING_NAMED = { worker: null, span: null, steps: null, start_us: null, end_us: null };
+const NOTHING_NAMED = { worker: null, span: null, ...NO_SELECTION };
 
 export function GoneCard({ runs, unknown, onChoose }: Props) {
   const newest = newestFirst(runs.runs).find(isReadable);

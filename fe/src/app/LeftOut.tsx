@@ -7,6 +7,7 @@ import { askRunsAgain } from "../api/runs";
 import type { LeftOutFile, Opened, Runs } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
+import { NO_SELECTION } from "../state/selection";
 import { navigate } from "../state/urlStore";
 
 /** JSON of another kind lies about everywhere: it is listed, but not counted as missing. */
@@ -27,7 +28,7 @@ export function LeftOut({ runs: { left_out: files, left_out_counts: counts }, on
     try {
       const { run, worker, span } = await askFor(apiUrl("open", { name }), fetchJson<Opened>);
       await askRunsAgain();
-      navigate({ run, worker, span, steps: null, start_us: null, end_us: null });
+      navigate({ run, worker, span, ...NO_SELECTION });
       onOpened?.();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -6,7 +6,8 @@ import type { ViewInfo } from "../api/types";
 import { formatNumber } from "../lib/format";
 import { formatFilter } from "../lib/grammar";
 import { goToView, useParams } from "../state/urlStore";
-import { selectionQuery, traceQuery, type Target } from "../state/target";
+import { selectionQuery } from "../state/selection";
+import { traceQuery, type Target } from "../state/target";
 
 /** Views with a table of names: view → its table. */
 const SEARCHED: Readonly<Record<string, string>> = {

@@ -1,46 +1,89 @@
-/** The part of the trace every view looks at: steps or a time range, as a chip that can be taken away. */
+/** The part of the trace every view looks at, and what cuts it into iterations, as chips that can be taken away. */
+import { useState, type ReactNode } from "react";
+
 import { exactValue, formatValue } from "../lib/format";
+import { shortenMiddle } from "../lib/shorten";
+import { visibleText } from "../lib/visibleText";
 import { navigate, useParams } from "../state/urlStore";
 import type { Params } from "../state/address";
+import { cutText } from "../state/iterationsBy";
+import { WHOLE } from "../state/selection";
 import type { Target } from "../state/target";
 import { CloseIcon } from "./icons";
+import { KeyNodeDialog } from "./KeyNodeDialog";
 import { Popover } from "./Popover";
 import { SelectionForm } from "./SelectionForm";
+import { takeCut } from "./useKeyNodes";
+
+/** Of a name in the bar; its title has all of it. */
+const MOST_CHARACTERS = 40;
 
 export function SelectionControl({ target }: { readonly target: Target }) {
   const params = useParams();
+  const [isChoosing, setChoosing] = useState(false);
   const text = selectionText(params);
+  const cut = cutText(params["iterations_by"]);
   return (
     <>
+      {cut !== null && (
+        <Chip title={`Every view counts by these iterations.\n${visibleText(cut)}`} remove="Cut by the steps of the trace again" onRemove={() => takeCut()}>
+          {shortenMiddle(visibleText(cut), MOST_CHARACTERS)}
+        </Chip>
+      )}
       {text !== null && (
-        <span className="chip" title={selectionTitle(params)}>
-          {text}
-          <button
-            type="button"
-            className="button quiet icon"
-            aria-label="Remove the selection"
-            title="Look at the whole trace again"
-            onClick={() => navigate({ steps: null, start_us: null, end_us: null })}
-          >
-            <CloseIcon />
-          </button>
-        </span>
+        <Chip title={selectionTitle(params)} remove="Remove the selection" onRemove={() => navigate(WHOLE)}>
+          {visibleText(text)}
+        </Chip>
       )}
       <Popover label={text === null ? "Whole trace ▾" : "▾"} title="Choose steps or a time range" align="left">
-        {(close) => <SelectionForm params={params} target={target} onDone={close} />}
+        {(close) => (
+          <SelectionForm
+            params={params}
+            target={target}
+            onDone={close}
+            onCut={() => {
+              close();
+              setChoosing(true);
+            }}
+          />
+        )}
       </Popover>
+      <KeyNodeDialog target={target} open={isChoosing} onClose={() => setChoosing(false)} />
     </>
+  );
+}
+
+interface ChipProps {
+  readonly title: string;
+  /** What the button does. */
+  readonly remove: string;
+  readonly onRemove: () => void;
+  readonly children: ReactNode;
+}
+
+function Chip({ title, remove, onRemove, children }: ChipProps) {
+  return (
+    <span className="chip" title={title}>
+      {children}
+      <button type="button" className="button quiet icon" aria-label={remove} title={remove} onClick={onRemove}>
+        <CloseIcon />
+      </button>
+    </span>
   );
 }
 
 /** "Steps 5:8", "a range of 12.3 ms", or null for everything. */
 export function selectionText(params: Params): string | null {
-  const { steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
+  const { steps, start_us: start, end_us: end, phase, domain } = params as Record<string, string | undefined>;
   const parts: string[] = [];
-  if (steps !== undefined) parts.push(/[:,]/.test(steps) ? `Steps ${steps}` : `Step ${steps}`);
+  const one = cutText(params["iterations_by"]) === null ? "Step" : "Iteration";
+  if (steps !== undefined) parts.push(`${one}${/[:,]/.test(steps) ? "s" : ""} ${steps}`);
   if (start !== undefined && end !== undefined) parts.push(`${formatValue(Number(end) - Number(start), "us")} of time`);
   else if (start !== undefined) parts.push("from a time on");
   else if (end !== undefined) parts.push("until a time");
+  if (phase !== undefined) parts.push(`phase ${phase}`);
+  if (domain !== undefined) parts.push(`domain ${domain}`);
+  if (params["forward_start"] !== undefined || params["backward_end"] !== undefined) parts.push("phases with borders of its own");
   return parts.length > 0 ? parts.join(", ") : null;
 }
 
@@ -48,5 +91,6 @@ export function selectionText(params: Params): string | null {
 export function selectionTitle(params: Params): string {
   const edge = (key: string) => (params[key] === undefined ? "open" : exactValue(Number(params[key]), "us"));
   const time = "start_us" in params || "end_us" in params ? `\nTrace time ${edge("start_us")} to ${edge("end_us")}` : "";
-  return `Every view shows only this part of the trace.${time}`;
+  const named = ["forward_start", "backward_end"].flatMap((key) => (params[key] === undefined ? [] : [`\n${key} ${visibleText(params[key])}`]));
+  return `Every view shows only this part of the trace.${time}${named.join("")}`;
 }

@@ -2,7 +2,10 @@
 import { useState, type SyntheticEvent } from "react";
 
 import { useAnswer, useView } from "../api/hooks";
+import { visibleText } from "../lib/visibleText";
 import type { Params } from "../state/address";
+import { cutText } from "../state/iterationsBy";
+import { cutQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate } from "../state/urlStore";
 import type { TimelineTracksAnswer } from "../generated/schema";
@@ -13,10 +16,14 @@ interface Props {
   readonly params: Params;
   readonly target: Target;
   readonly onDone: () => void;
+  /** Something else is to cut the trace. */
+  readonly onCut: () => void;
 }
 
-export function SelectionForm({ params, target, onDone }: Props) {
-  const names = useSteps(target);
+export function SelectionForm({ params, target, onDone, onCut }: Props) {
+  const names = useSteps(target, params);
+  const cut = cutText(params["iterations_by"]);
+  const one = cut === null ? "step" : "iteration";
   const clock = useClock(target);
   const [steps, setSteps] = useState(params["steps"] ?? "");
   // Null while untouched: what the address says stays exactly that.
@@ -31,11 +38,17 @@ export function SelectionForm({ params, target, onDone }: Props) {
   const time = (typed: string | null, key: string) => typed ?? (clock === null ? "" : shownTime(params[key], clock));
   return (
     <form className="selection-form" onSubmit={apply}>
+      <p className="soft">
+        {cut === null ? "Iterations are the steps of the trace." : `${visibleText(cut)}.`}{" "}
+        <button type="button" className="frame-link" onClick={onCut}>
+          Choose what cuts them …
+        </button>
+      </p>
       <label>
-        Steps
+        {cut === null ? "Steps" : "Iterations"}
         <input className="field" autoFocus placeholder={stepsPlaceholder(names)} value={steps} onChange={(event) => setSteps(event.target.value)} />
       </label>
-      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? "step" : "steps"} {stepsText(names)}.</p>}
+      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? one : `${one}s`} {stepsText(names)}.</p>}
       <TimeField label="From" clock={clock} placeholder={clock?.lengthUs == null ? "the beginning" : "0"} value={time(start, "start_us")} onChange={setStart} />
       <TimeField label="To" clock={clock} placeholder={clock === null ? "" : endText(clock)} value={time(end, "end_us")} onChange={setEnd} />
       <p className="soft">{clock === null ? "Asking how long the recording is …" : clockHelp(clock)}</p>
@@ -88,8 +101,8 @@ function stepsPlaceholder(names: readonly string[] | null): string {
 }
 
 /** The names of the steps of the whole trace; null while they are not known. */
-function useSteps(target: Target): readonly string[] | null {
-  const answer = useView("overview", { ...traceQuery(target), limit: PAGE_ROWS });
+function useSteps(target: Target, params: Params): readonly string[] | null {
+  const answer = useView("overview", { ...traceQuery(target), ...cutQuery(params), limit: PAGE_ROWS });
   const table = answer.state === "ready" ? answer.data.tables["steps"] : undefined;
   const place = table?.columns.findIndex(({ key }) => key === "step") ?? -1;
   return table === undefined || place < 0 ? null : table.rows.map((row) => String(row[place] ?? ""));

@@ -4,6 +4,8 @@ import { useEffect, useRef, type ReactNode } from "react";
 import type { Run, Runs, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
 import { goToView, navigate } from "../state/urlStore";
+import { AGGREGATIONS_KEY } from "../state/aggregations";
+import { NO_BASELINE_SELECTION, NO_SELECTION } from "../state/selection";
 import type { Target } from "../state/target";
 import { LeftOut } from "./LeftOut";
 import { ALL_WORKERS, runTitle, spanTitle, type PickerRow } from "./pickerRows";
@@ -20,8 +22,8 @@ interface Props {
 }
 
 const NO_TIMES = { start_us: null, end_us: null };
-const NO_SELECTION = { steps: null, ...NO_TIMES };
-const NO_BASELINE = { baseline_run: null, baseline_worker: null, baseline_span: null, baseline_steps: null };
+const NO_SELECTION_KEPT = { ...NO_SELECTION, [AGGREGATIONS_KEY]: null };
+const NO_BASELINE = { baseline_run: null, baseline_worker: null, baseline_span: null, ...NO_BASELINE_SELECTION };
 
 export function TracePicker({ runs, target, view, views, open, onOpen, onClose }: Props) {
   const { run } = target;
@@ -37,7 +39,7 @@ export function TracePicker({ runs, target, view, views, open, onOpen, onClose }
     // Where a baseline is seen it stays; elsewhere the next run brings the one that suits it.
     const baseline = row.run === run.name || view?.scope === "pair" ? {} : NO_BASELINE;
     // Steps mean the same on another worker of the run; another run or span has its own.
-    const selection = row.run === run.name && row.span === target.span.name ? NO_TIMES : NO_SELECTION;
+    const selection = row.run === run.name && row.span === target.span.name ? NO_TIMES : NO_SELECTION_KEPT;
     navigate({ ...place, ...baseline, ...selection, ...(isTogether && row.run === run.name && row.worker !== null ? { view: "overview" } : {}) });
   };
   return (

@@ -10,6 +10,11 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   dataloader: "--cat-dataloader",
   cpu_exec: "--cat-cpu-exec",
   other: "--cat-other",
+  // Resources: each moment belongs to the first of them that works.
+  tensor_core: "--cat-tensor-core",
+  other_kernels: "--cat-kernel",
+  memory: "--cat-memcpy",
+  cpu: "--cat-cpu-exec",
   // What these are made of elsewhere keeps the colour it has in the steps.
   computation: "--cat-kernel",
   // Both of them at once: between their colours, and of neither’s lightness.

@@ -1,4 +1,5 @@
 /** Which trace the one in the bar above is compared with; stays when the answer fails, so that another can be chosen. */
+import { NO_BASELINE_SELECTION, NO_TIME } from "../state/selection";
 import { navigate, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
 import { baselineParams, isSame, traceOf, type Baseline, type Choice } from "./baseline";
@@ -14,9 +15,15 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
   const params = useParams();
   const candidate = traceOf(target);
   const { baseline_steps: baselineSteps, steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
-  const isNothing = baseline !== null && isSame(baseline, candidate) && baselineSteps === steps && start === undefined && end === undefined;
+  const { baseline_iterations_by: baselineCut, iterations_by: cut } = params as Record<string, string | undefined>;
+  const isNothing = baseline !== null && isSame(baseline, candidate) && baselineSteps === steps && (baselineCut ?? cut) === cut && start === undefined && end === undefined;
   const swap = ({ run, worker, span }: Baseline) =>
-    navigate({ run, worker, span, steps: baselineSteps, ...baselineParams(candidate), baseline_steps: steps, start_us: null, end_us: null });
+    navigate({
+      ...{ run, worker, span, ...NO_TIME, steps: baselineSteps },
+      ...{ ...baselineParams(candidate), baseline_steps: steps },
+      // Not said of the baseline, it is that of both.
+      ...(baselineCut === undefined ? {} : { iterations_by: baselineCut, baseline_iterations_by: cut ?? "steps" }),
+    });
   return (
     <section className="card" aria-label="Compared traces">
       <div className="body compare-pick">
@@ -24,7 +31,7 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
           label="Baseline"
           choices={choices}
           chosen={baseline}
-          onPick={(choice) => navigate({ ...baselineParams(choice), baseline_steps: null })}
+          onPick={(choice) => navigate({ ...baselineParams(choice), ...NO_BASELINE_SELECTION })}
         />
         <BaselineSteps steps={baselineSteps} />
         <span className="soft">→</span>
@@ -34,7 +41,7 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
           chosen={candidate}
           onPick={({ run, worker, span }) =>
             // With the baseline written out, another candidate does not bring another default.
-            navigate({ run, worker, span, steps: null, start_us: null, end_us: null, ...(baseline === null ? {} : baselineParams(baseline)) })
+            navigate({ run, worker, span, ...NO_TIME, ...(baseline === null ? {} : baselineParams(baseline)) })
           }
         />
         <button type="button" className="button" disabled={baseline === null} onClick={() => baseline !== null && swap(baseline)}>

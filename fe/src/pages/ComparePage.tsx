@@ -5,6 +5,7 @@ import type { Fact, Table, View } from "../api/types";
 import { FailureCard } from "../app/SpanState";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
+import { baselineSelection } from "../state/selection";
 import { adjust, useParams } from "../state/urlStore";
 import type { Target } from "../state/target";
 import { DataTable } from "../table/DataTable";
@@ -30,7 +31,6 @@ export function ComparePage(props: PageProps) {
   const passOver = useCallback((trace: Baseline) => setEmpty((before) => [...before, trace]), []);
   const { trace: baseline, unknown, isNamed } = useMemo(() => chooseBaseline(runs, params, target, empty), [runs, params, target, empty]);
   const isKnownEmpty = empty.some((trace) => isSame(trace, baseline));
-  const steps = params["baseline_steps"];
   const picker = (
     <>
       <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} />
@@ -55,7 +55,7 @@ export function ComparePage(props: PageProps) {
   return (
     <ViewFrame
       {...props}
-      extra={{ ...baselineParams(baseline), baseline_steps: steps }}
+      extra={{ ...baselineParams(baseline), ...baselineSelection(params) }}
       head={<GroupBySwitch info={props.info} />}
       above={picker}
       nothing={givesWay ? <PassedOver baseline={baseline} passOver={passOver} /> : undefined}

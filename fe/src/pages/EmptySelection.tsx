@@ -1,4 +1,5 @@
 /** A selection beside what a view shows must not look like a run in which nothing happened. */
+import { isSelected, WHOLE } from "../state/selection";
 import { navigate, useParams } from "../state/urlStore";
 
 interface Props {
@@ -9,17 +10,17 @@ interface Props {
 
 export function EmptySelection({ what, consequence = "" }: Props) {
   const params = useParams();
-  const isSelected = ["steps", "start_us", "end_us"].some((key) => key in params);
+  const selected = isSelected(params);
   return (
     <section className="card" role="alert">
       <div className="body">
         <p>
           <b>
-            {isSelected ? "This selection" : "This trace"} holds no {what}.
+            {selected ? "This selection" : "This trace"} holds no {what}.
           </b>{" "}
           {consequence}{" "}
-          {isSelected && (
-            <button type="button" className="button" onClick={() => navigate({ steps: null, start_us: null, end_us: null })}>
+          {selected && (
+            <button type="button" className="button" onClick={() => navigate(WHOLE)}>
               Look at the whole trace
             </button>
           )}

@@ -4,6 +4,7 @@ import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
 import type { CategoryChart, ChartRange, Mark } from "../chart/types";
 import { formatValue } from "../lib/format";
+import { NO_TIME } from "../state/selection";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
@@ -82,7 +83,7 @@ function Curve({ context }: { readonly context: ViewContext }) {
   const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
   const select = ({ start, end }: ChartRange) => {
     const base = typeof origin === "number" ? origin : 0;
-    navigate({ steps: null, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
+    navigate({ ...NO_TIME, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
   };
   return (
     <Chart

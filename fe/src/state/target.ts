@@ -40,8 +40,3 @@ function readableFirst<T>(items: readonly T[], spans: (item: T) => readonly Span
 export function traceQuery({ run, worker, span }: Target): Query {
   return { run: run.name, worker: worker.name, span: span.name };
 }
-
-/** The parameters that name the selected part of it. */
-export function selectionQuery(params: Params): Query {
-  return { steps: params["steps"], start_us: params["start_us"], end_us: params["end_us"] };
-}

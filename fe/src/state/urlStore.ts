@@ -9,7 +9,9 @@ import {
   parseHostFragment,
   type Params,
 } from "./address";
+import { AGGREGATIONS_KEY } from "./aggregations";
 import { rememberScroll, restoreScroll, scrollToTop } from "./scroll";
+import { SELECTION_KEYS } from "./selection";
 
 export const PLUGIN_NAME = "pytorch_profiler";
 
@@ -117,11 +119,12 @@ export function adjust(patch: Patch): void {
 }
 
 /** What belongs to the frame and survives a change of view. */
-const FRAME_KEYS = /^(run|worker|span|steps|start_us|end_us|names|baseline_.*)$/;
+const FRAME_KEYS: ReadonlySet<string> = new Set(["run", "worker", "span", "names", AGGREGATIONS_KEY, ...SELECTION_KEYS]);
+const BASELINE = /^baseline_/;
 
 /** Parameters of another view: those of the frame are kept, `extra` is added. */
 export function viewParams(params: Params, view: string, extra: Params = {}): Params {
-  const kept = Object.entries(params).filter(([key]) => FRAME_KEYS.test(key));
+  const kept = Object.entries(params).filter(([key]) => FRAME_KEYS.has(key) || BASELINE.test(key));
   return { ...Object.fromEntries(kept), view, ...extra };
 }
 

@@ -3,9 +3,12 @@ import { lazy, Suspense, useMemo } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
+import { CutFailure } from "../app/CutFailure";
+import { isOfCut } from "../app/cutSuggestions";
 import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
 import type { TimelineTracksAnswer } from "../generated/schema";
 import type { PageProps } from "../pages/ViewFrame";
+import { cutQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
 import { parseStack } from "./link";
@@ -17,14 +20,16 @@ const importView = () => import("./TimelineView");
 const TimelineView = lazy(async () => ({ default: (await importView()).TimelineView }));
 
 export function TimelinePage({ info, target }: PageProps) {
-  const traceText = JSON.stringify(traceQuery(target));
+  const params = useParams();
+  // Its row of steps shows what the trace is cut into.
+  const traceText = JSON.stringify({ ...traceQuery(target), ...cutQuery(params) });
   const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
   const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", trace);
   const tracks = answer.state === "ready" ? answer.data : null;
 
   const { worker, span } = target;
   const fellows = target.run.workers.filter(({ name, spans }) => name !== worker.name && spans.some((each) => each.name === span.name)).map(({ name }) => name);
-  const wanted = parseStack(useParams()["stack"]);
+  const wanted = parseStack(params["stack"]);
   const names = fellows.filter((name) => wanted.has(name)).slice(0, MAX_STACKED - 1);
   const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
   const stack = useMemo(
@@ -33,6 +38,7 @@ export function TimelinePage({ info, target }: PageProps) {
   );
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
+  if (answer.state === "failed" && isOfCut(answer.failure)) return <CutFailure target={target} failure={answer.failure} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
   if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NothingCard view={info} reason="The recording holds no events." />;
   const waiting = <p className="soft">{tracks === null || names.length === 0 ? "Laying out the tracks …" : `Reading ${names.length} more workers …`}</p>;

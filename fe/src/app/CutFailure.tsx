@@ -1,0 +1,35 @@
+/** What was to cut the trace is not in it: what is, and the way back to the steps. */
+import type { Failure } from "../api/types";
+import { visibleText } from "../lib/visibleText";
+import { textOf } from "../pages/rows";
+import type { Target } from "../state/target";
+import { suggestedNames } from "./cutSuggestions";
+import { KeyNodeTable } from "./KeyNodeTable";
+import { FailureCard } from "./SpanState";
+import { takeCut, useKeyNodes } from "./useKeyNodes";
+
+interface Props {
+  readonly target: Target;
+  readonly failure: Failure;
+}
+
+export function CutFailure({ target, failure }: Props) {
+  const { table, query } = useKeyNodes(target);
+  const names = table === null ? [] : suggestedNames(failure.hint, table.rows.map((row) => textOf(table, row, "name")));
+  return (
+    <div className="page">
+      <FailureCard title="The trace cannot be cut into these iterations" file={target.span.file} failure={failure} />
+      <p className="choices">
+        <button type="button" className="button" onClick={() => takeCut()}>
+          Back to steps
+        </button>
+        {names.map((name) => (
+          <button key={name} type="button" className="button" onClick={() => takeCut({ kind: "name", name })}>
+            Iterations by {visibleText(name)}
+          </button>
+        ))}
+      </p>
+      {table !== null && <KeyNodeTable table={table} query={query} atStart={false} onTake={takeCut} />}
+    </div>
+  );
+}

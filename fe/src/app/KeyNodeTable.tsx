@@ -1,0 +1,32 @@
+/** The table of what could cut the trace: one click takes it. */
+import type { Table } from "../api/types";
+import { parseCut, type Cut } from "../state/iterationsBy";
+import { useParams } from "../state/urlStore";
+import type { Query } from "../api/client";
+import { textOf } from "../pages/rows";
+import { DataTable } from "../table/DataTable";
+import { KEY_NODES } from "./useKeyNodes";
+
+interface Props {
+  readonly table: Table;
+  readonly query: Query;
+  /** Whether iterations begin where the chosen one starts, not where it ends. */
+  readonly atStart: boolean;
+  readonly onTake: (cut: Cut) => void;
+}
+
+export function KeyNodeTable({ table, query, atStart, onTake }: Props) {
+  const now = parseCut(useParams()["iterations_by"]);
+  const chosen = now !== null && "name" in now ? now.name : null;
+  return (
+    <DataTable
+      name={KEY_NODES}
+      table={table}
+      source={{ view: "iterations", table: KEY_NODES, query }}
+      fileName={KEY_NODES}
+      rowId={(row) => textOf(table, row, "name")}
+      choice={{ id: chosen, onChoose: (row) => onTake({ kind: atStart ? "start" : "name", name: textOf(table, row, "name") }) }}
+      maxHeight="46vh"
+    />
+  );
+}

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+
+import { baselineSelection, cutQuery, isSelected, NO_SELECTION, selectionQuery, WHOLE } from "./selection";
+import { viewParams } from "./urlStore";
+
+const PARAMS = { run: "a", view: "kernels", iterations_by: "name:step", steps: "2:3", phase: "backward", forward_start: "f", "kernels.sort": "name" };
+
+it("asks with every parameter that says what is looked at, and with no other", () => {
+  const asked = Object.entries(selectionQuery(PARAMS)).filter(([, value]) => value !== undefined);
+  expect(Object.fromEntries(asked)).toEqual({ iterations_by: "name:step", steps: "2:3", phase: "backward", forward_start: "f" });
+  expect(cutQuery(PARAMS)).toEqual({ iterations_by: "name:step" });
+});
+
+it("keeps them from page to page", () => {
+  const kept = Object.entries({ ...PARAMS, view: "operators" }).filter(([key]) => key !== "kernels.sort");
+  expect(viewParams(PARAMS, "operators")).toEqual(Object.fromEntries(kept));
+});
+
+it("takes the selected part away, and the cut only with everything", () => {
+  expect(WHOLE).toMatchObject({ steps: null, start_us: null, phase: null, domain: null });
+  expect(WHOLE).not.toHaveProperty("iterations_by");
+  expect(NO_SELECTION).toMatchObject({ iterations_by: null, backward_end: null });
+  expect(isSelected({ iterations_by: "auto" })).toBe(false);
+  expect(isSelected({ phase: "forward" })).toBe(true);
+});
+
+it("asks of a baseline only what the address says of it", () => {
+  expect(baselineSelection({ ...PARAMS, baseline_steps: "1", baseline_iterations_by: "steps" })).toMatchObject({ baseline_steps: "1", baseline_iterations_by: "steps", baseline_phase: undefined });
+});
