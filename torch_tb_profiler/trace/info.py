@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
 
 Count = Annotated[int, Meta(ge=0, lt=2**62)]
 Bytes = Annotated[int, Meta(ge=0, le=MAX_BYTES)]
+Usage = Annotated[float, Meta(ge=0, le=1e7)]
 Rank = Annotated[int, Meta(ge=0, lt=MAX_RANKS)]
 Ranks = Annotated[int, Meta(ge=0, le=MAX_RANKS)]
 
@@ -143,6 +144,8 @@ class TraceInfo(_Facts, frozen=True):
         hip_runtime_version: As HIP writes it: 60443483 is 6.4.43483.
         devices: The declared devices.
         job: The distributed job, None without one.
+        process_cpu_pct: CPU time of the process ÷ elapsed time; above 100 on several cores.
+        system_cpu_pct: Time that the cores of the machine were busy ÷ all their time.
         recording: What was recorded.
         settings: What the program had set.
     """
@@ -156,5 +159,7 @@ class TraceInfo(_Facts, frozen=True):
     hip_runtime_version: int | None = None
     devices: tuple[DeviceInfo, ...] = ()
     job: JobInfo | None = None
+    process_cpu_pct: Usage | None = None
+    system_cpu_pct: Usage | None = None
     recording: RecordingSettings = RecordingSettings()
     settings: ProgramSettings = ProgramSettings()

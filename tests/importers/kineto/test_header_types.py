@@ -50,6 +50,7 @@ WHOLE = {
     "with_flops": 1,
     "with_modules": False,
     "displayTimeUnit": "ms",
+    "ExtraInfo": {"Process Cpu Utilization": 0.4, "System Cpu Utilization": 1.0},
 }  # fmt: skip
 """A header with every key that is kept."""
 
@@ -97,7 +98,10 @@ def _is_right(key: str, odd: str) -> bool:
         return key in TEXTS
     if odd in ("true", "false"):
         return key in FLAGS
-    return (odd == "{}" and key == "distributedInfo") or (odd == "-1" and key in VERSIONS)
+    if odd == "1.5":
+        return key.endswith("Utilization")
+    is_object = key in ("distributedInfo", "ExtraInfo")
+    return (odd == "{}" and is_object) or (odd == "-1" and key in VERSIONS)
 
 
 def _typed(header: dict[str, Any]) -> tuple[dict[str, Any], QualityReport]:

@@ -77,6 +77,8 @@ def test_a_header_with_every_key() -> None:
             ),
             library_version="2.21.5",
         ),
+        process_cpu_pct=40.0,
+        system_cpu_pct=100.0,
         recording=RecordingSettings(
             record_shapes=True,
             with_stack=True,

@@ -9,10 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.importers.kineto.reference import read_bytes, read_file
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.kineto.find_event import find
+from torch_tb_profiler.importers.sought import SearchLimits
+from torch_tb_profiler.importers.source import source_of
+from torch_tb_profiler.loading.queries.arguments import sought_event
+from torch_tb_profiler.storage.locations import file_state, open_location
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.views.overview.view import overview
@@ -65,6 +71,32 @@ def test_steps_and_data_loading_are_those_of_paddles_own_summary(corpus: Path, n
     assert steps["step"].to_list() == ["2", "3", "4", "5"]
     assert steps["total_us"].sum() == pytest.approx(own["ProfileStep"], abs=0.02)
     assert steps["dataloader_us"].sum() == pytest.approx(own["Dataloader"], abs=0.02)
+
+
+def test_the_layers_of_a_thread_are_one_thread(corpus: Path) -> None:
+    """What C++ did lies in what Python began, and no slice crosses another."""
+    trace = build_trace(read_file(corpus / "paddle_3.3.1" / "oracle" / "w0.paddle_trace.json"))
+    tracks, slices = trace.tracks, trace.slices
+    raw = np.array([trace.text(code) for code in slices["raw_category_code"]])
+    parent = slices["parent"].fill_null(-1).to_numpy()
+
+    assert tracks["tid"].to_list() == ["30590", "30662"]
+    assert tracks["thread_name"][0] == "thread 30590:MainThread"
+    around = set(raw[parent[raw == "Operator"]])
+    assert around == {"Forward", "Backward", "Optimization", "ProfileStep"}
+    assert slices["lane"].max() == 0
+    assert not {"unknown_category", "crossing_operator"} & set(trace.quality.counts)
+    assert (trace.meta.info.process_cpu_pct, trace.meta.info.system_cpu_pct) == (40, 100)
+
+
+def test_events_are_found_again_in_the_file(corpus: Path) -> None:
+    path = corpus / "paddle_3.3.1" / "oracle" / "w2.paddle_trace.json"
+    location = open_location(str(path))
+    trace, source = build_trace(read_file(path)), source_of(location, file_state(location))
+    for slice_id in range(0, trace.slices.height, 61):
+        found = find(source, sought_event(trace, slice_id), SearchLimits(1 << 30, 60))
+        assert found.end == "found", slice_id
+        assert "start_time" in found.arguments
 
 
 def test_words_of_paddle_mean_nothing_in_other_files() -> None:

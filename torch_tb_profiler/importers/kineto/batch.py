@@ -19,6 +19,7 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.kineto import structs, tables
 from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.categories import category_of
+from torch_tb_profiler.importers.kineto.exact_starts import EXACT_START, exact_starts
 from torch_tb_profiler.importers.kineto.kinds import (
     FIRST_SLICE_KIND,
     SLICE_DECODERS,
@@ -210,6 +211,8 @@ class _Maker:
 
     def _details(self, kind: Kind, args: tables.Args, raws: list[msgspec.Raw], at: Int64) -> None:
         quality, strings = self.batch.quality, self.strings
+        if hasattr(args[0], EXACT_START):
+            self._add(EXACT_START, exact_starts([arg.exact_start for arg in args], at))
         if kind in (Kind.HOST_SLICE, Kind.OTHER_SLICE):
             self._add("operator", tables.operator_table(args, at, strings, quality))
         if kind in (Kind.PYTHON_SLICE, Kind.OTHER_SLICE):

@@ -30,6 +30,9 @@ class Dialect:
         category: Of a slice whose own is missing or unknown, by the row it stands on and its name;
             None where nothing but the common rules tells it.
         told_again: Rows of slices that the file tells again as a part of others: no work.
+        thread: The thread that a row belongs to, where several rows are one.
+        has_exact_starts: Whether arguments tell starts to the nanosecond, of which ``ts`` has the
+            whole microseconds.
     """
 
     issue: str
@@ -38,3 +41,5 @@ class Dialect:
     words: Mapping[str, Category] = field(default_factory=dict)
     category: Callable[[Track, str], Category | None] = _no_category
     told_again: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None
+    thread: Callable[[Track], Track] | None = None
+    has_exact_starts: bool = False

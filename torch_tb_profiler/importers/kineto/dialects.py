@@ -25,6 +25,24 @@ def dialect_of(
     return spoken
 
 
+def join_rows(
+    tables: dict[str, ColumnArrays], tracks: list[Track], thread: Callable[[Track], Track]
+) -> list[Track]:
+    """The threads behind ``tracks``, in order of their first row; tables are told, in place."""
+    threads: dict[tuple[str, str], Track] = {}
+    places: dict[tuple[str, str], int] = {}
+    of_row = np.zeros(len(tracks), np.int32)
+    for row, track in enumerate(tracks):
+        own = thread(track)
+        key = (own.pid, own.tid)
+        of_row[row] = places.setdefault(key, len(places))
+        threads.setdefault(key, own)
+    for table in tables.values():
+        if "track" in table and len(table["track"]):
+            table["track"] = of_row[table["track"]]
+    return list(threads.values())
+
+
 def rename(slices: ColumnArrays, strings: list[str], renamed: Callable[[str], str]) -> None:
     """Give slices other names, in place; equal ones become one."""
     first: dict[str, int] = {}

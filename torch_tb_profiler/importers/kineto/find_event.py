@@ -19,6 +19,7 @@ from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
 from torch_tb_profiler.importers.kineto.dialects import DIALECTS
+from torch_tb_profiler.importers.kineto.exact_starts import EXACT_KEY, TICK_NS
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.kinds import MEMORY_CATEGORY
 from torch_tb_profiler.importers.kineto.pieces import Piece, Pieces
@@ -29,6 +30,7 @@ from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, text_of
 from torch_tb_profiler.importers.sought import FoundArguments, SearchEnd, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.importers.text import utf8
+from torch_tb_profiler.trace.columns import Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 SEARCH_BYTES = 1 << 20
@@ -93,6 +95,7 @@ class _Search:
         self._sought = sought
         self._limits = limits
         self._starts_ns = {sought.start_ns, sought.start_ns + sought.base_ns}
+        self._ticks_ns = {start // TICK_NS * TICK_NS for start in self._starts_ns}
         self._digits = [str(abs(start) // 1000).encode() for start in self._starts_ns]
         self._candidates: list[_Candidate] = []
         self._text_bytes = 0
@@ -146,7 +149,9 @@ class _Search:
             ts, dur = event.ts, event.dur
             if cuts.has_unpadded_times:
                 ts, dur = padded(ts), padded(dur)
-            if raw_to_ns(bytes(ts)) not in self._starts_ns:
+            ts_ns = raw_to_ns(bytes(ts))
+            has_ticks = ts_ns in self._ticks_ns and EXACT_KEY in bytes(event.args)
+            if ts_ns not in self._starts_ns and not has_ticks:
                 continue
             # A duration that is absent or negative is 0 in the trace.
             dur_ns = max(0, raw_to_ns(bytes(dur))) if event.ph == "X" else None
@@ -158,7 +163,7 @@ class _Search:
             event.ph in ("X", "B")
             and event.cat != MEMORY_CATEGORY
             and text_of(event.pid) == sought.pid
-            and text_of(event.tid) == sought.tid
+            and _may_stand_on(text_of(event.tid), sought.tid)
             and (_cut(event.cat) or None) == sought.raw_category
             and _may_be_called(_cut(event.name) or UNNAMED, sought.name)
         )
@@ -188,6 +193,14 @@ def _may_be_called(name: str, sought: str) -> bool:
     """Whether a trace may call an event so: as the file does, or as its dialect renames it."""
     return name == sought or any(
         dialect.renamed is not None and dialect.renamed(name) == sought for dialect in DIALECTS
+    )
+
+
+def _may_stand_on(tid: str, sought: str) -> bool:
+    """Whether a row is that of a thread: by its number, or joined to it by its dialect."""
+    return tid == sought or any(
+        dialect.thread is not None and dialect.thread(Track("", tid)).tid == sought
+        for dialect in DIALECTS
     )
 
 

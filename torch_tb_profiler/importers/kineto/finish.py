@@ -9,7 +9,8 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
-from torch_tb_profiler.importers.kineto.dialects import dialect_of, rename
+from torch_tb_profiler.importers.kineto.dialects import dialect_of, join_rows, rename
+from torch_tb_profiler.importers.kineto.exact_starts import EXACT_START, refine_starts
 from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
 from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
@@ -46,8 +47,15 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     tracks = make_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])
     dialect = dialect_of(header, tracks, quality)
-    if dialect is not None and dialect.renamed is not None:
-        rename(slices, strings, dialect.renamed)
+    exact = merger.extra(EXACT_START)
+    has_ticks = dialect is not None and dialect.has_exact_starts
+    if dialect is not None:
+        if dialect.renamed is not None:
+            rename(slices, strings, dialect.renamed)
+        if dialect.thread is not None:
+            tracks = join_rows(tables, tracks, dialect.thread)
+        if dialect.has_exact_starts and exact is not None:
+            refine_starts(slices, exact)
     settle_unsorted(tables, strings, tracks, dialect, quality)
     refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
@@ -61,7 +69,7 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
         strings=strings,
         tracks=tracks,
         base_ns=base_ns,
-        time_unit_ns=1 if merger.has_fraction else 1000,
+        time_unit_ns=1 if merger.has_fraction and not has_ticks else 1000,
         info=trace_info(header),
         quality=quality,
     )

@@ -22,6 +22,9 @@ MAX_COUNT = 2**31 - 1
 MAX_BASE_NS = 2**62
 """Epoch times beyond (the year 2116) are damage; below, adding two does not overflow."""
 
+MAX_CORES = 1e5
+"""More than a machine has: no process uses more."""
+
 MAX_DIGITS = 19
 
 
@@ -86,6 +89,22 @@ class Flag:
         """The flag."""
         if isinstance(value, int) and value in (0, 1):
             return value
+        raise WrongValueError(place, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of something, or a few times it (``"0.400000"``): a number, or its text."""
+
+    most: float = MAX_CORES
+
+    def read(self, value: Any, place: str, _: QualityReport) -> float:
+        """The number."""
+        if isinstance(value, float | int | str) and not isinstance(value, bool):
+            with suppress(ValueError, OverflowError):
+                number = float(value)
+                if 0 <= number <= self.most:
+                    return number
         raise WrongValueError(place, value)
 
 
@@ -188,6 +207,7 @@ def _read_or_note(kind: Kind, value: Any, place: str, quality: QualityReport) ->
         return None
 
 
+_SHARE = Share()
 _BYTES = Whole(0, MAX_BYTES, may_be_text=True)
 _COUNT = Whole(may_be_text=True)
 _VERSION = Whole(-1)
@@ -242,6 +262,9 @@ JOB = Object(
     }
 )
 
+EXTRA_INFO = Object({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
+"""Paddle's; beside these two it holds names of threads."""
+
 HEADER = Object(
     {
         "schemaVersion": Either((Whole(), Text())),
@@ -260,6 +283,7 @@ HEADER = Object(
         "with_flops": _FLAG,
         "with_modules": _FLAG,
         "displayTimeUnit": Text(),
+        "ExtraInfo": EXTRA_INFO,
     }
 )
 """What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets

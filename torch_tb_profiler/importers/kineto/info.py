@@ -47,6 +47,7 @@ def trace_info(header: Header) -> TraceInfo:
         header: As :func:`~torch_tb_profiler.importers.kineto.header_types.typed_header` gives it.
     """
     declared = header.get("deviceProperties") or header.get("computeProperties") or []
+    usage = header.get("ExtraInfo") or {}
     job, version = header.get("distributedInfo"), header.get("schemaVersion")
     return TraceInfo(
         framework=header.get("Framework"),
@@ -57,6 +58,8 @@ def trace_info(header: Header) -> TraceInfo:
         hip_runtime_version=header.get("hip_runtime_version"),
         devices=tuple(_device(place, properties) for place, properties in enumerate(declared)),
         job=_job(job) if job else None,
+        process_cpu_pct=_pct(usage.get("Process Cpu Utilization")),
+        system_cpu_pct=_pct(usage.get("System Cpu Utilization")),
         recording=RecordingSettings(**{key: _flag(header.get(key)) for key in RECORDING_KEYS}),
     )
 
@@ -117,6 +120,10 @@ def _version(version: str | int | list[int] | None) -> str | int | None:
 
 def _text(value: str | int | None) -> str | None:
     return None if value is None else str(value)
+
+
+def _pct(share: float | None) -> float | None:
+    return None if share is None else share * 100
 
 
 def _flag(value: int | None) -> bool | None:

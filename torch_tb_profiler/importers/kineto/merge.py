@@ -67,6 +67,13 @@ class Merger:
             values = values + self.slice_count
         return values
 
+    def extra(self, name: str) -> ColumnArrays | None:
+        """A table that is none of ``EventColumns``; None where no batch has it."""
+        parts = self.parts.pop(name, None)
+        if parts is None:
+            return None
+        return {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
+
     def table(self, name: str) -> ColumnArrays:
         """One whole table; its parts are given up. Details are ordered by slice."""
         parts = self.parts.pop(name, [])

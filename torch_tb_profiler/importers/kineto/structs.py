@@ -140,6 +140,9 @@ MEMORY_FIELDS: Fields = {
     "total_reserved_bytes": _int("Total Reserved"),
 }
 
+EXACT_FIELDS: Fields = {"exact_start": _text("start_time")}
+"""Paddle's: time since the first event, with its unit (``"10342.646 us"``)."""
+
 TRACK_FIELDS: Fields = {
     "name": _text("name"),
     "labels": _text("labels"),
@@ -164,11 +167,17 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
 EVENTS = msgspec.json.Decoder(list[Event])
 
 LINK_ARGS = _decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS)
+HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, EXACT_FIELDS)
 PYTHON_ARGS = _decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
-DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS)
+DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, EXACT_FIELDS)
 ANY_ARGS = _decoder(
-    "AnyArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, PYTHON_FIELDS, DEVICE_FIELDS
+    "AnyArgs",
+    LINK_FIELDS,
+    OPERATOR_FIELDS,
+    COLLECTIVE_MARKS,
+    PYTHON_FIELDS,
+    DEVICE_FIELDS,
+    EXACT_FIELDS,
 )
 COLLECTIVE_ARGS = _decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)

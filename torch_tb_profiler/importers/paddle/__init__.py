@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch_tb_profiler.importers.kineto.dialect import Dialect
@@ -27,6 +28,20 @@ def without_duration(name: str) -> str:
     return DURATION.sub("", name)
 
 
+LAYER = re.compile(r"\((Python|C\+\+)\)$")
+"""What Paddle writes behind the number and the name of a thread, which has a row for each."""
+
+
+def thread_of(track: Track) -> Track:
+    """The thread that a row is a layer of: what Python began holds what C++ did."""
+    name = track.thread_name
+    return replace(
+        track,
+        tid=LAYER.sub("", track.tid),
+        thread_name=None if name is None else LAYER.sub("", name),
+    )
+
+
 WORDS: dict[str, Category] = {
     "profilestep": Category.STEP,
     "dataloader": Category.DATALOADER,
@@ -37,8 +52,20 @@ WORDS: dict[str, Category] = {
     "communication": Category.ANNOTATION,
     "cudaruntime": Category.RUNTIME,
     "mluruntime": Category.RUNTIME,
+    "pythonop": Category.PYTHON_OPERATOR,
+    "operatorinner": Category.HOST_OTHER,
+    "dygraphkernellaunch": Category.HOST_OTHER,
+    "userdefined": Category.HOST_OTHER,
 }
 """Its types of events (``TracerEventType`` of Paddle's ``trace_event.h``) that are none of
-Kineto's. Those of parts of operators (``OperatorInner``) are no operators."""
+Kineto's. Parts of operators (``OperatorInner``, ``DygraphKernelLaunch``) and the framework's own
+ranges (``UserDefined``; the user's are ``PythonUserDefined``) are no operators and own nothing."""
 
-DIALECT = Dialect("paddle_trace", is_paddle, renamed=without_duration, words=WORDS)
+DIALECT = Dialect(
+    "paddle_trace",
+    is_paddle,
+    renamed=without_duration,
+    words=WORDS,
+    thread=thread_of,
+    has_exact_starts=True,
+)

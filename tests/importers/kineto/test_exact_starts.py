@@ -1,0 +1,53 @@
+"""Starts among the arguments: taken where ``ts`` is their whole microseconds, else nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.importers.kineto.exact_starts import exact_starts, refine_starts
+
+
+def event(ts: int, start: str, tid: str = "1(C++)") -> dict[str, Any]:
+    args = {"start_time": start, "end_time": "9 us"}
+    return {"ph": "X", "cat": "Operator", "name": "x", "pid": 1, "tid": tid, "ts": ts,
+            "dur": 0.5, "args": args}  # fmt: skip
+
+
+def starts(events: list[dict[str, Any]], version: object = "1.0.2") -> list[int]:
+    text = json.dumps({"schemaVersion": version, "traceEvents": events}).encode()
+    found: list[int] = read_bytes(text).tables["slices"]["start_ns"].tolist()
+    return found
+
+
+def test_starts_are_those_of_the_arguments_in_paddles_files_only() -> None:
+    events = [event(10, "0.000 us"), event(10, "0.600 us"), event(11, "1.400 us")]
+
+    first, second, third = starts(events)
+    assert (second - first, third - first) == (600, 1400)
+    assert 10_000 <= first < 11_000
+    assert starts(events, version=1) == [10_000, 10_000, 11_000]
+
+
+def test_arguments_that_are_something_else_change_nothing() -> None:
+    assert starts([event(10, "0.000 us"), event(20, "5.000 us")]) == [10_000, 20_000]
+    assert starts([event(10, "0.000 us"), event(11, "soon")])[1] == 11_000
+
+
+def test_units_and_what_is_no_time() -> None:
+    table = exact_starts(["1.5 us", "2 ms", None, "7 ns", "1 s", "x us"], np.arange(6))
+    assert table is not None
+    assert table["slice"].tolist() == [0, 1, 3, 4]
+    assert table["since_ns"].tolist() == [1500, 2_000_000, 7, 10**9]
+    assert exact_starts([None, "1 us"], np.arange(2)) is None
+
+
+def test_times_beyond_single_precision_stay_as_they_are() -> None:
+    slices = {"start_ns": np.array([5_000, 3_000_000_000_000], np.int64)}
+    refine_starts(
+        slices, {"slice": np.arange(2), "since_ns": np.array([400, 2_999_999_997_000], np.int64)}
+    )
+    assert slices["start_ns"].tolist() == [5_000, 3_000_000_000_000]

@@ -1,0 +1,63 @@
+"""Starts to the nanosecond that stand among the arguments, where ``ts`` has whole microseconds.
+
+Two events that follow one another in a microsecond would overlap without, and one would begin
+before what it is inside of.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from torch_tb_profiler.importers.kineto.times import text_to_ns
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
+
+EXACT_KEY = b'"start_time"'
+EXACT_START = "exact_start"
+"""The table of a batch, and the field of its arguments."""
+
+PATTERN = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) (ns|us|ms|s)")
+NS_OF_UNIT = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
+TICK_NS = 1000
+SINGLE_PRECISION = 2**-23
+"""Paddle prints the times of single precision numbers."""
+
+MAX_SINCE_NS = int(TICK_NS / SINGLE_PRECISION / 4)
+"""Later ones are known no better than by ``ts``: 2.1 s."""
+
+
+def exact_starts(texts: list[Any], rows: Int64) -> ColumnArrays | None:
+    """``slice`` and ``since_ns``, the time since the first event of the file, of those that tell
+    it; None where the first one does not."""
+    if texts[0] is None:
+        return None
+    since = np.array([_to_ns(text) for text in texts], np.int64)
+    told = since != ABSENT
+    return {"slice": rows[told], "since_ns": since[told]}
+
+
+def _to_ns(text: Any) -> int:
+    match = PATTERN.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return ABSENT
+    return text_to_ns(match[1]) * NS_OF_UNIT[match[2]] // NS_OF_UNIT["us"]
+
+
+def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
+    """Give slices their exact starts, in place.
+
+    ``ts`` is the exact time cut to whole microseconds. All slices have the same distance between
+    it and their time since the first event, but for less than that microsecond and the rounding of
+    the latter; where they have not, the arguments are something else and nothing is changed.
+    """
+    early = exact["since_ns"] < MAX_SINCE_NS
+    rows, since = exact["slice"][early], exact["since_ns"][early]
+    if not len(rows):
+        return
+    ticks = slices["start_ns"][rows]
+    distance = ticks - since
+    rounding = 2 * int(since.max() * SINGLE_PRECISION + 1)
+    if int(distance.max()) - int(distance.min()) < TICK_NS + rounding:
+        slices["start_ns"][rows] = np.clip(since + distance.max(), ticks, ticks + TICK_NS - 1)
