@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.knowledge.iterations import named_like
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES, PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -63,23 +64,8 @@ def _matching(trace: Trace, codes: Int64, name: str) -> Int64:
     texts = [str(trace.strings[code]) for code in codes.tolist()]
     hits = [text == name for text in texts]
     if not any(hits) and "*" in name:
-        parts = name.split("*")
-        hits = [_has_parts(text, parts) for text in texts]
+        hits = [named_like(text, name) for text in texts]
     return codes[np.array(hits, np.bool_)]
-
-
-def _has_parts(text: str, parts: list[str]) -> bool:
-    """Whether ``text`` is the first part, anything, the next part … and ends with the last."""
-    first, *middle, last = parts
-    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
-        return False
-    place, end = len(first), len(text) - len(last)
-    for part in middle:
-        place = text.find(part, place, end)
-        if place < 0:
-            return False
-        place += len(part)
-    return True
 
 
 def _outermost(trace: Trace, rows: Int64) -> Instances:
