@@ -42,6 +42,7 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
             filter=text(parameters, "filter"),
             offset=count(parameters, "offset") or 0,
             limit=count(parameters, "limit"),
+            only=tuple(name for name in (text(parameters, "only") or "").split(",") if name),
         ),
     )
 

@@ -19,13 +19,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
-    """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first."""
+    """Sort, filter and paging (``views.querying``) of one table; ``table`` None is the first.
+
+    Attributes:
+        only: Names of the tables that are wanted; empty for all.
+    """
 
     table: str | None = None
     sort: str | None = None
     filter: str | None = None
     offset: int = 0
     limit: int | None = None
+    only: tuple[str, ...] = ()
 
     @property
     def changes_nothing(self) -> bool:

@@ -17,7 +17,7 @@ from tests.helpers.views import use_views
 from torch_tb_profiler.analysis.selection import Selection, selected_steps
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening import parsing
-from torch_tb_profiler.loading.queries.views import view_result
+from torch_tb_profiler.loading.queries.views import view_result, with_rows
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, UnknownError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
@@ -144,6 +144,19 @@ def test_a_view_of_a_pair(catalog: Catalog) -> None:
     assert "baseline_run" in (caught.value.problem.hint or "")
 
 
+def test_tables_that_are_not_asked_for_are_left_out() -> None:
+    frame = pl.DataFrame({"worker": ["a", "b"], "name": ["x", "y"]})
+    view = View(tables={name: Table(NAMES, frame) for name in ("first", "second", "third")})
+    some = with_rows(view, TableQuery(table="third", limit=1, only=("second", "third")))
+    assert {name: table.frame.height for name, table in some.tables.items()} == {
+        "second": 2,
+        "third": 1,
+    }
+    assert with_rows(view, TableQuery(limit=0, only=("second",))).tables["second"].row_count == 2
+    with pytest.raises(RequestError, match="leaves out"):
+        with_rows(view, TableQuery(table="first", only=("second",)))
+
+
 def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
     query = TableQuery(sort="-name", filter="name~aten", limit=1)
     result = view_result(catalog, ViewRequest("single", Subject("one"), rows=query), wait_s=None)
@@ -156,6 +169,7 @@ def test_one_table_is_sorted_filtered_and_cut(catalog: Catalog) -> None:
     [
         (ViewRequest("sngle"), UnknownError, "unknown_view"),
         (ViewRequest("single", rows=TableQuery(table="x")), UnknownError, "unknown_table"),
+        (ViewRequest("single", rows=TableQuery(only=("x",))), UnknownError, "unknown_table"),
         (ViewRequest("single", rows=TableQuery(sort="x")), RequestError, "bad_parameter"),
         (ViewRequest("single", rows=TableQuery(filter="x=1")), RequestError, "bad_parameter"),
         (ViewRequest("single", Subject(selection=Selection(steps="7"))), RequestError, None),

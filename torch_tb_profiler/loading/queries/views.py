@@ -192,14 +192,19 @@ def run_view(
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
-    """``view`` with one table sorted, filtered and cut.
+    """``view`` with one table sorted, filtered and cut, and of the others those that are wanted.
 
     Raises:
         UnknownError: there is no such table.
         QueryError: as :func:`views.querying.query`.
     """
-    if rows.table and rows.table not in view.tables:
-        raise unknown("table", rows.table, view.tables)
+    for name in (*rows.only, *filter(None, [rows.table])):
+        if name not in view.tables:
+            raise unknown("table", name, view.tables)
+    if rows.only:
+        view = replace(view, tables={name: view.tables[name] for name in rows.only})
+        if rows.table and rows.table not in view.tables:
+            raise RequestError("bad_parameter", f"only leaves out table {rows.table!r}.")
     if rows.changes_nothing or not view.tables:
         return view
     name = rows.table or next(iter(view.tables))
