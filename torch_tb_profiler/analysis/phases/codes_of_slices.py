@@ -1,0 +1,74 @@
+"""The phase of each slice: of the host by where it begins, of device work that of its launch.
+
+Definitions: ``docs/views-phases.md#how-phases-are-found``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.phases.evidence import UNKNOWN, Phase, marks
+from torch_tb_profiler.analysis.phases.segments import (
+    phase_at,
+    process_stretches,
+    thread_stretches,
+)
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+NOTHING_TELLS = (
+    "Nothing in the recording tells phases: it has no autograd nodes, no calls of modules "
+    "(with_stack=True records them), no ranges of a data loader or an optimizer, and no user "
+    'ranges named like phases (with torch.profiler.record_function("forward"): …).'
+)
+
+
+@per_trace
+def no_phases(trace: Trace) -> str | None:
+    """Why nothing has a phase that is known; None when something has."""
+    return None if len(marks(trace).slice) else NOTHING_TELLS
+
+
+@per_trace
+def slice_phases(trace: Trace) -> Int8:
+    """Per slice its :class:`Phase`, or ``UNKNOWN``; made once, read-only.
+
+    Slices of the host have that of what their own thread was in when they begin, else of what
+    their process was in. Device work has the phase of its launch, or of the operator that launched
+    it; what has neither has none.
+    """
+    slices = trace.slices
+    phases = np.full(slices.height, UNKNOWN, np.int8)
+    if no_phases(trace) is None:
+        start = slices["start_ns"].to_numpy()
+        tracks = slices["track"].to_numpy()
+        processes = indices(trace.tracks["process"])
+        threads, of_process = thread_stretches(trace), process_stretches(trace)
+        on_device = trace.tracks["is_device"].to_numpy()
+        numbers = np.flatnonzero(~on_device)
+        first = np.searchsorted(tracks, numbers)
+        until = np.searchsorted(tracks, numbers, "right")
+        for track, *edges in zip(numbers.tolist(), first.tolist(), until.tolist(), strict=True):
+            rows = slice(*edges)
+            process = of_process.get(int(processes[track]))
+            if process is not None:
+                phases[rows] = phase_at(process, start[rows], Phase.OTHER)
+            if track in threads:
+                of_thread = phase_at(threads[track], start[rows], UNKNOWN)
+                phases[rows] = np.where(of_thread >= 0, of_thread, phases[rows])
+        phases[np.isin(slices["category"].to_numpy(), DEVICE_CATEGORIES)] = UNKNOWN
+        work = trace.device_work["slice"].to_numpy()
+        phases[work] = gather(phases.astype(np.int64), launched_in(trace))
+    phases.flags.writeable = False
+    return phases
+
+
+@per_trace
+def launched_in(trace: Trace) -> Int64:
+    """Per row of ``trace.device_work`` the slice that launched it: its call, else the node that
+    owns it, -1 for neither."""
+    launch = indices(trace.device_work["launch"])
+    return np.where(launch >= 0, launch, indices(trace.device_work["owner"]))
