@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from torch_tb_profiler.views.schema import Column
@@ -15,6 +15,13 @@ COMPUTE_CAPABILITY = Column(
     None,
     "Generation of the device, major.minor.",
 )
+SM_COUNT = Column(
+    "sm_count",
+    "Multiprocessors",
+    "integer",
+    "count",
+    "Multiprocessors (SMs; compute units) of the device.",
+)
 
 NOT_DECLARED = "The file does not describe this device."
 _LACKS = {
@@ -22,7 +29,11 @@ _LACKS = {
     DEVICE_MEMORY.key: "The file describes this device without its memory (totalGlobalMem).",
     COMPUTE_CAPABILITY.key: "The file describes this device without a compute capability "
     "(computeMajor, computeMinor).",
+    SM_COUNT.key: "The file describes this device without its number of multiprocessors.",
 }
+ALWAYS = ("name", DEVICE_MEMORY.key, COMPUTE_CAPABILITY.key)
+"""The properties that every table of devices shows."""
+
 _PROPERTIES = ("name", "memory_bytes", "compute_major", "sm_count", "max_threads_per_sm")
 
 
@@ -32,18 +43,21 @@ def compute_capability(device: Mapping[str, Any]) -> str | None:
     return None if major is None else f"{major}.{device.get('compute_minor') or 0}"
 
 
-def property_reasons(devices: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Column → why the name, memory or capability of some of these rows of ``trace.devices`` is
+def property_reasons(
+    devices: Iterable[Mapping[str, Any]], keys: Collection[str] = ALWAYS
+) -> dict[str, str]:
+    """Column → why one of the properties ``keys`` of some of these rows of ``trace.devices`` is
     null: the file says nothing of a device, or lacks just this."""
-    reasons: dict[str, set[str]] = {key: set() for key in _LACKS}
+    reasons: dict[str, set[str]] = {key: set() for key in keys}
     for device in devices:
         is_described = any(device.get(key) is not None for key in _PROPERTIES)
         values = {
             "name": device.get("name"),
             DEVICE_MEMORY.key: device.get("memory_bytes"),
             COMPUTE_CAPABILITY.key: compute_capability(device),
+            SM_COUNT.key: device.get("sm_count"),
         }
-        for key, value in values.items():
-            if value is None:
-                reasons[key].add(_LACKS[key] if is_described else NOT_DECLARED)
+        for key, texts in reasons.items():
+            if values[key] is None:
+                texts.add(_LACKS[key] if is_described else NOT_DECLARED)
     return {key: " ".join(sorted(texts)) for key, texts in reasons.items() if texts}

@@ -649,9 +649,13 @@ export const VIEWS = {
     tables: {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
-      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct"],
+      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
+      "resources": ["category", "duration_us", "pct", "tensor_core_unknown_us"],
+      "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
+      "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
+      "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "gpu_time_pct", "tensor_core_unknown_us"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
@@ -762,6 +766,7 @@ export interface OverviewGpusRow {
   tensor_core_time_max_pct: number | null;
   compute_tensor_core_time_min_pct: number | null;
   compute_tensor_core_time_max_pct: number | null;
+  sm_count: number | null;
 }
 
 export interface OverviewTopOperatorsRow {
@@ -782,6 +787,46 @@ export interface OverviewTopKernelsRow {
   short_name: string | null;
   demangled_name: string | null;
   cumulative_pct: number | null;
+}
+
+export interface OverviewResourcesRow {
+  category: string | null;
+  duration_us: number | null;
+  pct: number | null;
+  tensor_core_unknown_us: number | null;
+}
+
+export interface OverviewResourcesByGpuRow {
+  gpu: number | null;
+  tensor_core_us: number | null;
+  other_kernels_us: number | null;
+  memory_us: number | null;
+  cpu_us: number | null;
+  other_us: number | null;
+  tensor_core_pct: number | null;
+  other_kernels_pct: number | null;
+  memory_pct: number | null;
+  cpu_pct: number | null;
+  other_pct: number | null;
+  tensor_core_unknown_us: number | null;
+}
+
+export interface OverviewOperatorClassesRow {
+  class: string | null;
+  gpu_time_us: number | null;
+  cpu_time_us: number | null;
+  operators: number | null;
+  gpu_time_pct: number | null;
+  tensor_core_unknown_us: number | null;
+}
+
+export interface OverviewKernelClassesRow {
+  class: string | null;
+  gpu_time_us: number | null;
+  api_time_us: number | null;
+  kernels: number | null;
+  gpu_time_pct: number | null;
+  tensor_core_unknown_us: number | null;
 }
 
 export interface OverviewCheckedRow {
@@ -1282,6 +1327,10 @@ export interface Rows {
     "gpus": OverviewGpusRow;
     "top_operators": OverviewTopOperatorsRow;
     "top_kernels": OverviewTopKernelsRow;
+    "resources": OverviewResourcesRow;
+    "resources_by_gpu": OverviewResourcesByGpuRow;
+    "operator_classes": OverviewOperatorClassesRow;
+    "kernel_classes": OverviewKernelClassesRow;
     "checked": OverviewCheckedRow;
   };
   "operators": {

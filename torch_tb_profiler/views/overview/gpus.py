@@ -13,14 +13,17 @@ from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.device_properties import (
+    ALWAYS,
     COMPUTE_CAPABILITY,
     DEVICE_MEMORY,
+    SM_COUNT,
     compute_capability,
     property_reasons,
 )
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
+NO_GPU_WORK = "No GPU ran work: the program used none, or devices were not profiled."
 NO_STEP_TIME = "No time of a step lies in the selection."
 
 UTILIZATION = Column(
@@ -111,9 +114,10 @@ GPUS = TableSpec(
         COMPUTE_UTILIZATION,
         COMPUTE_TENSOR_CORE_TIME,
         *(bound for share in SHARES for bound in _bounds(share)),
+        SM_COUNT,
     ),
     sort="gpu",
-    when_empty="No GPU ran work: the program used none, or devices were not profiled.",
+    when_empty=NO_GPU_WORK,
 )
 
 
@@ -139,11 +143,13 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
                 use.compute_utilization_pct,
                 compute.pct,
                 *(bound for share in shares[gpu] for bound in (share.least_pct, share.most_pct)),
+                device.get("sm_count"),
             )
         )
     frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
     has_time = bool((windows.end_ns > windows.start_ns).any())
-    reasons = property_reasons(declared.get(gpu, {}) for gpu in gpu_profiles(trace)) | {
+    described = (declared.get(gpu, {}) for gpu in gpu_profiles(trace))
+    reasons = property_reasons(described, (*ALWAYS, SM_COUNT.key)) | {
         UTILIZATION.key: NO_STEP_TIME,
         COMPUTE_UTILIZATION.key: NO_STEP_TIME,
         SM_EFFICIENCY.key: "The profiler recorded no blocks per SM." if has_time else NO_STEP_TIME,
@@ -196,6 +202,37 @@ def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, .
 
 
 _UTILIZATIONS = (UTILIZATION, COMPUTE_UTILIZATION)
+
+
+def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
+    """The utilization of all GPUs as one number: of those that the program sees, and of those that
+    ran its work."""
+    used = table.frame[UTILIZATION.key]
+    visible = trace.devices.height
+    reason = NO_GPU_WORK if table.frame.is_empty() else NO_STEP_TIME
+    known = not used.is_empty() and not used.null_count()
+    total = float(used.sum()) if known else 0.0
+    return (
+        Fact(
+            "gpu_utilization_mean_pct",
+            "GPU utilization, mean",
+            total / visible if known else None,
+            "pct",
+            None,
+            "Mean over the GPUs that the program sees; those that it does not use count as 0. In a "
+            "job of several processes others may use them.",
+            None if known else reason,
+        ),
+        Fact(
+            "gpu_utilization_used_mean_pct",
+            "GPU utilization, mean of those used",
+            total / len(used) if known else None,
+            "pct",
+            None,
+            "Mean over the GPUs that ran work in this recording.",
+            None if known else reason,
+        ),
+    )
 
 
 def _of_compute(time: TensorCoreTime) -> str:

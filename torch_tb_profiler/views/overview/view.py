@@ -16,8 +16,25 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
+from torch_tb_profiler.views.overview.classes import (
+    KERNEL_CLASSES,
+    OPERATOR_CLASSES,
+    class_tables,
+)
 from torch_tb_profiler.views.overview.environment import environment_facts
-from torch_tb_profiler.views.overview.gpus import GPUS, gpu_facts, gpu_notes, gpu_table
+from torch_tb_profiler.views.overview.gpus import (
+    GPUS,
+    gpu_facts,
+    gpu_notes,
+    gpu_table,
+    mean_facts,
+)
+from torch_tb_profiler.views.overview.resources import (
+    RESOURCES,
+    RESOURCES_BY_GPU,
+    resource_tables,
+    wall_clock_fact,
+)
 from torch_tb_profiler.views.overview.top import (
     TOP_KERNELS,
     TOP_OPERATORS,
@@ -45,7 +62,8 @@ AVERAGE_STEP = TableSpec(
     "average_step",
     "Average step",
     "What the average step was spent on. Every moment counts once, for the first category of "
-    "this list that was active, so the rows add up to the step.",
+    "this list that was active, so the rows add up to the step. Unlike the resource breakdown it "
+    "looks at all devices at once, tells communication apart and is the mean of whole steps.",
     (
         Column("category", "Category", "string", None, "What the time was spent on."),
         Column(
@@ -108,6 +126,8 @@ def overview(trace: Trace, selection: Selection) -> View:
     unknown = unknown_roles(trace)
     steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
+    classes, efficiency = class_tables(trace, selection)
+    dashboard = (*resource_tables(trace, windows), *classes)
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
@@ -120,10 +140,14 @@ def overview(trace: Trace, selection: Selection) -> View:
             GPUS.name: gpus,
             TOP_OPERATORS.name: top_operators(trace, selection),
             TOP_KERNELS.name: top_kernels(trace, selection),
+            **{table.spec.name: table for table in dashboard},
         },
         series={"step_time": _step_series(windows, costs, unknown)},
         facts=(
             *_step_facts(windows),
+            wall_clock_fact(windows),
+            efficiency,
+            *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
             *_count_facts(trace),
             *environment_facts(trace),
@@ -259,7 +283,18 @@ SPEC = ViewSpec(
     help="Where did the time of a step go, and how well were the GPUs used?",
     scope="trace",
     # What was checked comes with the findings, which are made beside the view.
-    tables=(AVERAGE_STEP, STEPS, GPUS, TOP_OPERATORS, TOP_KERNELS, CHECKED),
+    tables=(
+        AVERAGE_STEP,
+        STEPS,
+        GPUS,
+        TOP_OPERATORS,
+        TOP_KERNELS,
+        RESOURCES,
+        RESOURCES_BY_GPU,
+        OPERATOR_CLASSES,
+        KERNEL_CLASSES,
+        CHECKED,
+    ),
     function=overview,
     missing=_missing,
 )

@@ -1,0 +1,212 @@
+"""Operators and device work by Tensor Core use, and how well eligible operators use them.
+
+Definitions: ``docs/metrics.md#classes``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.call_tree import call_tree
+from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK, no_device_time
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.tensor_core_classes import (
+    KernelClass,
+    KernelClasses,
+    OperatorClass,
+    OperatorClasses,
+    kernel_classes,
+    operator_classes,
+)
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
+from torch_tb_profiler.views.shares import of_whole
+
+NO_OPERATOR = "The recording holds no operator."
+NO_LAUNCH = "The recording does not tell what launched this device work."
+NO_TIME = "The device work of the selection lasts 0."
+NO_ELIGIBLE = "No operator of the selection that could use Tensor Cores launched a kernel."
+ALL = "all"
+_OPERATOR_KEYS = {
+    OperatorClass.USING: "using_tensor_cores",
+    OperatorClass.ELIGIBLE: "eligible_not_using",
+    OperatorClass.OTHER: "other",
+}
+_KERNEL_KEYS = {
+    KernelClass.USING: "using_tensor_cores",
+    KernelClass.MEMORY: "memory",
+    KernelClass.OTHER: "other",
+}
+
+
+def _shared(gpu_help: str) -> tuple[Column, Column, Column]:
+    """GPU time, its share, and the part of it that is not known."""
+    return (
+        Column("gpu_time_us", "GPU Time", "number", "us", gpu_help, family="time"),
+        Column(
+            "gpu_time_pct",
+            "Share of GPU Time",
+            "number",
+            "pct",
+            "GPU Time as share of that of all.",
+        ),
+        Column(
+            "tensor_core_unknown_us",
+            "Maybe Tensor Core",
+            "number",
+            "us",
+            "Part of GPU Time in kernels of which no rule knows whether they use Tensor Cores.",
+            family="time",
+        ),
+    )
+
+
+_OF_OPERATORS = _shared("Device work that they launched themselves; classes add up to all.")
+_OF_KERNELS = _shared("Summed duration; classes add up to all.")
+
+OPERATOR_CLASSES = TableSpec(
+    "operator_classes",
+    "Operators by Tensor Core use",
+    "All operators of the selection, and of them those that launched kernels that use Tensor Cores "
+    "(matrix units), those that could and did not, and all others. Device work that no operator "
+    "launched counts as an operator for each of its names.",
+    (
+        Column("class", "Class", "string", None, "all, or what they have to do with Tensor Cores."),
+        _OF_OPERATORS[0],
+        Column(
+            "cpu_time_us",
+            "CPU Time",
+            "number",
+            "us",
+            "Time of their calls on the host without the operators inside; classes add up to all.",
+            family="time",
+        ),
+        Column("operators", "Operators", "integer", "count", "How many different ones there are."),
+        *_OF_OPERATORS[1:],
+    ),
+    is_summary=True,
+)
+
+KERNEL_CLASSES = TableSpec(
+    "kernel_classes",
+    "Kernels by class",
+    "All device work of the selection, and of it kernels that use Tensor Cores (matrix units), "
+    "copies and sets of memory, and all other kernels, communication too.",
+    (
+        Column("class", "Class", "string", None, "all, or what kind of device work it is."),
+        _OF_KERNELS[0],
+        Column(
+            "api_time_us",
+            "API Time",
+            "number",
+            "us",
+            "Time on the host of the calls that launched them; what one call launched shares it.",
+            family="time",
+        ),
+        Column("kernels", "Kernels", "integer", "count", "How many kernels, copies and sets ran."),
+        *_OF_KERNELS[1:],
+    ),
+    is_summary=True,
+)
+
+
+def class_tables(trace: Trace, selection: Selection) -> tuple[tuple[Table, Table], Fact]:
+    """The tables :data:`OPERATOR_CLASSES` and :data:`KERNEL_CLASSES`, and the Tensor Core
+    efficiency.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    of_operators = operator_classes(trace, selection)
+    tables = (
+        _operator_table(trace, of_operators),
+        _kernel_table(trace, kernel_classes(trace, selection)),
+    )
+    return tables, _efficiency(trace, of_operators)
+
+
+def _operator_table(trace: Trace, found: OperatorClasses) -> Table:
+    frame = _frame(
+        [ALL, *_OPERATOR_KEYS.values()],
+        found.gpu_ns,
+        found.unknown_ns,
+        cpu_time_us=_with_all(found.cpu_ns),
+        operators=_with_all(found.count),
+    )
+    reasons: dict[str, str] = {}
+    if trace.device_work.is_empty():
+        frame = _without(frame, ("gpu_time_us", "gpu_time_pct", "tensor_core_unknown_us"))
+    if (reason := no_device_time(trace)) is not None:
+        # Which class an operator belongs to is told by what it launched.
+        known = pl.col("class") == ALL
+        frame = frame.with_columns(pl.when(known).then(pl.exclude("class")))
+        reasons = dict.fromkeys(frame.columns[1:], reason)
+    elif not len(call_tree(trace).slice):
+        frame = _without(frame, ("cpu_time_us",))
+        reasons["cpu_time_us"] = NO_OPERATOR
+    reasons.setdefault("gpu_time_pct", NO_TIME)
+    return _table(OPERATOR_CLASSES, frame, reasons)
+
+
+def _kernel_table(trace: Trace, found: KernelClasses) -> Table:
+    frame = _frame(
+        [ALL, *_KERNEL_KEYS.values()],
+        found.gpu_ns,
+        found.unknown_ns,
+        api_time_us=_with_all(found.api_ns),
+        kernels=_with_all(found.count),
+    )
+    reasons: dict[str, str] = {"gpu_time_pct": NO_TIME}
+    if trace.device_work.is_empty():
+        frame = _without(frame, frame.columns[1:])
+        reasons = dict.fromkeys(frame.columns[1:], NO_DEVICE_WORK)
+    elif trace.device_work["launch"].null_count() == trace.device_work.height:
+        frame = _without(frame, ("api_time_us",))
+        reasons["api_time_us"] = no_device_time(trace) or NO_LAUNCH
+    return _table(KERNEL_CLASSES, frame, reasons)
+
+
+def _with_all(values: Int64) -> pl.Series:
+    """The sum of all classes, and each."""
+    return pl.Series(np.append(values.sum(), values))
+
+
+def _frame(names: list[str], gpu_ns: Int64, unknown_ns: Int64, **others: pl.Series) -> pl.DataFrame:
+    gpu = _with_all(gpu_ns)
+    columns = {key: microseconds(v) if key.endswith("_us") else v for key, v in others.items()}
+    return pl.DataFrame(
+        {
+            "class": names,
+            "gpu_time_us": microseconds(gpu),
+            **columns,
+            "gpu_time_pct": of_whole(gpu, int(gpu[0])),
+            "tensor_core_unknown_us": microseconds(_with_all(unknown_ns)),
+        }
+    )
+
+
+def _without(frame: pl.DataFrame, keys: list[str] | tuple[str, ...]) -> pl.DataFrame:
+    return frame.with_columns(pl.lit(None).alias(key) for key in keys)
+
+
+def _table(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    return Table(spec, shown, needed(shown, reasons))
+
+
+def _efficiency(trace: Trace, found: OperatorClasses) -> Fact:
+    whole_ns = found.eligible_kernel_ns
+    return Fact(
+        "tensor_core_efficiency_pct",
+        "Tensor Core efficiency",
+        found.using_kernel_ns / whole_ns * 100 if whole_ns else None,
+        "pct",
+        None,
+        "Time of kernels that use Tensor Cores as share of the time of all kernels, both of "
+        "operators that use Tensor Cores or could.",
+        None if whole_ns else no_device_time(trace) or NO_ELIGIBLE,
+    )

@@ -1,0 +1,190 @@
+"""The resource breakdown: whose moment it was, as the mean over the GPUs and of each.
+
+Definitions: ``docs/metrics.md#resources``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.resources import (
+    NO_GPU,
+    Resource,
+    maybe_tensor_core_times,
+    resource_intervals,
+    resource_times,
+    unknown_resources,
+)
+from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.trace.columns import Float64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
+
+NO_STEP_TIME = "No time of a step lies in the selection."
+UNNUMBERED = "The recording numbers none of its devices."
+NOT_OF_IT = "Only time of other kernels may be Tensor Core time."
+
+DIFFERENCE = (
+    "Unlike the average step it looks at each GPU alone, tells Tensor Core time apart, counts "
+    "communication kernels as kernels, and is of all steps shown, not the mean of the whole ones."
+)
+
+RESOURCES = TableSpec(
+    "resources",
+    "Resource breakdown",
+    "What the wall clock was spent on, the mean over the GPUs that ran work. Every moment counts "
+    "once, for the first row that was active, so the rows add up to the wall clock. " + DIFFERENCE,
+    (
+        Column(
+            "category",
+            "Category",
+            "string",
+            None,
+            "tensor_core: a kernel that uses Tensor Cores (matrix units) ran. other_kernels: "
+            "another kernel ran, communication too. memory: the GPU copied or set memory. cpu: the "
+            "host was in an operator, a range or a device API call, or loaded data. other: none "
+            "of these.",
+        ),
+        Column("duration_us", "Duration", "number", "us", "Time of the category.", additive=True),
+        Column("pct", "Share", "number", "pct", "Share of the wall clock.", additive=True),
+        Column(
+            "tensor_core_unknown_us",
+            "Maybe Tensor Core",
+            "number",
+            "us",
+            "Part of the time of other kernels in which one ran of which no rule knows whether it "
+            "uses Tensor Cores.",
+        ),
+    ),
+    is_summary=True,
+)
+
+
+def _columns_of_gpu() -> tuple[Column, ...]:
+    titles = {
+        Resource.TENSOR_CORE: "Tensor Core Kernels",
+        Resource.OTHER_KERNELS: "Other Kernels",
+        Resource.MEMORY: "Memory",
+        Resource.CPU: "CPU",
+        Resource.OTHER: "Other",
+    }
+    of_time = tuple(
+        Column(
+            f"{resource.name.lower()}_us",
+            titles[resource],
+            "number",
+            "us",
+            f"Time of {resource.name.lower()}, seen from this GPU.",
+            family="time",
+        )
+        for resource in Resource
+    )
+    of_share = tuple(
+        Column(
+            f"{resource.name.lower()}_pct",
+            f"{titles[resource]}, Share",
+            "number",
+            "pct",
+            f"Share of {resource.name.lower()} in the wall clock.",
+            hidden=True,
+        )
+        for resource in Resource
+    )
+    return (*of_time, *of_share)
+
+
+RESOURCES_BY_GPU = TableSpec(
+    "resources_by_gpu",
+    "Resource breakdown by GPU",
+    "One row per GPU that ran work: what the wall clock was spent on, seen from it. Every moment "
+    "counts once.",
+    (
+        Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
+        *_columns_of_gpu(),
+        Column(
+            "tensor_core_unknown_us",
+            "Maybe Tensor Core",
+            "number",
+            "us",
+            "Part of the time of other kernels in which one ran of which no rule knows whether it "
+            "uses Tensor Cores.",
+            family="time",
+        ),
+    ),
+    sort="gpu",
+    is_summary=True,
+    when_empty="No GPU ran work: the program used none, or devices were not profiled.",
+)
+
+
+def resource_tables(trace: Trace, windows: StepWindows) -> tuple[Table, Table]:
+    """The tables :data:`RESOURCES` and :data:`RESOURCES_BY_GPU` of the time of ``windows``."""
+    start, end = windows.start_ns, windows.end_ns
+    gpus = list(resource_intervals(trace))
+    times = np.array([resource_times(trace, gpu, start, end).sum(axis=0) for gpu in gpus], float)
+    maybe = np.array([maybe_tensor_core_times(trace, gpu, start, end).sum() for gpu in gpus], float)
+    whole_ns = int((end - start).sum())
+    unknown = unknown_resources(trace)
+    mean = _mean_table(times.mean(axis=0), float(maybe.mean()), whole_ns, unknown)
+    if trace.device_work.is_empty():
+        return mean, Table(RESOURCES_BY_GPU, pl.DataFrame(schema=RESOURCES_BY_GPU.polars_schema()))
+    return mean, _by_gpu(gpus, times, maybe, whole_ns, unknown)
+
+
+def _mean_table(mean: Float64, maybe: float, whole_ns: int, unknown: dict[Resource, str]) -> Table:
+    rows: list[tuple[object, ...]] = []
+    for resource in Resource:
+        is_told = resource not in unknown and whole_ns > 0
+        rows.append(
+            (
+                resource.name.lower(),
+                mean[resource] / NS_PER_US if is_told else None,
+                mean[resource] / whole_ns * 100 if is_told else None,
+                maybe / NS_PER_US if is_told and resource is Resource.OTHER_KERNELS else None,
+            )
+        )
+    frame = pl.DataFrame(rows, schema=RESOURCES.polars_schema(), orient="row")
+    missing = " ".join(dict.fromkeys(unknown.values())) if whole_ns else NO_STEP_TIME
+    reasons = dict.fromkeys(("duration_us", "pct"), missing)
+    reasons["tensor_core_unknown_us"] = (
+        missing if Resource.OTHER_KERNELS in unknown or not whole_ns else NOT_OF_IT
+    )
+    return Table(RESOURCES, frame, needed(frame, reasons))
+
+
+def _by_gpu(
+    gpus: list[int], times: Float64, maybe: Float64, whole_ns: int, unknown: dict[Resource, str]
+) -> Table:
+    columns: dict[str, object] = {"gpu": [None if gpu == NO_GPU else gpu for gpu in gpus]}
+    nothing = [None] * len(gpus)
+    reasons = {"gpu": UNNUMBERED}
+    for resource in Resource:
+        key = resource.name.lower()
+        is_told = resource not in unknown and whole_ns > 0
+        columns[f"{key}_us"] = times[:, resource] / NS_PER_US if is_told else nothing
+        columns[f"{key}_pct"] = times[:, resource] / whole_ns * 100 if is_told else nothing
+        for unit in ("us", "pct"):
+            reasons[f"{key}_{unit}"] = unknown.get(resource, NO_STEP_TIME)
+    columns["tensor_core_unknown_us"] = maybe / NS_PER_US
+    frame = pl.DataFrame(
+        {key: columns[key] for key in RESOURCES_BY_GPU.polars_schema()},
+        schema=RESOURCES_BY_GPU.polars_schema(),
+    )
+    return Table(RESOURCES_BY_GPU, frame, needed(frame, reasons))
+
+
+def wall_clock_fact(windows: StepWindows) -> Fact:
+    """The time that the breakdown is of."""
+    return Fact(
+        "wall_clock_us",
+        "Wall clock",
+        int((windows.end_ns - windows.start_ns).sum()) / NS_PER_US if windows.names else None,
+        "us",
+        None,
+        "Time of the steps shown, from the start of each to the end of its work on host and "
+        "devices; what lies between two steps is in none.",
+        None if windows.names else NO_STEP_TIME,
+    )
