@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.operator_calls import (
     operator_groups,
     selected_operator_calls,
 )
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, device_work_steps
 
 EVENTS = [
     step(1, 0, 100),
@@ -42,7 +42,7 @@ def test_operators_are_summed_by_name() -> None:
 def test_kernels_belong_to_the_step_of_their_launch() -> None:
     recorded = trace(EVENTS)
     assert kernel_calls(recorded)["dur_ns"].to_list() == [7000, 9000]
-    assert kernel_calls(recorded)["step"].to_list() == [0, 1]
+    assert device_work_steps(recorded).tolist() == [0, 1]
     assert selected_kernel_calls(recorded, Selection(steps="1"))["dur_ns"].to_list() == [7000]
 
 

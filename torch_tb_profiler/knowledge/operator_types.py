@@ -1,0 +1,122 @@
+"""What kind of work an operator is, told from its name by ``operator_types.toml``."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
+
+TYPES = (
+    "convolution",
+    "matrix_product",
+    "attention",
+    "normalization",
+    "activation",
+    "pooling",
+    "embedding",
+    "reduction",
+    "elementwise",
+    "copy",
+    "optimizer",
+    "communication",
+    "random",
+    "indexing",
+    "loss",
+    "other",
+)
+"""All types there are; tables list them in this order where nothing else orders them."""
+
+
+class TypeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One rule: operators whose whole simplified name matches ``pattern``, unless an earlier hit.
+
+    Attributes:
+        name: Stable name of the rule.
+        type: What they are, one of :data:`TYPES`.
+        pattern: Regular expression that must match the whole simplified name.
+        examples: Names this rule must take (tests check each).
+        counter_examples: Names this rule must leave to others.
+    """
+
+    name: str
+    type: str
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...] = ()
+
+
+class TypeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The schema of ``operator_types.toml``.
+
+    Attributes:
+        wrapper_prefixes: Texts before a name that say nothing of its type.
+        plain_namespaces: Namespaces whose names mean the same without them.
+        rules: The ordered rules.
+    """
+
+    wrapper_prefixes: tuple[str, ...]
+    plain_namespaces: tuple[str, ...]
+    rules: tuple[TypeRule, ...]
+
+
+MAX_NAME_CHARS = 512
+"""An operator is judged by so much of its name."""
+
+_GRADIENT = re.compile(
+    r"(\w+?)(?:Grad(?:NodeFinal|Node)|CompiledBackward|Backward)[0-9]*(?:<.*)?>?"
+)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENDING = re.compile(r"(?: dygraph| infer_meta| compute)?(?:\[[^\[\]]*\])?$")
+_DERIVED = re.compile(r"_(?:double_backward|backward(?:_data)?|grad|jvp)")
+"""What names of backward operators have behind the name of their forward one."""
+
+
+@once
+def type_file() -> TypeFile:
+    """The rules as they stand in the file."""
+    return load("operator_types.toml", TypeFile)
+
+
+@once
+def _compiled() -> tuple[tuple[re.Pattern[str], TypeRule], ...]:
+    return tuple((re.compile(rule.pattern), rule) for rule in type_file().rules)
+
+
+def simplified(name: str) -> str:
+    """``name`` as the rules read it: in lower case with underscores, without what wraps it,
+    overload, in-place underscore, and what makes it the name of a gradient."""
+    name = name[:MAX_NAME_CHARS]
+    for prefix in type_file().wrapper_prefixes:
+        name = name.removeprefix(prefix)
+    name = _ENDING.sub("", name)
+    for namespace in type_file().plain_namespaces:
+        if name.startswith(namespace):
+            name = name[len(namespace) :].partition(".")[0].lstrip("_")
+    gradient = _GRADIENT.fullmatch(name)
+    if gradient is not None:
+        name = gradient.group(1)
+    if name[:1].isupper():
+        name = _HUMP.sub("_", name)
+    bare = name.lower().rstrip("_>") or name
+    return bare if bare.startswith("triton_") else _DERIVED.sub("", bare) or bare
+
+
+@lru_cache(maxsize=65536)
+def matching_type_rule(name: str) -> TypeRule | None:
+    """The rule that speaks for an operator, None when none does."""
+    plain = simplified(name)
+    for pattern, rule in _compiled():
+        if pattern.fullmatch(plain):
+            return rule
+    return None
+
+
+def operator_type(name: str) -> str | None:
+    """What kind of work the operator ``name`` is, one of :data:`TYPES`; None for one that
+    nobody knows (custom operators, regions of compiled code)."""
+    rule = matching_type_rule(name)
+    return None if rule is None else rule.type
