@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers.traces import call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.kernel_calls import kernel_calls, selected_kernel_calls
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.operator_calls import (
     operator_calls,
     operator_groups,
@@ -42,7 +43,8 @@ def test_operators_are_summed_by_name() -> None:
 def test_kernels_belong_to_the_step_of_their_launch() -> None:
     recorded = trace(EVENTS)
     assert kernel_calls(recorded)["dur_ns"].to_list() == [7000, 9000]
-    assert device_work_steps(recorded).tolist() == [0, 1]
+    is_kernel = kernel_kinds(recorded).is_kernel
+    assert device_work_steps(recorded)[is_kernel].tolist() == [0, 1]
     assert selected_kernel_calls(recorded, Selection(steps="1"))["dur_ns"].to_list() == [7000]
 
 
