@@ -54,6 +54,8 @@ class Reading:
 
     operators: list[Node]
     device: list[dict[str, Any]]
+    nodes: list[Node]
+    """Operators and ranges, without doubles."""
 
 
 def load(path: Path) -> list[dict[str, Any]]:
@@ -131,8 +133,8 @@ def read(events: Iterable[dict[str, Any]]) -> Reading:
         if place is not None and owner is not None:
             place.calls.append(event)
             owner.work += work
-    operators = [n for nodes in threads.values() for n in _absorbed(nodes) if n.in_tables]
-    return Reading(operators, device)
+    remaining = [node for nodes in threads.values() for node in _absorbed(nodes)]
+    return Reading([node for node in remaining if node.in_tables], device, remaining)
 
 
 def _nest(nodes: list[Node]) -> None:

@@ -100,13 +100,9 @@ def module_tree(trace: Trace) -> ModuleTree:
     if is_lightning(trace):
         return _lightning(trace, LIGHTNING_MODULE)
     slices = trace.slices
-    is_module = slices["category"].to_numpy() == Category.MODULE
     parent = indices(slices["parent"])
-    # A module lies in the python tree; operators and launches meet that tree at their frame.
-    in_python = nearest_marked(parent, is_module)
-    frame = indices(slices["frame"])
-    module = np.where(frame >= 0, gather(in_python, frame), in_python)
-    occurrence_slices = np.flatnonzero(is_module)
+    module = modules_around(trace)
+    occurrence_slices = np.flatnonzero(slices["category"].to_numpy() == Category.MODULE)
     names = [name.removeprefix(NAME_PREFIX) for name in _names(trace, occurrence_slices)]
     ids = np.full(slices.height, -1, np.int64)
     ids[trace.python["slice"].to_numpy()] = indices(trace.python["module_id"])
@@ -119,6 +115,17 @@ def module_tree(trace: Trace) -> ModuleTree:
         above=above,
         module=module,
     )
+
+
+@per_trace
+def modules_around(trace: Trace) -> Int64:
+    """Per slice the innermost frame of a module around it (a module is inside itself), -1 for none;
+    made once."""
+    is_module = trace.slices["category"].to_numpy() == Category.MODULE
+    # A module lies in the python tree; operators and launches meet that tree at their frame.
+    in_python = nearest_marked(indices(trace.slices["parent"]), is_module)
+    frame = indices(trace.slices["frame"])
+    return np.where(frame >= 0, gather(in_python, frame), in_python)
 
 
 @per_trace
