@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.analysis.grouped_intervals import idle_lengths, span_lengths, union_lengths
+from torch_tb_profiler.analysis.grouped_intervals import (
+    idle_lengths,
+    span_lengths,
+    union_lengths,
+    unions,
+)
 
 GROUPS = 5
 
@@ -45,3 +52,17 @@ def test_long_sums_are_exact() -> None:
     start = np.array([0, 2**54 + 2], np.int64)
     end = np.array([2**54 + 1, 2**54 + 4], np.int64)
     assert union_lengths(np.zeros(2, np.int64), start, end, 1).tolist() == [2**54 + 3]
+
+
+@given(st.lists(a_row, max_size=20))
+def test_unions_hold_the_same_moments_in_disjoint_stretches(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    group, start, duration = (np.array([row[part] for row in rows], np.int64) for part in range(3))
+    columns = [column.tolist() for column in unions(group, start, start + duration)]
+    stretches = list(zip(*columns, strict=True))
+    for number in range(GROUPS):
+        moments = {m for g, s, d in rows if g == number for m in range(s, s + d)}
+        own = [(s, e) for g, s, e in stretches if g == number]
+        assert [m for s, e in own for m in range(s, e)] == sorted(moments)
+        assert all(after > before for (_, before), (after, _) in pairwise(own))

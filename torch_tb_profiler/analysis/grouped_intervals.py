@@ -30,6 +30,18 @@ def union_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> I
     return covered
 
 
+def unions(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int64, Int64]:
+    """What the intervals of each group cover: group, start and end of stretches that neither
+    overlap nor touch, by group and time; arguments as for :func:`union_lengths`."""
+    group, start, end = _in_order(group, start_ns, end_ns)
+    if not len(group):
+        return group, start, end
+    reach = _running_maximum(group, end)
+    opens = np.append(True, (group[1:] != group[:-1]) | (start[1:] > reach[:-1]))
+    closes = np.append(opens[1:], True)
+    return group[opens], start[opens], reach[closes]
+
+
 def span_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> Int64:
     """Per group, the time in ns from its first start to its last end; arguments as for
     :func:`union_lengths`."""

@@ -1,0 +1,165 @@
+"""The hierarchies of a trace with all that their times need and no step decides; made once.
+
+Cutting the recording into other iterations leaves these as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.grouped_intervals import unions
+from torch_tb_profiler.analysis.hierarchies.hierarchy import Climbed, Hierarchy, climb
+from torch_tb_profiler.analysis.hierarchies.of_call_stacks import call_stacks_hierarchy
+from torch_tb_profiler.analysis.hierarchies.of_modules import modules_hierarchy
+from torch_tb_profiler.analysis.hierarchies.of_ranges import (
+    domains_of_ranges,
+    ranges_hierarchy,
+)
+from torch_tb_profiler.analysis.hierarchies.outside import with_outside
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretches:
+    """Disjoint stretches of host time of nodes, by process, node and time.
+
+    Attributes:
+        process: Process of each, as ``trace.tracks`` numbers them; -1 for none.
+        node: Node of each.
+        start_ns: Start of each.
+        end_ns: End of each.
+    """
+
+    process: Int64
+    node: Int64
+    start_ns: Int64
+    end_ns: Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedWork:
+    """Device work at every node it is of; once in order of node and start, once of calls.
+
+    Attributes:
+        row: Row of ``trace.device_work``, in order of node and start.
+        node: Node of each.
+        row_by_call: Row of ``trace.device_work``, by call at its node and in order of launches.
+        call_by_call: Call of each of those.
+        node_by_call: Node of each of those.
+    """
+
+    row: Int64
+    node: Int64
+    row_by_call: Int64
+    call_by_call: Int64
+    node_by_call: Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptHierarchy:
+    """A hierarchy, work outside it included.
+
+    Attributes:
+        hierarchy: The tree.
+        host: When each node was in one of its ranges.
+        api: When it was in a device API call inside them.
+        work: The device work of each node.
+    """
+
+    hierarchy: Hierarchy
+    host: Stretches
+    api: Stretches
+    work: PlacedWork
+
+
+@per_trace
+def kept_modules(trace: Trace) -> KeptHierarchy:
+    """Modules; made once."""
+    return _made(trace, modules_hierarchy(trace))
+
+
+@per_trace
+def kept_call_stacks(trace: Trace) -> KeptHierarchy:
+    """Call stacks; made once."""
+    return _made(trace, call_stacks_hierarchy(trace))
+
+
+@per_trace
+def kept_ranges(trace: Trace) -> dict[str, KeptHierarchy]:
+    """User ranges by domain, in the order of
+    :func:`~torch_tb_profiler.analysis.hierarchies.of_ranges.domains_of_ranges`; made once."""
+    return {
+        domain: _made(trace, ranges_hierarchy(trace, domain)) for domain in domains_of_ranges(trace)
+    }
+
+
+def _made(trace: Trace, inside: Hierarchy) -> KeptHierarchy:
+    hierarchy = with_outside(trace, inside)
+    slices = trace.slices
+    start_ns = slices["start_ns"].to_numpy()
+    end_ns = start_ns + slices["dur_ns"].to_numpy()
+    ranges = hierarchy.range_slice
+    api = np.flatnonzero(
+        (slices["category"].to_numpy() == Category.RUNTIME) & (hierarchy.around >= 0)
+    )
+    in_range = hierarchy.around[api]
+    # A call that sticks out of its range by the rounding of the clock is cut where that ends.
+    api_end_ns = np.minimum(end_ns[api], end_ns[ranges[in_range]])
+    return KeptHierarchy(
+        hierarchy,
+        _stretches(
+            trace,
+            climb(hierarchy, hierarchy.range_call),
+            hierarchy.nodes.count,
+            _Host(ranges, start_ns[ranges], end_ns[ranges]),
+        ),
+        _stretches(
+            trace,
+            climb(hierarchy, hierarchy.range_call[in_range]),
+            hierarchy.nodes.count,
+            _Host(api, start_ns[api], api_end_ns),
+        ),
+        _placed(trace, hierarchy),
+    )
+
+
+class _Host(NamedTuple):
+    """Host slices with start and end of each."""
+
+    slice: Int64
+    start_ns: Int64
+    end_ns: Int64
+
+
+def _stretches(trace: Trace, placed: Climbed, nodes: int, host: _Host) -> Stretches:
+    """What host slices cover of each node's time, those of several threads once."""
+    track = trace.slices["track"].to_numpy()[host.slice]
+    process = indices(trace.tracks["process"])[track]
+    count = max(nodes, 1)
+    group = (process[placed.element] + 1) * count + placed.node
+    group, start, end = unions(group, host.start_ns[placed.element], host.end_ns[placed.element])
+    return Stretches(group // count - 1, group % count, start, end)
+
+
+def _placed(trace: Trace, hierarchy: Hierarchy) -> PlacedWork:
+    work = trace.device_work
+    placed = climb(hierarchy, hierarchy.work_call)
+    start_ns = work["start_ns"].to_numpy()
+    by_node = np.lexsort((start_ns[placed.element], placed.node))
+    launch = indices(work["launch"])
+    launch_ns = np.where(launch >= 0, trace.slices["start_ns"].to_numpy()[launch], start_ns)
+    by_call = np.lexsort((launch_ns[placed.element], placed.node, placed.call))
+    return PlacedWork(
+        placed.element[by_node],
+        placed.node[by_node],
+        placed.element[by_call],
+        placed.call[by_call],
+        placed.node[by_call],
+    )
