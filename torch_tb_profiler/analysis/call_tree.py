@@ -52,13 +52,20 @@ def call_tree(trace: Trace) -> CallTree:
 def device_sums_of_calls(trace: Trace, marked: Bools) -> tuple[Int64, Int64]:
     """Per call of :func:`call_tree` the time of the ``marked`` rows of ``trace.device_work``: what
     it launched itself, and with all calls inside."""
-    tree = call_tree(trace)
-    duration = trace.device_work["dur_ns"].to_numpy()
+    return sums_of_calls(call_tree(trace), marked, trace.device_work["dur_ns"].to_numpy())
+
+
+def sums_of_calls(
+    tree: CallTree, marked: Bools, amounts: Int64 | None = None
+) -> tuple[Int64, Int64]:
+    """Per call of ``tree`` the sum of the ``amounts`` of the ``marked`` rows of device work (None:
+    how many those are): what it launched itself, and with all calls inside."""
     own, total = (np.zeros(len(tree.slice), np.int64) for _ in range(2))
     rows = np.flatnonzero(marked & (tree.owner >= 0))
-    np.add.at(total, tree.owner[rows], duration[rows])
-    of_itself = rows[tree.is_own[rows]]
-    np.add.at(own, tree.owner[of_itself], duration[of_itself])
+    of_rows = np.ones(len(rows), np.int64) if amounts is None else amounts[rows]
+    np.add.at(total, tree.owner[rows], of_rows)
+    is_own = tree.is_own[rows]
+    np.add.at(own, tree.owner[rows[is_own]], of_rows[is_own])
     climbing = np.flatnonzero(total)
     amount = total[climbing]
     while len(climbing):

@@ -1,0 +1,175 @@
+"""Times of calls against looking at every moment of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+
+from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
+from tests.views import reference
+from tests.views.random_traces import Recording, recordings
+from tests.views.selected import Inside
+from torch_tb_profiler.analysis.operator_calls import selected_operator_calls
+from torch_tb_profiler.analysis.operator_times import call_times, has_runtime, times_by_group
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+
+EVERYTHING = Selection()
+
+
+def calls_of(recorded: Trace, selection: Selection) -> pl.DataFrame:
+    calls = selected_operator_calls(recorded, selection)
+    return calls.hstack(call_times(recorded, selection, calls))
+
+
+def a_call_with_two_kernels() -> list[Event]:
+    return [
+        step(1, 0, 100),
+        op("aten::linear", 0, 50),
+        op("aten::mm", 5, 30),
+        call("cudaLaunchKernel", 10, 5, corr=1),
+        call("cudaLaunchKernel", 20, 5, corr=2),
+        call("cudaMemcpyAsync", 40, 5, corr=3),
+        call("cudaLaunchKernel", 41, 20, corr=4, tid=2),
+        kernel("a", 100, 10, corr=1),
+        kernel("b", 105, 10, corr=2, stream=8),
+        memcpy(120, 10, corr=3),
+    ]
+
+
+def test_overhead_idle_and_kernels_of_calls() -> None:
+    calls = calls_of(trace(a_call_with_two_kernels()), EVERYTHING)
+    columns = calls.select("cpu_overhead_ns", "gpu_idle_ns", "kernel_calls")
+    # Of the linear 35 of its 50 us are outside calls; between its kernels and its copy 5 us pass.
+    assert columns.rows() == [(35_000, 5_000, 2), (20_000, 0, 2)]
+
+
+def test_a_call_inside_one_of_its_name_counts_with_it() -> None:
+    events = [
+        op("aten::sum", 0, 50),
+        op("aten::to", 2, 40),
+        op("aten::sum", 5, 30),
+        call("cudaLaunchKernel", 10, 5, corr=1),
+        kernel("a", 100, 10, corr=1),
+        op("aten::sum", 60, 10),
+    ]
+    row = times_by_group(calls_of(trace(events), EVERYTHING), ["name_code"]).row(0, named=True)
+    assert [row[f"cpu_{key}"] for key in ("total", "mean", "min", "max")] == [
+        60_000,
+        30_000,
+        10_000,
+        50_000,
+    ]
+    assert (row["gpu_total"], row["gpu_mean"], row["kernel_calls"]) == (10_000, 5_000, 1)
+    assert row["cpu_overhead_total"] == 55_000
+
+
+def test_a_recording_without_calls_into_a_runtime_says_so() -> None:
+    assert not has_runtime(trace([op("aten::mm", 0, 5)]))
+    assert has_runtime(trace(a_call_with_two_kernels()))
+
+
+def moments(pieces: list[tuple[int, int]]) -> set[int]:
+    return {moment for start, dur in pieces for moment in range(start, start + dur)}
+
+
+class _Slow:
+    """The times of each call of a recording, one moment at a time."""
+
+    def __init__(self, recorded: Trace, recording: Recording) -> None:
+        self.read = reference.read(recording.events)
+        inside = Inside(recorded, recording.selection, recording.events)
+        self.is_called: Callable[[int], bool] = inside.host
+        self.is_work: Callable[[Event], bool] = inside.piece
+        self.runtime: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for event in filter(reference.is_call, recording.events):
+            span = reference.ns(event["ts"]), reference.ns(event["dur"])
+            self.runtime[str(event["tid"])].append(span)
+
+    def work(self, node: reference.Node) -> list[Event]:
+        pieces = (piece for inner in node.subtree() for piece in inner.work)
+        return [piece for piece in pieces if self.is_work(piece)]
+
+    def gpu(self, node: reference.Node) -> int:
+        return sum(reference.ns(piece["dur"]) for piece in self.work(node))
+
+    def idle(self, node: reference.Node) -> int:
+        spans = [(reference.ns(p["ts"]), reference.ns(p["dur"])) for p in self.work(node)]
+        if not spans:
+            return 0
+        whole = max(start + dur for start, dur in spans) - min(start for start, _ in spans)
+        return whole - len(moments(spans))
+
+    def kernels(self, node: reference.Node) -> int:
+        return sum(piece["cat"] == "kernel" for piece in self.work(node))
+
+    def overhead(self, node: reference.Node) -> int:
+        busy = moments(self.runtime[node.thread[1]])
+        return len(set(range(node.start, node.end)) - busy)
+
+    def shown(self) -> list[reference.Node]:
+        return [
+            node for node in self.read.operators if self.is_called(node.start) or self.gpu(node)
+        ]
+
+
+@given(recordings())
+def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> None:
+    recorded = trace(recording.events)
+    slow = _Slow(recorded, recording)
+    calls = calls_of(recorded, recording.selection)
+    expected = [
+        (
+            node.start,
+            slow.overhead(node) if slow.is_called(node.start) else 0,
+            slow.idle(node),
+            slow.kernels(node),
+        )
+        for node in slow.shown()
+    ]
+    columns = ("start_ns", "cpu_overhead_ns", "gpu_idle_ns", "kernel_calls")
+    assert sorted(calls.select(columns).rows()) == sorted(expected)
+
+
+@given(recordings())
+def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) -> None:
+    recorded = trace(recording.events)
+    slow = _Slow(recorded, recording)
+    table = times_by_group(calls_of(recorded, recording.selection), ["name_code"])
+    found = {recorded.text(row.pop("name_code")): row for row in table.iter_rows(named=True)}
+    shown = slow.shown()
+    assert found.keys() == {node.name for node in shown}
+    for name, row in found.items():
+        nodes = [node for node in shown if node.name == name]
+        of_work = [node for node in nodes if not _inside(node, nodes)]
+        called = [node for node in nodes if slow.is_called(node.start)]
+        single = [node for node in called if not _inside(node, called)]
+        assert row["kernel_calls"] == sum(map(slow.kernels, of_work))
+        for key, value, summed in (
+            ("cpu", lambda node: node.dur, single),
+            ("cpu_overhead", slow.overhead, single),
+            ("gpu", slow.gpu, of_work),
+            ("gpu_idle", slow.idle, of_work),
+        ):
+            values = [value(node) for node in single]
+            assert row[f"{key}_total"] == sum(value(node) for node in summed)
+            assert _statistics(row, key) == (
+                (sum(values) / len(values), min(values), max(values)) if values else (None,) * 3
+            )
+
+
+def _statistics(row: dict[str, Any], key: str) -> tuple[Any, ...]:
+    return row[f"{key}_mean"], row[f"{key}_min"], row[f"{key}_max"]
+
+
+def _inside(node: reference.Node, group: list[reference.Node]) -> bool:
+    line = []
+    above = node.parent
+    while above is not None:
+        line.append(above)
+        above = above.parent
+    return any(other is each for other in group for each in line)
