@@ -109,7 +109,7 @@ def selected_operator_calls(
     if selection.is_everything:
         return calls
     steps = pl.Series(slice_steps(trace)[calls["slice"].to_numpy()])
-    chosen = pl.Series(in_selection(trace, selection, steps, calls["start_ns"]))
+    chosen = pl.Series(in_selection(trace, selection, steps, calls["start_ns"], calls["slice"]))
     if trace.device_work.is_empty():
         return calls.filter(chosen)
     work = device_work_mask(trace, selection)

@@ -14,7 +14,10 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int32, Int64
+from torch_tb_profiler.analysis.phases.borders import Borders, NoSuchBorderError, bordered_phases
+from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.phases.evidence import PHASES_BY_NAME
+from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 
@@ -63,7 +66,13 @@ class Selection:
     @property
     def is_everything(self) -> bool:
         """True when no part of the trace is left out."""
-        return self.steps is None and self.start_ns is None and self.end_ns is None
+        no_times = self.start_ns is None and self.end_ns is None
+        return self.steps is None and no_times and self.phase is None
+
+    @property
+    def borders(self) -> Borders:
+        """Where forward passes begin and backward passes end, where somebody says so."""
+        return Borders(self.forward_start, self.backward_end)
 
 
 SELECTION_TEXTS = (
@@ -127,15 +136,63 @@ def selected_steps(trace: Trace, selection: Selection) -> Bools:
 
 
 def in_selection(
-    trace: Trace, selection: Selection, steps: pl.Series, starts_ns: pl.Series
+    trace: Trace,
+    selection: Selection,
+    steps: pl.Series,
+    starts_ns: pl.Series,
+    slices: pl.Series | None = None,
 ) -> Bools:
-    """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start.
+    """Mask over rows that each have a step (row of ``trace.steps`` or null) and a start; and a
+    slice, by which a phase is chosen: rows without are of every phase.
 
     Raises:
-        SelectionError: as :func:`selected_steps`.
+        SelectionError: as :func:`selected_steps` and :func:`phases_of_slices`.
     """
     numbers = indices(steps).astype(np.int32) if selection.steps is not None else _NO_NUMBERS
-    return _mask(trace, selection, numbers, starts_ns.to_numpy())
+    mask = _mask(trace, selection, numbers, starts_ns.to_numpy())
+    if selection.phase is not None and slices is not None:
+        mask &= in_phase(trace, selection)[slices.to_numpy()]
+    return mask
+
+
+def check_phase(selection: Selection) -> None:
+    """
+    Raises:
+        SelectionError: the selection names a phase that there is not.
+    """
+    if selection.phase is not None and selection.phase not in PHASES_BY_NAME:
+        known = ", ".join(PHASES_BY_NAME)
+        raise SelectionError(f"phase: {selection.phase[:_SHOWN]!r} is none of {known}")
+
+
+def in_phase(trace: Trace, selection: Selection) -> Bools:
+    """Mask over ``trace.slices`` of what is of the selection's phase; all where it names none.
+    Device work has the phase of its launch.
+
+    Raises:
+        SelectionError: there is no such phase, the recording tells of none, or a border names
+            nothing of it.
+    """
+    if selection.phase is None:
+        return np.ones(trace.slices.height, np.bool_)
+    check_phase(selection)
+    reason = no_phases(trace)
+    if reason is not None:
+        raise SelectionError(f"phase: {reason}")
+    chosen: Bools = phases_of_slices(trace, selection) == PHASES_BY_NAME[selection.phase]
+    return chosen
+
+
+def phases_of_slices(trace: Trace, selection: Selection) -> Int8:
+    """Per slice the phase of a step that it is of, or -1, within the selection's borders.
+
+    Raises:
+        SelectionError: a border names nothing of the recording.
+    """
+    try:
+        return bordered_phases(trace, selection.borders)
+    except NoSuchBorderError as error:
+        raise SelectionError(str(error)) from error
 
 
 def _mask(trace: Trace, selection: Selection, steps: Int32, starts_ns: Int64) -> Bools:
@@ -171,7 +228,8 @@ def slice_mask(trace: Trace, selection: Selection) -> Bools:
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
-    return _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
+    mask = _mask(trace, selection, slice_steps(trace), trace.slices["start_ns"].to_numpy())
+    return mask if selection.phase is None else mask & in_phase(trace, selection)
 
 
 def device_work_mask(trace: Trace, selection: Selection) -> Bools:
@@ -181,7 +239,10 @@ def device_work_mask(trace: Trace, selection: Selection) -> Bools:
         SelectionError: as :func:`selected_steps`.
     """
     starts_ns = trace.device_work["start_ns"].to_numpy()
-    return _mask(trace, selection, device_work_steps(trace), starts_ns)
+    mask = _mask(trace, selection, device_work_steps(trace), starts_ns)
+    if selection.phase is not None:
+        mask &= in_phase(trace, selection)[trace.device_work["slice"].to_numpy()]
+    return mask
 
 
 def chosen_group_by(selection: Selection, group_bys: tuple[str, ...]) -> str:

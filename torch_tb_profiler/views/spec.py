@@ -39,6 +39,10 @@ class ViewSpec:
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
         leading_facts: Keys of the facts that reports show before everything else.
+        on_pages: False for another layout of what other views tell: the pages do not list it, and
+            ``report --view all`` leaves it out.
+        by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); a view of
+            stretches of time is asked without one.
     """
 
     name: str
@@ -51,3 +55,5 @@ class ViewSpec:
     missing: Callable[[Trace], str | None] = lambda _trace: None
     reads_summaries: bool = False
     leading_facts: tuple[str, ...] = ()
+    on_pages: bool = True
+    by_phase: bool = False

@@ -10,6 +10,7 @@ import numpy as np
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.phases.evidence import UNKNOWN, Phase, marks
 from torch_tb_profiler.analysis.phases.segments import (
+    Stretches,
     phase_at,
     process_stretches,
     thread_stretches,
@@ -40,29 +41,45 @@ def slice_phases(trace: Trace) -> Int8:
     their process was in. Device work has the phase of its launch, or of the operator that launched
     it; what has neither has none.
     """
+    phases = phases_of(trace, process_stretches(trace), of_threads=True)
+    phases.flags.writeable = False
+    return phases
+
+
+def phases_of(trace: Trace, of_process: dict[int, Stretches], *, of_threads: bool) -> Int8:
+    """The same of other stretches of processes.
+
+    Args:
+        trace: The trace.
+        of_process: Per process the phases of its moments.
+        of_threads: Whether forward and backward of the own thread count before those of the
+            process; loading and the optimizer always do.
+    """
     slices = trace.slices
     phases = np.full(slices.height, UNKNOWN, np.int8)
-    if no_phases(trace) is None:
-        start = slices["start_ns"].to_numpy()
-        tracks = slices["track"].to_numpy()
-        processes = indices(trace.tracks["process"])
-        threads, of_process = thread_stretches(trace), process_stretches(trace)
-        on_device = trace.tracks["is_device"].to_numpy()
-        numbers = np.flatnonzero(~on_device)
-        first = np.searchsorted(tracks, numbers)
-        until = np.searchsorted(tracks, numbers, "right")
-        for track, *edges in zip(numbers.tolist(), first.tolist(), until.tolist(), strict=True):
-            rows = slice(*edges)
-            process = of_process.get(int(processes[track]))
-            if process is not None:
-                phases[rows] = phase_at(process, start[rows], Phase.OTHER)
-            if track in threads:
-                of_thread = phase_at(threads[track], start[rows], UNKNOWN)
-                phases[rows] = np.where(of_thread >= 0, of_thread, phases[rows])
-        phases[np.isin(slices["category"].to_numpy(), DEVICE_CATEGORIES)] = UNKNOWN
-        work = trace.device_work["slice"].to_numpy()
-        phases[work] = gather(phases.astype(np.int64), launched_in(trace))
-    phases.flags.writeable = False
+    if no_phases(trace) is not None:
+        return phases
+    start = slices["start_ns"].to_numpy()
+    tracks = slices["track"].to_numpy()
+    processes = indices(trace.tracks["process"])
+    threads = thread_stretches(trace)
+    numbers = np.flatnonzero(~trace.tracks["is_device"].to_numpy())
+    first = np.searchsorted(tracks, numbers)
+    until = np.searchsorted(tracks, numbers, "right")
+    for track, *edges in zip(numbers.tolist(), first.tolist(), until.tolist(), strict=True):
+        rows = slice(*edges)
+        process = of_process.get(int(processes[track]))
+        if process is not None:
+            phases[rows] = phase_at(process, start[rows], Phase.OTHER)
+        if track in threads:
+            own = phase_at(threads[track], start[rows], UNKNOWN)
+            counts = own >= 0
+            if not of_threads:
+                counts &= (own == Phase.DATALOADER) | (own == Phase.OPTIMIZER)
+            phases[rows] = np.where(counts, own, phases[rows])
+    phases[np.isin(slices["category"].to_numpy(), DEVICE_CATEGORIES)] = UNKNOWN
+    work = trace.device_work["slice"].to_numpy()
+    phases[work] = gather(phases.astype(np.int64), launched_in(trace))
     return phases
 
 

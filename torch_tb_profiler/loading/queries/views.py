@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.rank import Part
+from torch_tb_profiler.loading.queries.phase_choice import without_phase
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
     open_traces,
@@ -97,7 +98,11 @@ def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0
     file, trace = subject_trace(catalog, subject, wait_s)
     workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
     return ViewsAnswer(
-        views=[_view_entry(catalog, spec, trace, workers) for spec in registry.all_views().values()]
+        views=[
+            _view_entry(catalog, spec, trace, workers)
+            for spec in registry.all_views().values()
+            if spec.on_pages
+        ]
     )
 
 
@@ -144,7 +149,11 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         RequestError: the trace has nothing for this view; the message says why.
         SelectionError: as the view.
     """
-    trace = cut(trace, selection.iterations_by)
+    selection, said = without_phase(spec, selection)
+    return _noted(_trace_view(spec, cut(trace, selection.iterations_by), selection), said)
+
+
+def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     _check_available(spec, [spec.missing(trace)])
     make = cast(TraceView, spec.function)
     if spec.name != "overview":
@@ -181,6 +190,7 @@ def run_view(
         RequestError: none has; the message says why.
         SelectionError: as the view.
     """
+    selection, said = without_phase(spec, selection)
     by = selection.iterations_by
     traces = {worker: cut(trace, by) for worker, trace in traces.items()}
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
@@ -188,7 +198,11 @@ def run_view(
     notes = left_out + view.notes
     if spec.name == "distributed":
         notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
-    return replace(view, notes=notes)
+    return replace(view, notes=said + notes)
+
+
+def _noted(view: View, said: tuple[Note, ...]) -> View:
+    return replace(view, notes=said + view.notes) if said else view
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
@@ -279,8 +293,11 @@ def _pair_view(
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
         if (reason := spec.missing(trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])
+    baseline_selection, said = without_phase(spec, baseline_selection)
+    selection, also_said = without_phase(spec, selection)
     function = cast(PairView, spec.function)
-    return function(baseline, baseline_selection, candidate, selection)
+    view = function(baseline, baseline_selection, candidate, selection)
+    return _noted(view, said or also_said)
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:

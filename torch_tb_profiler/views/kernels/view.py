@@ -108,4 +108,5 @@ SPEC = ViewSpec(
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,
+    by_phase=True,
 )

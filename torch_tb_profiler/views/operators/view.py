@@ -152,4 +152,5 @@ SPEC = ViewSpec(
     function=operators,
     group_bys=GROUP_BYS,
     missing=_missing,
+    by_phase=True,
 )

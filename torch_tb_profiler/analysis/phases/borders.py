@@ -1,0 +1,151 @@
+"""Where somebody says that the forward pass begins and the backward pass ends: operators by name.
+
+Definitions: ``docs/views-phases.md#borders``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import Intervals, clip, subtract, union_all
+from torch_tb_profiler.analysis.phases.codes_of_slices import phases_of, slice_phases
+from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.phases.segments import (
+    Stretches,
+    in_time_order,
+    intervals_of,
+    process_stretches,
+)
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.model import Trace
+
+_SHOWN = 80
+"""How much of a name an error repeats."""
+
+
+class NoSuchBorderError(LookupError):
+    """A border that names nothing of the recording; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """Names of host slices (operators, ranges) with which passes begin and end; None: as found.
+
+    Attributes:
+        forward_start: The forward pass of a step begins where its first such call does.
+        backward_end: The backward pass of a step ends where its last such call does.
+    """
+
+    forward_start: str | None = None
+    backward_end: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any is named."""
+        return self.forward_start is not None or self.backward_end is not None
+
+
+def bordered_stretches(trace: Trace, borders: Borders) -> dict[int, Stretches]:
+    """Per process (-1: all together) the phase of its moments, within ``borders``.
+
+    Raises:
+        NoSuchBorderError: no host slice has the name.
+    """
+    found = process_stretches(trace)
+    if not borders.given:
+        return found
+    first = _edges(trace, "forward_start", borders.forward_start)
+    last = _edges(trace, "backward_end", borders.backward_end)
+    steps = trace.steps
+    of_step = indices(steps["process"])
+    start, end = (steps[key].to_numpy() for key in ("host_start_ns", "host_end_ns"))
+    result = {}
+    for process, stretches in found.items():
+        rows = np.flatnonzero((of_step == process) | (of_step < 0) | (process < 0))
+        result[process] = _within(stretches, start[rows], end[rows], first[rows], last[rows])
+    return result
+
+
+def bordered_phases(trace: Trace, borders: Borders) -> Int8:
+    """Per slice its phase, within ``borders``.
+
+    Raises:
+        NoSuchBorderError: no host slice has the name.
+    """
+    if not borders.given:
+        return slice_phases(trace)
+    return phases_of(trace, bordered_stretches(trace, borders), of_threads=False)
+
+
+def _edges(trace: Trace, key: str, name: str | None) -> Int64:
+    """Per step the start of the first call of that name, or (``backward_end``) the end of the
+    last; -1 where the step has none."""
+    edges = np.full(trace.steps.height, -1, np.int64)
+    if name is None:
+        return edges
+    slices = trace.slices
+    used = np.bincount(slices["name_code"].to_numpy(), minlength=len(trace.strings)) > 0
+    code = next((c for c in np.flatnonzero(used).tolist() if trace.strings[c] == name), None)
+    rows = np.flatnonzero(slices["name_code"].to_numpy() == (-1 if code is None else code))
+    rows = rows[~np.isin(slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
+    if not len(rows):
+        raise NoSuchBorderError(
+            f"{key}: nothing on the host is called {name[:_SHOWN]!r}; name an operator or a range "
+            "as the table of operators does"
+        )
+    step = indices(slices["step"].gather(rows))
+    rows, step = rows[step >= 0], step[step >= 0]
+    start = slices["start_ns"].to_numpy()[rows]
+    if key == "forward_start":
+        order = np.argsort(-start, kind="stable")
+        edges[step[order]] = start[order]
+    else:
+        end = start + slices["dur_ns"].to_numpy()[rows]
+        order = np.argsort(end, kind="stable")
+        edges[step[order]] = end[order]
+    return edges
+
+
+def _within(
+    found: Stretches, start_ns: Int64, end_ns: Int64, first_ns: Int64, last_ns: Int64
+) -> Stretches:
+    """Stretches of a process, with the borders of its steps."""
+    by_phase = {phase: intervals_of(found, phase) for phase in Phase}
+    forward, backward = by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD]
+    fixed = union_all(by_phase[Phase.DATALOADER], by_phase[Phase.OPTIMIZER])
+    for start, end, first, last in zip(
+        start_ns.tolist(), end_ns.tolist(), first_ns.tolist(), last_ns.tolist(), strict=True
+    ):
+        if first >= 0:
+            forward = _from(forward, backward, start, end, first)
+        if last >= 0:
+            backward = _until(backward, start, end, last)
+    backward = subtract(backward, fixed)
+    forward = subtract(subtract(forward, fixed), backward)
+    by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD] = forward, backward
+    return in_time_order([(phase, by_phase[phase]) for phase in Phase])
+
+
+def _from(forward: Intervals, backward: Intervals, start: int, end: int, first: int) -> Intervals:
+    """``forward`` that begins at ``first`` in the step ``[start, end)``."""
+    outside = subtract(forward, _one(start, first))
+    after = np.concatenate(
+        [clip(part, first, end).start_ns[:1] for part in (forward, backward)] + [[end]]
+    )
+    return union_all(outside, _one(first, int(after.min())))
+
+
+def _until(backward: Intervals, start: int, end: int, last: int) -> Intervals:
+    """``backward`` that ends at ``last`` in the step ``[start, end)``."""
+    within = subtract(backward, _one(last, end))
+    before = clip(within, start, last).end_ns[-1:]
+    return union_all(within, _one(int(before[0]), last)) if len(before) else within
+
+
+def _one(start: int, end: int) -> Intervals:
+    filled = end > start
+    return Intervals(np.array([start] * filled, np.int64), np.array([end] * filled, np.int64))
