@@ -12,7 +12,16 @@ from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
 
 __all__ = ["VIEW_NAMES", "PairView", "RunView", "TraceView", "ViewSpec", "all_views", "view_named"]
 
-VIEW_NAMES = ("overview", "operators", "kernels", "memory", "modules", "distributed", "compare")
+VIEW_NAMES = (
+    "overview",
+    "iterations",
+    "operators",
+    "kernels",
+    "memory",
+    "modules",
+    "distributed",
+    "compare",
+)
 """Each is also the folder whose ``view.py`` declares the view, as ``SPEC``."""
 
 

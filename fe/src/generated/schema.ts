@@ -650,13 +650,22 @@ export const VIEWS = {
       "average_step": ["category", "duration_us", "pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count"],
-      "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct"],
+      "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct", "gpu_time_us", "direction", "type", "tensor_core_eligible", "tensor_core_used"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
       "resources": ["category", "duration_us", "pct", "tensor_core_unknown_us"],
       "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
       "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "gpu_time_pct", "tensor_core_unknown_us"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
+    },
+  },
+  "iterations": {
+    title: "Iterations",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations"],
+      "key_nodes": ["name", "kind", "calls", "first_start_us", "interval_mean_us", "interval_stddev_us", "score", "reason"],
     },
   },
   "operators": {
@@ -728,6 +737,21 @@ export const VIEWS = {
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
     },
   },
+  "summary": {
+    title: "Summary",
+    scope: "trace",
+    groupBys: ["name", "name+thread", "name+parts", "name+thread+parts"],
+    tables: {
+      "device": ["device", "utilization_pct"],
+      "overview": ["type", "side", "calls", "time_us", "pct"],
+      "model": ["name", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
+      "distributed": ["name", "total_us", "pct"],
+      "kernel": ["name", "calls", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
+      "operator": ["name", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "path", "parent"],
+      "memory_manipulation": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
+      "user_defined": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
+    },
+  },
 } as const;
 
 export type ViewName = keyof typeof VIEWS;
@@ -776,6 +800,11 @@ export interface OverviewTopOperatorsRow {
   device_self_pct: number | null;
   host_self_us: number | null;
   cumulative_pct: number | null;
+  gpu_time_us: number | null;
+  direction: string | null;
+  type: string | null;
+  tensor_core_eligible: boolean | null;
+  tensor_core_used: boolean | null;
 }
 
 export interface OverviewTopKernelsRow {
@@ -836,6 +865,36 @@ export interface OverviewCheckedRow {
   measured: string | null;
   threshold: string | null;
   code: string | null;
+}
+
+export interface IterationsIterationsRow {
+  iteration: number | null;
+  start_us: number | null;
+  duration_us: number | null;
+  kernels: number | null;
+  tensor_core_kernels: number | null;
+  gpu_time_mean_us: number | null;
+  gpu_time_pct: number | null;
+  tensor_core_time_mean_us: number | null;
+  tensor_core_time_pct: number | null;
+  tensor_core_us: number | null;
+  other_kernels_us: number | null;
+  memory_us: number | null;
+  cpu_us: number | null;
+  other_us: number | null;
+  selected: boolean | null;
+  memory_operations: number | null;
+}
+
+export interface IterationsKeyNodesRow {
+  name: string | null;
+  kind: string | null;
+  calls: number | null;
+  first_start_us: number | null;
+  interval_mean_us: number | null;
+  interval_stddev_us: number | null;
+  score: number | null;
+  reason: string | null;
 }
 
 export interface OperatorsOperatorsRow {
@@ -1319,6 +1378,103 @@ export interface CompareModulesRow {
   delta_backward_device_total_pct: number | null;
 }
 
+export interface SummaryDeviceRow {
+  device: string | null;
+  utilization_pct: number | null;
+}
+
+export interface SummaryOverviewRow {
+  type: string | null;
+  side: string | null;
+  calls: number | null;
+  time_us: number | null;
+  pct: number | null;
+}
+
+export interface SummaryModelRow {
+  name: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+}
+
+export interface SummaryDistributedRow {
+  name: string | null;
+  total_us: number | null;
+  pct: number | null;
+}
+
+export interface SummaryKernelRow {
+  name: string | null;
+  calls: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+}
+
+export interface SummaryOperatorRow {
+  name: string | null;
+  thread: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+  path: string | null;
+  parent: string | null;
+}
+
+export interface SummaryMemoryManipulationRow {
+  name: string | null;
+  host_call: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+  bytes: number | null;
+  bandwidth_gbps: number | null;
+}
+
+export interface SummaryUserDefinedRow {
+  name: string | null;
+  domain: string | null;
+  thread: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+}
+
 /** The rows of every table of every view, as objects by column key. */
 export interface Rows {
   "overview": {
@@ -1332,6 +1488,10 @@ export interface Rows {
     "operator_classes": OverviewOperatorClassesRow;
     "kernel_classes": OverviewKernelClassesRow;
     "checked": OverviewCheckedRow;
+  };
+  "iterations": {
+    "iterations": IterationsIterationsRow;
+    "key_nodes": IterationsKeyNodesRow;
   };
   "operators": {
     "operators": OperatorsOperatorsRow;
@@ -1371,6 +1531,16 @@ export interface Rows {
     "operators": CompareOperatorsRow;
     "kernels": CompareKernelsRow;
     "modules": CompareModulesRow;
+  };
+  "summary": {
+    "device": SummaryDeviceRow;
+    "overview": SummaryOverviewRow;
+    "model": SummaryModelRow;
+    "distributed": SummaryDistributedRow;
+    "kernel": SummaryKernelRow;
+    "operator": SummaryOperatorRow;
+    "memory_manipulation": SummaryMemoryManipulationRow;
+    "user_defined": SummaryUserDefinedRow;
   };
 }
 

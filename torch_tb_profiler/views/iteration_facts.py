@@ -1,0 +1,60 @@
+"""The figures of the selected iterations as facts, in the same words wherever they are shown."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.iterations.figures import NO_ITERATION, iteration_figures
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Fact, Scalar, Unit
+
+_HELPS: dict[str, tuple[str, Unit | None, str]] = {
+    "iterations_total": ("Iterations", "count", "Iterations of the recording."),
+    "iterations_selected": ("Iterations Selected", "count", "Iterations in the selection."),
+    "iterations_first": ("First Iteration", None, "Name of the first selected iteration."),
+    "iterations_last": ("Last Iteration", None, "Name of the last selected iteration."),
+    "iteration_mean_us": (
+        "Mean Iteration",
+        "us",
+        "Mean length of the selected iterations that were recorded from end to end.",
+    ),
+    "iteration_stddev_us": (
+        "Standard Deviation of Iterations",
+        "us",
+        "Root of the mean squared difference of these lengths from their mean.",
+    ),
+    "wall_clock_us": (
+        "Wall Clock",
+        "us",
+        "From the start of the first operation on the host in the first selected iteration to the "
+        "last end on host or device in the last.",
+    ),
+}
+
+
+def iteration_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
+    """The figures of ``selection``; null with a reason where it holds no iteration.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    figures = iteration_figures(trace, selection)
+    values: dict[str, Scalar] = {
+        "iterations_total": figures.total,
+        "iterations_selected": figures.selected,
+        "iterations_first": figures.first,
+        "iterations_last": figures.last,
+        "iteration_mean_us": _us(figures.mean_ns),
+        "iteration_stddev_us": _us(figures.stddev_ns),
+        "wall_clock_us": _us(figures.wall_clock_ns),
+    }
+    return tuple(
+        Fact(
+            key, title, values[key], unit, None, text, NO_ITERATION if values[key] is None else None
+        )
+        for key, (title, unit, text) in _HELPS.items()
+    )
+
+
+def _us(ns: float | None) -> float | None:
+    return None if ns is None else ns / NS_PER_US

@@ -1,0 +1,61 @@
+"""Iterations: what each was spent on, and what could cut the recording into others.
+
+Definitions: ``docs/views-iterations.md#how-it-is-counted``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.iterations.key_nodes import key_nodes
+from torch_tb_profiler.analysis.iterations.steady import steadiness
+from torch_tb_profiler.analysis.iterations.windows import iterations
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.iteration_facts import iteration_facts
+from torch_tb_profiler.views.iterations.bars import iteration_series, iterations_table
+from torch_tb_profiler.views.iterations.columns import ITERATIONS, KEY_NODES
+from torch_tb_profiler.views.iterations.notes import steady_facts, steady_note
+from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+
+def iterations_view(trace: Trace, selection: Selection) -> View:
+    """The iterations of a trace; which are selected is a column.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    found = iterations(trace, selection)
+    table = iterations_table(trace, found)
+    steady = steadiness(trace, selection)
+    return View(
+        tables={ITERATIONS.name: table, KEY_NODES.name: _key_nodes_table(trace)},
+        series={"iteration_time": iteration_series(table)},
+        facts=(*iteration_facts(trace, selection), *steady_facts(steady)),
+        notes=steady_note(steady),
+    )
+
+
+def _key_nodes_table(trace: Trace) -> Table:
+    nodes = key_nodes(trace)
+    frame = nodes.with_columns(
+        microseconds(nodes[f"{stem}_ns"]).alias(f"{stem}_us")
+        for stem in ("first_start", "interval_mean", "interval_stddev")
+    )
+    shown = frame.select(
+        pl.col(key).cast(dtype) for key, dtype in KEY_NODES.polars_schema().items()
+    )
+    return Table(KEY_NODES, shown)
+
+
+SPEC = ViewSpec(
+    name="iterations",
+    title="Iterations",
+    help="How long does each iteration take, what is it spent on, and which are alike?",
+    scope="trace",
+    tables=(ITERATIONS, KEY_NODES),
+    function=iterations_view,
+    leading_facts=("iterations_selected", "iteration_mean_us", "iteration_stddev_us"),
+)
