@@ -40,6 +40,8 @@ export interface ViewContext {
 interface Props extends Omit<PageProps, "runs"> {
   /** The table that can be too long to come whole; the first one when nothing is said, null where all have to. */
   readonly longTable?: string | null;
+  /** How many of its rows come at once. */
+  readonly rows?: number;
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
   readonly head?: ReactNode;
@@ -50,7 +52,7 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly children: (context: ViewContext) => ReactNode;
 }
 
-export function ViewFrame({ info, target, views, longTable, extra, head, above, nothing, children }: Props) {
+export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, extra, head, above, nothing, children }: Props) {
   const params = useParams();
   const trace = traceQuery(target);
   const query: Query = {
@@ -59,7 +61,7 @@ export function ViewFrame({ info, target, views, longTable, extra, head, above, 
     ...(info.group_bys.length > 0 ? { group_by: params["group_by"] } : {}),
     ...extra,
   };
-  const resource = useView(info.name, longTable === null ? query : { ...query, table: longTable, limit: PAGE_ROWS });
+  const resource = useView(info.name, longTable === null ? query : { ...query, table: longTable, limit: rows });
   const shown = resource.state === "ready" ? resource.data : resource.state === "loading" ? resource.last : null;
   useReveal(resource.state === "ready");
   const context = (view: View): ViewContext => ({

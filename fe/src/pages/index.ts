@@ -4,6 +4,7 @@ import { createElement, type ComponentType, type ReactElement } from "react";
 import { ComparePage } from "./ComparePage";
 import { DistributedPage } from "./DistributedPage";
 import { GenericPage } from "./GenericPage";
+import { IterationsPage } from "./IterationsPage";
 import { KernelsPage } from "./KernelsPage";
 import { MemoryPage } from "./MemoryPage";
 import { ModulesPage } from "./ModulesPage";
@@ -14,6 +15,7 @@ import type { PageProps } from "./ViewFrame";
 
 const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   overview: OverviewPage,
+  iterations: IterationsPage,
   operators: OperatorsPage,
   kernels: KernelsPage,
   memory: MemoryPage,

@@ -25,9 +25,12 @@ export function stepChart(steps: Table): CategoryChart {
   };
 }
 
-/** Steps as the selection names them: "5:8" for numbers in order, else one by one. */
 export function stepsInRange(steps: Table, { start, end }: ChartRange): string {
-  const names = steps.rows.slice(start, end + 1).map((row) => textOf(steps, row, "step"));
+  return stepsText(steps.rows.slice(start, end + 1).map((row) => textOf(steps, row, "step")));
+}
+
+/** Steps as the selection names them: "5:8" for numbers in order, else one by one. */
+export function stepsText(names: readonly string[]): string {
   const numbers = names.map(Number);
   const ascending = numbers.every((number, index) => Number.isInteger(number) && (index === 0 || number > (numbers[index - 1] ?? 0)));
   if (names.length > 1 && ascending) return `${names[0] ?? ""}:${names.at(-1) ?? ""}`;

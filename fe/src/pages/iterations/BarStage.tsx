@@ -1,0 +1,111 @@
+/** The canvas with the bars, and what stands on it: the borders, and the values below the pointer. */
+import { useEffect, useMemo, useRef, useState } from "react";
+
+import { onPrinting } from "../../app/printing";
+import { useTheme } from "../../app/theme";
+import { chartColors } from "../../chart/colors";
+import { formatValue } from "../../lib/format";
+import { visibleText } from "../../lib/visibleText";
+import { useElementWidth } from "../../table/useElementWidth";
+import { pixelRatio, setSize } from "../../timeline/canvases";
+import { iterationAt, type Bars, type Window } from "./bars";
+import { drawBars, PLOT } from "./draw";
+import { RangeBorder } from "./RangeBorder";
+import type { Range } from "./range";
+import type { RangeDraft } from "./useRangeDraft";
+
+const HEIGHT_PX = 240;
+
+interface Props {
+  readonly title: string;
+  readonly bars: Bars;
+  /** The iterations that are drawn. */
+  readonly shown: Range;
+  readonly draft: RangeDraft;
+  /** The one looked into, or -1. */
+  readonly chosen: number;
+  readonly onChoose: (place: number) => void;
+}
+
+export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props) {
+  const [measure, widthPx] = useElementWidth();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [hover, setHover] = useState<{ readonly place: number; readonly x: number } | null>(null);
+  const theme = useTheme();
+  const [printings, setPrintings] = useState(0);
+  useEffect(() => onPrinting(() => setPrintings((count) => count + 1)), []);
+  const { range, isMoving } = draft;
+  const window = useMemo<Window>(
+    () => ({ from: shown.first, to: shown.last + 1, widthPx: Math.max(0, widthPx - PLOT.left - PLOT.right) }),
+    [shown.first, shown.last, widthPx],
+  );
+
+  useEffect(() => {
+    const [element, context] = [canvas.current, canvas.current?.getContext("2d") ?? null];
+    if (element === null || context === null || widthPx === 0) return;
+    const ratio = pixelRatio();
+    setSize(element, widthPx, HEIGHT_PX, ratio);
+    context.scale(ratio, ratio);
+    const isInside = (place: number) => range !== null && place >= range.first && place <= range.last;
+    const isSelected = (place: number) => isInside(place) && (isMoving || bars.selected[place] === 1);
+    drawBars(context, { bars, window, heightPx: HEIGHT_PX, range, isSelected, chosen, colors: chartColors() });
+  }, [bars, window, widthPx, range, isMoving, chosen, theme, printings]);
+
+  const placeAt = (clientX: number): { place: number; x: number } | null => {
+    const left = (canvas.current?.getBoundingClientRect().left ?? 0) + PLOT.left;
+    const x = clientX - left;
+    return x < 0 || x > window.widthPx ? null : { place: iterationAt(x, window), x };
+  };
+  return (
+    <div
+      ref={measure}
+      className="iteration-stage"
+      style={{ height: HEIGHT_PX }}
+      onPointerMove={({ clientX }) => setHover(placeAt(clientX))}
+      onPointerLeave={() => setHover(null)}
+    >
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`Chart: ${title}. The table below has every value.`}
+        onClick={({ clientX }) => {
+          const at = placeAt(clientX);
+          if (at !== null) onChoose(at.place);
+        }}
+      />
+      {range !== null &&
+        (["first", "last"] as const).map((end) => <RangeBorder key={end} end={end} range={range} window={window} names={bars.names} draft={draft} />)}
+      {hover !== null && !isMoving && <Values bars={bars} place={hover.place} x={hover.x} window={window} />}
+    </div>
+  );
+}
+
+interface ValuesProps {
+  readonly bars: Bars;
+  readonly place: number;
+  readonly x: number;
+  readonly window: Window;
+}
+
+/** The table says the same to who cannot point. */
+function Values({ bars, place, x, window }: ValuesProps) {
+  const isLeft = x > window.widthPx / 2;
+  const side = isLeft ? { right: PLOT.right + window.widthPx - x + 16 } : { left: PLOT.left + x + 16 };
+  const rows = [{ title: "Total", color: null, value: bars.total[place] ?? 0 }, ...bars.parts.map(({ title, color, values }) => ({ title, color, value: values[place] ?? 0 }))];
+  return (
+    <div className="iteration-values" style={side} aria-hidden="true">
+      <b>Iteration {visibleText(bars.names[place] ?? "")}</b>
+      <dl>
+        {rows.map(({ title, color, value }) => (
+          <div key={title}>
+            <dt>
+              {color !== null && <i className="swatch" style={{ background: `var(${color})` }} />}
+              {title}
+            </dt>
+            <dd>{formatValue(value, "us")}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

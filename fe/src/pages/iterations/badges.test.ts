@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+
+import type { Fact } from "../../api/types";
+import { badges } from "./badges";
+
+const fact = (key: string, value: Fact["value"]): Fact => ({ key, title: key, value, unit: "us", scope: null, help: "", reason: null });
+
+it("shows mean and deviation as one", () => {
+  const shown = badges([fact("iterations_total", 9), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 56)]);
+  expect(shown.map(({ fact: { key }, between }) => [key, between?.text ?? null])).toEqual([
+    ["iterations_total", null],
+    ["iteration_mean_us", "12.35 ± 0.06 ms"],
+  ]);
+});
+
+it("of one iteration there is no deviation", () => {
+  const shown = badges([fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", null)]);
+  expect(shown.map(({ fact: { key }, between }) => [key, between])).toEqual([
+    ["iteration_mean_us", null],
+    ["iteration_stddev_us", null],
+  ]);
+});
