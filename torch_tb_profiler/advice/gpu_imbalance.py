@@ -141,6 +141,7 @@ def imbalance(
         return None
     mean = sum(busy_ns.values()) / len(busy_ns)
     busiest = max(busy_ns, key=lambda name: busy_ns[name])
+    least = min(busy_ns, key=lambda name: busy_ns[name])
     if mean <= 0:
         return None
     lead = (busy_ns[busiest] / mean - 1) * 100
@@ -155,7 +156,7 @@ def imbalance(
         CODE,
         lead,
         (busy_ns[busiest] - mean) / NS_PER_US,
-        values={"busiest": busiest},
+        values={"busiest": busiest, "least": least, "least_pct": busy_ns[least] / mean * 100},
         evidence=filled(EVIDENCE, gpus),
         source=source,
         architecture=architecture,

@@ -11,10 +11,11 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, Spot
+from torch_tb_profiler.advice.host_marks import told_apart
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.idle.gaps import gaps
-from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.intervals import Intervals, subtract
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
@@ -63,8 +64,10 @@ class IdleTime:
 
 
 def idle_time(context: Context, cause: Cause) -> IdleTime:
-    """The idle time of a cause in the steps."""
-    time = context.within_steps(idle_causes(context.trace).intervals[cause])
+    """The idle time of a cause in the steps, but what compilation and garbage collection cover:
+    those have findings of their own."""
+    of_cause = idle_causes(context.trace).intervals[cause]
+    time = context.within_steps(subtract(of_cause, told_apart(context.trace)))
     spent_ns = context.in_steps_ns(time)
     return IdleTime(time, spent_ns, context.share_pct(spent_ns))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +134,8 @@ def kernel_finding(
     kernels: pl.DataFrame,
     saved_ns: npt.NDArray[Any],
     variant: str = "default",
+    *,
+    values: Mapping[str, object] | None = None,
 ) -> Finding | None:
     """That ``kernels`` take more of the kernel time than the threshold of ``spec.name``, and each
     could be shorter by ``saved_ns``; None where they do not."""
@@ -148,7 +151,7 @@ def kernel_finding(
         share,
         could.gain_us,
         variant=variant,
-        values={"no_gain_yet": could.no_gain_yet},
+        values={"no_gain_yet": could.no_gain_yet, **(values or {})},
         evidence=evidence,
         source=source,
         architecture=context.architecture_name,

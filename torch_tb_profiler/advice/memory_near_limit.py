@@ -17,34 +17,33 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "memory_near_limit"
+COLUMNS = (
+    Column("device", "GPU", "integer", None, "Number of the GPU in its process."),
+    Column("name", "Name", "string", None, "Model."),
+    Column(
+        "total_allocated_bytes",
+        "Peak allocated",
+        "integer",
+        "bytes",
+        "The most that was allocated at once.",
+        family="memory",
+    ),
+    Column(
+        "total_reserved_bytes",
+        "Peak reserved",
+        "integer",
+        "bytes",
+        "The most that the allocator held at once.",
+        family="memory",
+    ),
+    Column("memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU.", family="memory"),
+    Column("used_pct", "Used", "number", "pct", "Peak allocated over capacity."),
+)
 EVIDENCE = TableSpec(
     CODE,
     "Peaks near the capacity",
     "One row per GPU above the threshold, the fullest first.",
-    (
-        Column("device", "GPU", "integer", None, "Number of the GPU in its process."),
-        Column("name", "Name", "string", None, "Model."),
-        Column(
-            "total_allocated_bytes",
-            "Peak allocated",
-            "integer",
-            "bytes",
-            "The most that was allocated at once.",
-            family="memory",
-        ),
-        Column(
-            "total_reserved_bytes",
-            "Peak reserved",
-            "integer",
-            "bytes",
-            "The most that the allocator held at once.",
-            family="memory",
-        ),
-        Column(
-            "memory_bytes", "Capacity", "integer", "bytes", "Memory of the GPU.", family="memory"
-        ),
-        Column("used_pct", "Used", "number", "pct", "Peak allocated over capacity."),
-    ),
+    COLUMNS,
 )
 REASONS = {
     "name": "The recording does not name the device.",
@@ -60,7 +59,7 @@ def detect(context: Context) -> Finding | None:
     threshold = entry(CODE).threshold
     if not _may_be_near(context.trace, threshold):
         return None
-    peaks = _peaks(context.trace).filter(pl.col("used_pct") > threshold)
+    peaks = memory_peaks(context.trace).filter(pl.col("used_pct") > threshold)
     if peaks.is_empty():
         return None
     worst = peaks.row(0, named=True)
@@ -97,7 +96,7 @@ def _may_be_near(trace: Trace, threshold_pct: float) -> bool:
 
 
 @per_trace
-def _peaks(trace: Trace) -> pl.DataFrame:
+def memory_peaks(trace: Trace) -> pl.DataFrame:
     """Per GPU of known capacity the most that was allocated and reserved in the recording, and when
     (``peak_ns``), the fullest first."""
     records = memory_records(trace)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.host_marks import marks
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.analysis.step_costs import unknown_roles
@@ -49,6 +50,11 @@ def _has_memory_shares(trace: Trace) -> bool:
     devices = trace.memory.filter(gpu)["device"].unique()
     sized = trace.devices.filter(pl.col("memory_bytes") > 0)
     return bool(sized["device"].is_in(devices.to_list()).any())
+
+
+@per_trace
+def _has_python_frames(trace: Trace) -> bool:
+    return not trace.python.is_empty() or not marks(trace)["collection"].is_empty()
 
 
 def _has_matrix_units(context: Context) -> bool:
@@ -108,6 +114,21 @@ NEEDS = {
     "collective_sizes": Need(
         lambda context: records(context.trace).frame["input_bytes"].count() > 0,
         "The recording does not give the sizes of collectives.",
+    ),
+    "compiled_regions": Need(
+        lambda context: not marks(context.trace)["region"].is_empty(),
+        "The recording holds no region that torch.compile made (it names them since torch 2.1).",
+    ),
+    "python_frames": Need(
+        lambda context: _has_python_frames(context.trace),
+        "The recording holds no Python functions: with_stack=True with "
+        "_ExperimentalConfig(record_python_gc_info=True) tells when garbage is collected.",
+    ),
+    "cudnn_setting": Need(
+        lambda context: context.trace.meta.info.settings.cudnn_benchmark is not None,
+        "Nobody recorded whether torch.backends.cudnn.benchmark is on: "
+        "prof.add_metadata_json('program_settings', json.dumps({'cudnn_benchmark': "
+        "torch.backends.cudnn.benchmark})) does.",
     ),
     "three_steps": Need(
         lambda context: context.step_count >= 3, "Fewer than three whole steps are selected."

@@ -27,6 +27,28 @@ _INSTALLED = re.compile(r"(^|[\\/])(site-packages|dist-packages|torch)[\\/]")
 REASONS = {"frame": "No Python function was recorded around these calls (with_stack)."}
 
 
+WAIT_COLUMNS = (
+    Column(
+        "operator",
+        "Caller",
+        "string",
+        None,
+        "The operator that made the call, else the Python function, else the call itself.",
+    ),
+    Column("call", "Call", "string", None, "The call that waits."),
+    Column("frame", "Python function", "string", None, "The innermost one around it."),
+    CALLS,
+    Column(
+        "waited_us",
+        "Waited",
+        "number",
+        "us",
+        "How long the host waited, summed.",
+        family="wait",
+    ),
+)
+
+
 def declared(code: str, title: str, idle_help: str) -> TableSpec:
     """The evidence of a finding about calls that wait.
 
@@ -39,27 +61,14 @@ def declared(code: str, title: str, idle_help: str) -> TableSpec:
         code,
         title,
         "One row per caller and call, those with most idle time first.",
-        (
-            Column(
-                "operator",
-                "Caller",
-                "string",
-                None,
-                "The operator that made the call, else the Python function, else the call itself.",
-            ),
-            Column("call", "Call", "string", None, "The call that waits."),
-            Column("frame", "Python function", "string", None, "The innermost one around it."),
-            CALLS,
-            Column(
-                "waited_us",
-                "Waited",
-                "number",
-                "us",
-                "How long the host waited, summed.",
-                family="wait",
-            ),
-            Column("idle_us", "Idle", "number", "us", idle_help, family="wait"),
-        ),
+        (*WAIT_COLUMNS, Column("idle_us", "Idle", "number", "us", idle_help, family="wait")),
+    )
+
+
+def declared_without_idle(code: str, title: str) -> TableSpec:
+    """The same of calls that wait while a device works."""
+    return TableSpec(
+        code, title, "One row per caller and call, those that waited longest first.", WAIT_COLUMNS
     )
 
 

@@ -51,6 +51,10 @@ WHOLE = {
     "with_modules": False,
     "displayTimeUnit": "ms",
     "ExtraInfo": {"Process Cpu Utilization": 0.4, "System Cpu Utilization": 1.0},
+    "program_settings": {
+        "cudnn_benchmark": False, "autocast": "bfloat16", "matmul_precision": "high",
+        "anomaly_mode": 1, "loader_workers": 4, "batch_size": 64,
+    },
 }  # fmt: skip
 """A header with every key that is kept."""
 
@@ -62,8 +66,10 @@ ODD: dict[str, Any] = {
 }  # fmt: skip
 
 TEXTS = {"name", "backend", "pg_name", "pg_desc", "uid", "backend_config", "nccl_version",
-         "ranks", "Framework", "host_name", "displayTimeUnit", "schemaVersion"}  # fmt: skip
-FLAGS = {"record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"}
+         "ranks", "Framework", "host_name", "displayTimeUnit", "schemaVersion", "autocast",
+         "matmul_precision"}  # fmt: skip
+FLAGS = {"record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules",
+         "cudnn_benchmark", "anomaly_mode"}  # fmt: skip
 LISTS = {"ranks": ("[]", "huge list"), "nccl_version": ("[]", "huge list"),
          "pg_config": ("[]", "[{}]", "[null]"), "deviceProperties": ("[]", "[{}]", "[null]"),
          "computeProperties": ("[]", "[{}]", "[null]")}  # fmt: skip
@@ -100,7 +106,7 @@ def _is_right(key: str, odd: str) -> bool:
         return key in FLAGS
     if odd == "1.5":
         return key.endswith("Utilization")
-    is_object = key in ("distributedInfo", "ExtraInfo")
+    is_object = key in ("distributedInfo", "ExtraInfo", "program_settings")
     return (odd == "{}" and is_object) or (odd == "-1" and key in VERSIONS)
 
 

@@ -22,6 +22,7 @@ from torch_tb_profiler.trace.info import (
     DeviceInfo,
     JobInfo,
     ProcessGroup,
+    ProgramSettings,
     RecordingSettings,
     TraceInfo,
 )
@@ -85,6 +86,14 @@ def test_a_header_with_every_key() -> None:
             profile_memory=False,
             with_flops=True,
             with_modules=False,
+        ),
+        settings=ProgramSettings(
+            cudnn_benchmark=False,
+            autocast="bfloat16",
+            matmul_precision="high",
+            anomaly_mode=True,
+            loader_workers=4,
+            batch_size=64,
         ),
     )
 

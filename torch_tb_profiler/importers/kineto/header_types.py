@@ -265,6 +265,18 @@ JOB = Object(
 EXTRA_INFO = Object({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
 """Paddle's; beside these two it holds names of threads."""
 
+PROGRAM_SETTINGS = Object(
+    {
+        "cudnn_benchmark": _FLAG,
+        "autocast": Text(),
+        "matmul_precision": Text(),
+        "anomaly_mode": _FLAG,
+        "loader_workers": _COUNT,
+        "batch_size": _COUNT,
+    }
+)
+"""What a program that adds it by ``add_metadata_json`` says of itself."""
+
 HEADER = Object(
     {
         "schemaVersion": Either((Whole(), Text())),
@@ -284,6 +296,7 @@ HEADER = Object(
         "with_modules": _FLAG,
         "displayTimeUnit": Text(),
         "ExtraInfo": EXTRA_INFO,
+        "program_settings": PROGRAM_SETTINGS,
     }
 )
 """What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets

@@ -10,6 +10,7 @@ from torch_tb_profiler.trace.info import (
     DeviceInfo,
     JobInfo,
     ProcessGroup,
+    ProgramSettings,
     RecordingSettings,
     TraceInfo,
 )
@@ -60,6 +61,7 @@ def trace_info(header: Header) -> TraceInfo:
         job=_job(job) if job else None,
         process_cpu_pct=_pct(usage.get("Process Cpu Utilization")),
         system_cpu_pct=_pct(usage.get("System Cpu Utilization")),
+        settings=_settings(header.get("program_settings") or {}),
         recording=RecordingSettings(**{key: _flag(header.get(key)) for key in RECORDING_KEYS}),
     )
 
@@ -79,6 +81,17 @@ def _device(place: int, properties: Header) -> DeviceInfo:
             "sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor")
         ),
         **{name: properties.get(key) for name, key in DEVICE_KEYS.items()},
+    )
+
+
+def _settings(program: Header) -> ProgramSettings:
+    flags = {key: _flag(program.get(key)) for key in ("cudnn_benchmark", "anomaly_mode")}
+    return ProgramSettings(
+        autocast=program.get("autocast"),
+        matmul_precision=program.get("matmul_precision"),
+        loader_workers=program.get("loader_workers"),
+        batch_size=program.get("batch_size"),
+        **flags,
     )
 
 

@@ -140,8 +140,12 @@ MEMORY_FIELDS: Fields = {
     "total_reserved_bytes": _int("Total Reserved"),
 }
 
-EXACT_FIELDS: Fields = {"exact_start": _text("start_time")}
-"""Paddle's: time since the first event, with its unit (``"10342.646 us"``)."""
+PADDLE_FIELDS: Fields = {
+    "exact_start": _text("start_time"),
+    "correlation_id": _int("correlation id"),
+}
+"""Paddle's: time since the first event, with its unit (``"10342.646 us"``); its own word for what
+joins a kernel with its launch."""
 
 TRACK_FIELDS: Fields = {
     "name": _text("name"),
@@ -167,9 +171,9 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
 EVENTS = msgspec.json.Decoder(list[Event])
 
 LINK_ARGS = _decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, EXACT_FIELDS)
+HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, PADDLE_FIELDS)
 PYTHON_ARGS = _decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
-DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, EXACT_FIELDS)
+DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, PADDLE_FIELDS)
 ANY_ARGS = _decoder(
     "AnyArgs",
     LINK_FIELDS,
@@ -177,7 +181,7 @@ ANY_ARGS = _decoder(
     COLLECTIVE_MARKS,
     PYTHON_FIELDS,
     DEVICE_FIELDS,
-    EXACT_FIELDS,
+    PADDLE_FIELDS,
 )
 COLLECTIVE_ARGS = _decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)

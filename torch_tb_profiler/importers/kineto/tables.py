@@ -25,6 +25,7 @@ from torch_tb_profiler.importers.kineto.structs import (
     LINK_FIELDS,
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
+    PADDLE_FIELDS,
     PYTHON_FIELDS,
     Fields,
 )
@@ -82,12 +83,17 @@ def has_fields(args: Args, fields: Fields) -> bool:
 
 
 def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
-    """Correlation and external id (spelled with a small e up to torch 1.11)."""
+    """Correlation and external id (spelled with a small e up to torch 1.11; Paddle writes
+    ``correlation id``)."""
     integers = partial(_integers, LINK_FIELDS, quality)
     external = integers("external_id", [arg.external_id for arg in args])
     if np.all(external == ABSENT):
         external = integers("external_id_old", [arg.external_id_old for arg in args])
-    return integers("correlation", [arg.correlation for arg in args]), external
+    correlation = integers("correlation", [arg.correlation for arg in args])
+    if getattr(args[0], "exact_start", None) is not None and np.all(correlation == ABSENT):
+        values = [arg.correlation_id for arg in args]
+        correlation = int_column(values, quality, PADDLE_FIELDS["correlation_id"].key)
+    return correlation, external
 
 
 def _keep(table: ColumnArrays, rows: Int64, present: npt.NDArray[np.bool_]) -> ColumnArrays:

@@ -1,0 +1,82 @@
+"""Python's garbage collector holds up the step."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.advice.context import Context
+from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
+from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.advice.host_marks import in_steps, lost_in, marks, outermost, time_of
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+CODE = "garbage_collection"
+MAX_ROWS = 10
+EVIDENCE = TableSpec(
+    CODE,
+    "Collections",
+    "One row per Python function in which the collector ran, those with most time first.",
+    (
+        Column("function", "Function", "string", None, "The innermost Python function around it."),
+        CALLS,
+        TOTAL_US,
+        Column("longest_us", "Longest", "number", "us", "The longest of them.", family="total"),
+    ),
+)
+REASONS = {"function": "No Python function was recorded around these collections (with_stack)."}
+
+
+def detect(context: Context) -> Finding | None:
+    """Garbage collection takes more than the threshold of the step, where devices work of the time
+    in which none does.
+
+    The gain is that time.
+    """
+    every = _collections(context.trace)
+    time = context.within_steps(lost_in(context.trace, time_of(every)))
+    lost_us = context.in_steps_ns(time) / NS_PER_US
+    share = context.share_pct(lost_us * NS_PER_US)
+    found = in_steps(context, every)
+    if share <= entry(CODE).threshold or found.is_empty():
+        return None
+    names = indices(context.trace.slices["name_code"])
+    found = found.with_columns(
+        frame_code=pl.Series(gather(names, indices(found["parent"])), dtype=pl.Int64)
+    )
+    rows = calls_and_time(found, "frame_code", longest_ns=pl.col("dur_ns").max())
+    longest = found.row(int(found["dur_ns"].to_numpy().argmax()), named=True)
+    asked_ns = context.in_steps_ns(time_of(marks(context.trace)["collect"]))
+    start_ns = longest["start_ns"]
+    return Finding(
+        CODE,
+        share,
+        lost_us,
+        values={
+            "calls": found.height,
+            "longest": duration_text(longest["dur_ns"] / NS_PER_US),
+        },
+        evidence=filled(
+            EVIDENCE,
+            rows.with_columns(
+                function=context.texts(rows["frame_code"]),
+                longest_us=microseconds(rows["longest_ns"]),
+            ).head(MAX_ROWS),
+            REASONS,
+        ),
+        source={"view": "overview", "table": "steps", "sort": "-total_us"},
+        variant="asked" if asked_ns * 2 > context.in_steps_ns(time_of(every)) else "default",
+        time=time,
+        spot=context.spot(start_ns, start_ns + longest["dur_ns"], longest["id"]),
+    )
+
+
+@per_trace
+def _collections(trace: Trace) -> pl.DataFrame:
+    """The collections, those the program asked for too."""
+    of_kind = marks(trace)
+    return outermost(pl.concat([of_kind["collection"], of_kind["collect"]]).sort("id"))
