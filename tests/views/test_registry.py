@@ -59,7 +59,7 @@ def test_declarations(spec: ViewSpec) -> None:
             assert re.fullmatch(r"[a-z][a-z0-9_]*", column.key)
             assert column.help.endswith((".", ")")), column.key
             suffix = SUFFIX_OF_UNIT.get(column.unit or "", "")
-            assert suffix in ("", column.key) or column.key.endswith((suffix, "pct")), column.key
+            assert not suffix or f"_{column.key}".endswith((suffix, "pct")), column.key
         sort_keys = [key.strip().removeprefix("-") for key in table.sort.split(",") if key]
         assert set(sort_keys) <= set(keys)
         assert table.tree is None or set(table.tree) <= set(keys)

@@ -66,7 +66,7 @@ def chosen_views(names: str) -> list[ViewSpec]:
         RequestError: a view needs two traces.
     """
     if names.strip() == ALL_VIEWS:
-        return [spec for spec in all_views().values() if spec.scope != "pair"]
+        return [spec for spec in all_views().values() if spec.scope != "pair" and spec.on_pages]
     specs = [view_spec(name.strip()) for name in names.split(",") if name.strip()]
     if not specs:
         raise RequestError("bad_parameter", "--view names no view.", "See torch-tb-profiler views.")

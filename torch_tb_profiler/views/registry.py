@@ -15,12 +15,14 @@ __all__ = ["VIEW_NAMES", "PairView", "RunView", "TraceView", "ViewSpec", "all_vi
 VIEW_NAMES = (
     "overview",
     "iterations",
+    "phases",
     "operators",
     "kernels",
     "memory",
     "modules",
     "distributed",
     "compare",
+    "summary",
 )
 """Each is also the folder whose ``view.py`` declares the view, as ``SPEC``."""
 

@@ -671,9 +671,9 @@ export const VIEWS = {
   "operators": {
     title: "Operators",
     scope: "trace",
-    groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack"],
+    groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack", "path"],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls"],
     },
   },
   "kernels": {
@@ -923,6 +923,25 @@ export interface OperatorsOperatorsRow {
   call_std_us: number | null;
   data_types: string | null;
   gaps_before_us: number | null;
+  operator_id: string | null;
+  direction: string | null;
+  type: string | null;
+  dtype: string | null;
+  cpu_mean_us: number | null;
+  cpu_min_us: number | null;
+  cpu_max_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_min_us: number | null;
+  gpu_max_us: number | null;
+  cpu_overhead_total_us: number | null;
+  cpu_overhead_mean_us: number | null;
+  cpu_overhead_min_us: number | null;
+  cpu_overhead_max_us: number | null;
+  gpu_idle_total_us: number | null;
+  gpu_idle_mean_us: number | null;
+  gpu_idle_min_us: number | null;
+  gpu_idle_max_us: number | null;
+  kernel_calls: number | null;
 }
 
 export interface KernelsKernelsRow {

@@ -1,0 +1,110 @@
+"""Our summary of Paddle's own recordings says what Paddle printed of them, row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.importers.kineto.reference import read_file
+from tests.views.summary.paddle_tables import Printed, tables
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.summary.view import summary
+
+ROUNDING_US = 0.0151
+"""Half of the last digit printed, and the few ns that start times of single precision lose."""
+
+ROUNDING_PCT = 0.0051
+FIGURES = ("cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct")
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(params=["w0", "w2"])
+def recording(request: pytest.FixtureRequest, corpus: Path) -> Path:
+    return corpus / "paddle_3.3.1" / "oracle" / str(request.param)
+
+
+def ours(path: Path, group_by: str) -> View:
+    trace = build_trace(read_file(path.with_name(f"{path.name}.paddle_trace.json")))
+    return summary(trace, Selection(group_by=group_by))
+
+
+def printed(path: Path, which: str) -> dict[str, list[Printed]]:
+    return tables(path.with_name(f"{path.name}.{which}.txt").read_text(encoding="utf-8"))
+
+
+def assert_same(row: Row, theirs: Printed) -> None:
+    assert row["calls"] == theirs.calls, theirs.name
+    for key, expected in zip(FIGURES, theirs.numbers, strict=False):
+        if expected is None:
+            assert row[key] is None
+        else:
+            within = ROUNDING_PCT if key.endswith("_pct") else ROUNDING_US
+            assert row[key] == pytest.approx(expected, abs=within), (theirs.name, key)
+    # Paddle prints 0 for what a recording without a device cannot tell.
+    assert row["gpu_total_us"] is None
+    assert set(theirs.numbers[len(FIGURES) :]) <= {0.0, None}
+
+
+def rows_of(view: View, table: str) -> list[Row]:
+    rows: list[Row] = view.tables[table].frame.rows(named=True)
+    return rows
+
+
+def test_device_and_overview(recording: Path) -> None:
+    view, theirs = ours(recording, "name"), printed(recording, "summary_us")
+    text = recording.with_name(f"{recording.name}.summary_us.txt").read_text(encoding="utf-8")
+    for row in rows_of(view, "device"):
+        (line,) = [each for each in text.splitlines() if each.startswith(f"{row['device']}  ")]
+        assert row["utilization_pct"] == pytest.approx(float(line.split()[-1]), abs=0.005)
+
+    overview = rows_of(view, "overview")
+    assert [row["type"] for row in overview] == [row.name for row in theirs["Overview"]]
+    for row, (_, _, calls, (time_us, pct)) in zip(overview, theirs["Overview"], strict=True):
+        assert (row["side"], row["calls"]) == ("host", calls)
+        assert row["time_us"] == pytest.approx(time_us, abs=ROUNDING_US), row
+        assert row["pct"] == pytest.approx(pct, abs=ROUNDING_PCT)
+
+
+def test_model_and_user_ranges(recording: Path) -> None:
+    view, theirs = ours(recording, "name"), printed(recording, "summary_us")
+    for table, title in (("model", "Model"), ("user_defined", "UserDefined")):
+        own = {row["name"]: row for row in rows_of(view, table)}
+        assert list(own) == [row.name for row in theirs[title]]
+        for row in theirs[title]:
+            assert_same(own[row.name], row)
+    assert {row["thread"] for row in rows_of(view, "user_defined")} == {"all"}
+
+
+def test_operators_with_their_parts(recording: Path) -> None:
+    theirs = printed(recording, "summary_us")["Operator"]
+    own = {
+        (row["parent"] or row["path"], row["name"]): row
+        for row in rows_of(ours(recording, "name+parts"), "operator")
+    }
+    assert len(own) == len(theirs) == 64
+    outer = ""
+    for row in theirs:
+        outer = outer if row.indent else f" / {row.name}"
+        assert_same(own[outer, row.name], row)
+
+
+def test_operators_and_ranges_of_each_thread(recording: Path) -> None:
+    view, theirs = ours(recording, "name+thread"), printed(recording, "summary_threads_us")
+    for table, title in (("operator", "Operator"), ("user_defined", "UserDefined")):
+        own = {row["name"]: row for row in rows_of(view, table)}
+        assert len(own) == len(theirs[title])
+        for row in theirs[title]:
+            assert_same(own[row.name], row)
+        assert {row["thread"] for row in own.values()} <= {"30590", "30680"}
+
+
+def test_tables_that_paddle_leaves_out_have_no_rows(recording: Path) -> None:
+    view = ours(recording, "name")
+    for name in ("distributed", "kernel", "memory_manipulation"):
+        assert view.tables[name].frame.is_empty()
+        assert view.tables[name].why_empty

@@ -1,0 +1,57 @@
+"""The ranges of the user and of frameworks (``record_function``), summed by name.
+
+Definitions: ``docs/metrics.md#summaries``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.selection import Selection, in_selection
+from torch_tb_profiler.analysis.summaries.calls import calls_of, summed, threads
+from torch_tb_profiler.knowledge.range_domains import range_domain
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+ALL_THREADS = "all"
+OF_FRAMEWORK = frozenset({"forward", "backward", "communication"})
+"""Words for the category of ranges that are a format's own parts of a step, in lower case."""
+
+
+@per_trace
+def range_calls(trace: Trace) -> pl.DataFrame:
+    """One row per call of a range, as :func:`calls_of`, with ``step``; made once."""
+    slices = trace.slices
+    ids = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
+    words = slices["raw_category_code"][ids]
+    own = codes.of_present_names(
+        trace, words, lambda word: word.lower() in OF_FRAMEWORK, absent=False
+    )
+    ids = ids[~own]
+    calls = calls_of(trace, ids, indices(slices["device_total_ns"][ids]))
+    return calls.with_columns(slices["step"][ids])
+
+
+def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
+    """Ranges of a selection by name: ``name``, ``domain``, ``thread`` (:data:`ALL_THREADS` where
+    threads are merged), and the columns of :func:`summed`.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    calls = range_calls(trace)
+    if not selection.is_everything:
+        mask = in_selection(trace, selection, calls["step"], calls["start_ns"], calls["slice"])
+        calls = calls.filter(mask)
+    if by_thread:
+        calls = calls.with_columns(thread=threads(trace)[calls["track"].to_numpy()])
+    else:
+        calls = calls.with_columns(thread=pl.lit(ALL_THREADS))
+    groups = summed(calls, ["name_code", "thread"])
+    names = codes.texts(trace, groups["name_code"])
+    domains = [range_domain(name) for name in names.to_list()]
+    return groups.with_columns(name=names, domain=pl.Series(domains, dtype=pl.String))

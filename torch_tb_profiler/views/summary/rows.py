@@ -1,0 +1,93 @@
+"""The rows of the tables that only the summary has.
+
+Definitions: ``docs/metrics.md#summaries``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.analysis.summaries.calls import step_time_ns
+from torch_tb_profiler.analysis.summaries.distributed import communication_times
+from torch_tb_profiler.analysis.summaries.kernels import kernel_summary
+from torch_tb_profiler.analysis.summaries.model import model_summary
+from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.call_times import side_keys, time_reasons, with_times
+from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.shares import of_whole
+from torch_tb_profiler.views.summary.columns import DEVICE, DISTRIBUTED, KERNEL, MODEL, NO_CALLS
+from torch_tb_profiler.views.summed_rows import NO_STEP_TIME, filled
+
+NOT_RECORDED = "The recording does not say how much the host's cores were used (Paddle's do)."
+PROCESS, SYSTEM = "CPU(Process)", "CPU(System)"
+
+
+def device_table(trace: Trace, selection: Selection) -> Table:
+    """How much host and GPUs were used.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    info = trace.meta.info
+    windows = step_windows(trace, selection)
+    used: list[tuple[str, float | None]] = [
+        (PROCESS, info.process_cpu_pct),
+        (SYSTEM, info.system_cpu_pct),
+    ]
+    for gpu, profile in gpu_profiles(trace).items():
+        use = gpu_use(profile, windows.start_ns, windows.end_ns)
+        used.append((f"GPU{gpu}", use.utilization_pct))
+    rows = pl.DataFrame(used, schema=DEVICE.polars_schema(), orient="row")
+    return filled(DEVICE, rows, {"utilization_pct": NOT_RECORDED})
+
+
+def model_table(trace: Trace, selection: Selection) -> Table:
+    """The steps and their phases.
+
+    Raises:
+        SelectionError: as above.
+    """
+    groups = model_summary(trace, selection)
+    cpu_ns = step_time_ns(trace, selection)
+    reasons = dict.fromkeys(("calls", *side_keys("cpu"), *side_keys("gpu")), NO_CALLS)
+    return filled(MODEL, with_times(groups, cpu_ns, cpu_ns), reasons | time_reasons(trace))
+
+
+def distributed_table(trace: Trace, selection: Selection) -> Table:
+    """Communication and computation; no row where nothing communicates.
+
+    Raises:
+        SelectionError: as above.
+    """
+    times = communication_times(trace, selection)
+    rows = [] if times is None else [
+        ("ProfileStep", times.step_ns),
+        ("Communication", times.communication_ns),
+        ("Computation", times.computation_ns),
+        ("Overlap", times.overlap_ns),
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows, schema={"name": pl.String, "ns": pl.Int64}, orient="row")
+    whole = 0 if times is None else times.step_ns
+    shown = frame.with_columns(total_us=frame["ns"] / NS_PER_US, pct=of_whole(frame["ns"], whole))
+    return filled(DISTRIBUTED, shown, {"pct": NO_STEP_TIME})
+
+
+def kernel_table(trace: Trace, selection: Selection) -> Table:
+    """Kernels by function.
+
+    Raises:
+        SelectionError: as above.
+    """
+    groups, whole = kernel_summary(trace, selection)
+    shown = groups.with_columns(
+        *(
+            microseconds(groups[key.replace("_us", "_ns")]).alias(key)
+            for key in side_keys("gpu")[:-1]
+        ),
+        gpu_pct=of_whole(groups["gpu_total_ns"], whole),
+    )
+    return filled(KERNEL, shown, {"gpu_pct": "All kernels together take no time."})

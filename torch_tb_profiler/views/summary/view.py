@@ -1,0 +1,57 @@
+"""The summary: the tables that Paddle's profiler prints, of any trace, for the terminal.
+
+Definitions: ``docs/metrics.md#summaries``.
+"""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import summed_rows
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.summary import columns
+from torch_tb_profiler.views.summary.operators import operator_table
+from torch_tb_profiler.views.summary.rows import (
+    device_table,
+    distributed_table,
+    kernel_table,
+    model_table,
+)
+
+
+def summary(trace: Trace, selection: Selection) -> View:
+    """Every table of a selection.
+
+    Raises:
+        SelectionError: steps or grouping make no sense for this trace.
+    """
+    grouped = chosen_group_by(selection, columns.GROUP_BYS).split("+")
+    by_thread = "thread" in grouped
+    tables = (
+        device_table(trace, selection),
+        summed_rows.event_types_table(columns.OVERVIEW, trace, selection),
+        model_table(trace, selection),
+        distributed_table(trace, selection),
+        kernel_table(trace, selection),
+        operator_table(trace, selection, by_thread=by_thread, with_parts="parts" in grouped),
+        summed_rows.memory_operations_table(columns.MEMORY_MANIPULATION, trace, selection),
+        summed_rows.user_ranges_table(columns.USER_DEFINED, trace, selection, by_thread=by_thread),
+    )
+    return View(
+        tables={table.spec.name: table for table in tables},
+        notes=quality_notes(trace, LINK_ISSUES),
+    )
+
+
+SPEC = ViewSpec(
+    name="summary",
+    title="Summary",
+    help="What do Paddle's eight summaries say of this recording?",
+    scope="trace",
+    tables=columns.TABLES,
+    function=summary,
+    group_bys=columns.GROUP_BYS,
+    on_pages=False,
+)

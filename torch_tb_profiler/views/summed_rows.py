@@ -1,0 +1,164 @@
+"""Rows that several views show: types of events, operations on memory, ranges of the user.
+
+Definitions: ``docs/metrics.md#summaries``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.summaries.calls import step_time_ns
+from torch_tb_profiler.analysis.summaries.event_types import event_types
+from torch_tb_profiler.analysis.summaries.memory_operations import memory_operations
+from torch_tb_profiler.analysis.summaries.user_ranges import user_ranges
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.call_times import (
+    STEP_TIME,
+    call_columns,
+    side_keys,
+    time_reasons,
+    with_times,
+)
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.shares import of_whole
+
+NO_STEP_TIME = "The steps of the selection take no time on the host."
+NO_CALL = "The recording does not tell which call of the host launched it."
+NO_HOST_TIME = "No call of the host that copies or sets memory launched it (a graph did, say)."
+NO_DEVICE_PART = "The recording holds no device work of these calls."
+NO_BYTES = "The recording does not say how much was copied or set."
+NO_RATE = "The recording does not say how much was copied or set, or it took no time."
+
+EVENT_TYPE_COLUMNS = (
+    Column(
+        "type",
+        "Type",
+        "string",
+        None,
+        "The recording's own word (cpu_op, cuda_runtime, kernel; Operator, UserDefined), or "
+        "ProfileStep, Dataloader, Optimization, Module for what is told by more than a word. "
+        "Communication is the part of the kernels that communicates.",
+    ),
+    Column("side", "Side", "string", None, "host, or device."),
+    Column("calls", "Calls", "integer", "count", "How many events; of phases the outermost."),
+    Column(
+        "time_us",
+        "Time",
+        "number",
+        "us",
+        "Time in which at least one of them ran, over all threads, devices and streams: what "
+        "overlaps counts once.",
+    ),
+    Column("pct", "Share", "number", "pct", f"Time as share of {STEP_TIME}."),
+)
+
+MEMORY_OPERATION_COLUMNS = (
+    Column(
+        "name",
+        "Name",
+        "string",
+        None,
+        "Memcpy with its direction where the device's part tells it (HtoD: host to device), or "
+        "Memset.",
+    ),
+    Column(
+        "host_call",
+        "Host Call",
+        "string",
+        None,
+        "The outermost call of a device's interface, or range, that is named like a copy or set; "
+        "else what launched it.",
+    ),
+    Column(
+        "calls",
+        "Calls",
+        "integer",
+        "count",
+        "Calls of the host; copies and sets that no such call launched count each.",
+        additive=True,
+    ),
+    *call_columns(STEP_TIME),
+    Column("bytes", "Size", "integer", "bytes", "Bytes copied or set.", additive=True),
+    Column(
+        "bandwidth_gbps",
+        "Bandwidth",
+        "number",
+        "gb_per_s",
+        "Size divided by the time on the device of those whose size is recorded, in 10⁹ bytes per "
+        "second.",
+    ),
+)
+
+USER_RANGE_COLUMNS = (
+    Column("name", "Name", "string", None, "Name of the range."),
+    Column(
+        "domain",
+        "Domain",
+        "string",
+        None,
+        "Whose it is: user, or the framework that names its ranges so.",
+    ),
+    Column("thread", "Thread", "string", None, "Its thread; all: threads are merged."),
+    Column("calls", "Calls", "integer", "count", "How often it was entered.", additive=True),
+    *call_columns(STEP_TIME),
+)
+
+
+def filled(spec: TableSpec, rows: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    """``rows`` as the table of ``spec``, in its default order, with the reasons that it needs."""
+    shown = rows.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    return in_default_order(Table(spec, shown, needed(shown, reasons)))
+
+
+def event_types_table(spec: TableSpec, trace: Trace, selection: Selection) -> Table:
+    """Types of events, in a table with :data:`EVENT_TYPE_COLUMNS`.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    types = event_types(trace, selection)
+    rows = types.with_columns(
+        time_us=microseconds(types["time_ns"]),
+        pct=of_whole(types["time_ns"], step_time_ns(trace, selection)),
+    )
+    return filled(spec, rows, {"pct": NO_STEP_TIME})
+
+
+def memory_operations_table(spec: TableSpec, trace: Trace, selection: Selection) -> Table:
+    """Copies and sets of memory, in a table with :data:`MEMORY_OPERATION_COLUMNS`.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    groups = memory_operations(trace, selection)
+    whole = step_time_ns(trace, selection)
+    # Bytes per ns are 10^9 bytes per second.
+    rate = pl.col("bytes") / pl.col("sized_ns")
+    rows = with_times(groups, whole, whole).with_columns(
+        bandwidth_gbps=pl.when(pl.col("sized_ns") > 0).then(rate)
+    )
+    reasons = {
+        **dict.fromkeys(side_keys("cpu"), NO_HOST_TIME),
+        **dict.fromkeys(side_keys("gpu"), NO_DEVICE_PART),
+        "host_call": NO_CALL,
+        "bytes": NO_BYTES,
+        "bandwidth_gbps": NO_RATE,
+    }
+    return filled(spec, rows, reasons)
+
+
+def user_ranges_table(
+    spec: TableSpec, trace: Trace, selection: Selection, *, by_thread: bool = False
+) -> Table:
+    """Ranges of users and frameworks, in a table with :data:`USER_RANGE_COLUMNS`.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    groups = user_ranges(trace, selection, by_thread=by_thread)
+    whole = step_time_ns(trace, selection)
+    return filled(spec, with_times(groups, whole, whole), time_reasons(trace))
