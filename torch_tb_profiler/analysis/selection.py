@@ -177,7 +177,7 @@ def in_phase(trace: Trace, selection: Selection) -> Bools:
         return np.ones(trace.slices.height, np.bool_)
     check_phase(selection)
     reason = no_phases(trace)
-    if reason is not None:
+    if reason is not None and not selection.borders.given:
         raise SelectionError(f"phase: {reason}")
     chosen: Bools = phases_of_slices(trace, selection) == PHASES_BY_NAME[selection.phase]
     return chosen

@@ -668,6 +668,19 @@ export const VIEWS = {
       "key_nodes": ["name", "kind", "calls", "first_start_us", "interval_mean_us", "interval_stddev_us", "score", "reason"],
     },
   },
+  "phases": {
+    title: "Phases",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "phases": ["phase", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "gpu_busy_us"],
+      "step_trace": ["step", "interval_us", "forward_us", "backward_us", "communication_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "total_us", "communication_tail_us"],
+      "event_types": ["type", "side", "calls", "time_us", "pct"],
+      "memory_operations": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
+      "user_ranges": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
+      "serving_windows": ["kind", "batch", "tokens", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "context_requests", "context_tokens", "generation_requests", "generation_tokens", "server"],
+    },
+  },
   "operators": {
     title: "Operators",
     scope: "trace",
@@ -706,6 +719,17 @@ export const VIEWS = {
       "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
       "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
       "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
+    },
+  },
+  "groups": {
+    title: "Groups",
+    scope: "trace",
+    groupBys: ["modules", "ranges", "call_stacks"],
+    tables: {
+      "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings"],
+      "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct"],
+      "group_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
+      "hierarchies": ["hierarchy", "domain", "calls", "shown"],
     },
   },
   "distributed": {
@@ -895,6 +919,98 @@ export interface IterationsKeyNodesRow {
   interval_stddev_us: number | null;
   score: number | null;
   reason: string | null;
+}
+
+export interface PhasesPhasesRow {
+  phase: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+  gpu_busy_us: number | null;
+}
+
+export interface PhasesStepTraceRow {
+  step: string | null;
+  interval_us: number | null;
+  forward_us: number | null;
+  backward_us: number | null;
+  communication_us: number | null;
+  communication_hidden_us: number | null;
+  communication_exposed_us: number | null;
+  tail_us: number | null;
+  total_us: number | null;
+  communication_tail_us: number | null;
+}
+
+export interface PhasesEventTypesRow {
+  type: string | null;
+  side: string | null;
+  calls: number | null;
+  time_us: number | null;
+  pct: number | null;
+}
+
+export interface PhasesMemoryOperationsRow {
+  name: string | null;
+  host_call: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+  bytes: number | null;
+  bandwidth_gbps: number | null;
+}
+
+export interface PhasesUserRangesRow {
+  name: string | null;
+  domain: string | null;
+  thread: string | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  cpu_pct: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  gpu_pct: number | null;
+}
+
+export interface PhasesServingWindowsRow {
+  kind: string | null;
+  batch: number | null;
+  tokens: number | null;
+  calls: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_max_us: number | null;
+  cpu_min_us: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_max_us: number | null;
+  gpu_min_us: number | null;
+  context_requests: number | null;
+  context_tokens: number | null;
+  generation_requests: number | null;
+  generation_tokens: number | null;
+  server: string | null;
 }
 
 export interface OperatorsOperatorsRow {
@@ -1113,6 +1229,89 @@ export interface ModulesLightningRangesRow {
   recompute_device_total_us: number | null;
   recompute_device_self_us: number | null;
   kind: string | null;
+}
+
+export interface GroupsGroupsRow {
+  path: string | null;
+  parent: string | null;
+  operator_calls: number | null;
+  tensor_core_eligible_operators: number | null;
+  tensor_core_using_operators: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_min_us: number | null;
+  cpu_max_us: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_min_us: number | null;
+  gpu_max_us: number | null;
+  cpu_overhead_total_us: number | null;
+  cpu_overhead_mean_us: number | null;
+  cpu_overhead_min_us: number | null;
+  cpu_overhead_max_us: number | null;
+  gpu_idle_total_us: number | null;
+  gpu_idle_mean_us: number | null;
+  gpu_idle_min_us: number | null;
+  gpu_idle_max_us: number | null;
+  name: string | null;
+  calls: number | null;
+  iterations: number | null;
+  gpu_pct: number | null;
+  kind: string | null;
+  equal_siblings: number | null;
+}
+
+export interface GroupsFoldedGroupsRow {
+  path: string | null;
+  parent: string | null;
+  operator_calls: number | null;
+  tensor_core_eligible_operators: number | null;
+  tensor_core_using_operators: number | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_min_us: number | null;
+  cpu_max_us: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_min_us: number | null;
+  gpu_max_us: number | null;
+  cpu_overhead_total_us: number | null;
+  cpu_overhead_mean_us: number | null;
+  cpu_overhead_min_us: number | null;
+  cpu_overhead_max_us: number | null;
+  gpu_idle_total_us: number | null;
+  gpu_idle_mean_us: number | null;
+  gpu_idle_min_us: number | null;
+  gpu_idle_max_us: number | null;
+  name: string | null;
+  calls: number | null;
+  iterations: number | null;
+  gpu_pct: number | null;
+  kind: string | null;
+  members: number | null;
+  member_mean_us: number | null;
+  member_min_us: number | null;
+  member_max_us: number | null;
+  odd_one: string | null;
+  odd_one_pct: number | null;
+}
+
+export interface GroupsGroupFlameRow {
+  path: string | null;
+  parent: string | null;
+  name: string | null;
+  depth: number | null;
+  host_left_us: number | null;
+  host_width_us: number | null;
+  device_left_us: number | null;
+  device_width_us: number | null;
+}
+
+export interface GroupsHierarchiesRow {
+  hierarchy: string | null;
+  domain: string | null;
+  calls: number | null;
+  shown: boolean | null;
 }
 
 export interface DistributedOverlapRow {
@@ -1512,6 +1711,14 @@ export interface Rows {
     "iterations": IterationsIterationsRow;
     "key_nodes": IterationsKeyNodesRow;
   };
+  "phases": {
+    "phases": PhasesPhasesRow;
+    "step_trace": PhasesStepTraceRow;
+    "event_types": PhasesEventTypesRow;
+    "memory_operations": PhasesMemoryOperationsRow;
+    "user_ranges": PhasesUserRangesRow;
+    "serving_windows": PhasesServingWindowsRow;
+  };
   "operators": {
     "operators": OperatorsOperatorsRow;
   };
@@ -1531,6 +1738,12 @@ export interface Rows {
     "modules": ModulesModulesRow;
     "module_flame": ModulesModuleFlameRow;
     "lightning_ranges": ModulesLightningRangesRow;
+  };
+  "groups": {
+    "groups": GroupsGroupsRow;
+    "folded_groups": GroupsFoldedGroupsRow;
+    "group_flame": GroupsGroupFlameRow;
+    "hierarchies": GroupsHierarchiesRow;
   };
   "distributed": {
     "overlap": DistributedOverlapRow;

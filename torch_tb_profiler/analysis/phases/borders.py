@@ -58,6 +58,9 @@ def bordered_stretches(trace: Trace, borders: Borders) -> dict[int, Stretches]:
     found = process_stretches(trace)
     if not borders.given:
         return found
+    nothing = Stretches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))
+    processes = np.unique(indices(trace.tracks["process"])).tolist()
+    found = {process: found.get(process, nothing) for process in [-1, *processes]}
     first = _edges(trace, "forward_start", borders.forward_start)
     last = _edges(trace, "backward_end", borders.backward_end)
     steps = trace.steps

@@ -57,7 +57,7 @@ def phases_of(trace: Trace, of_process: dict[int, Stretches], *, of_threads: boo
     """
     slices = trace.slices
     phases = np.full(slices.height, UNKNOWN, np.int8)
-    if no_phases(trace) is not None:
+    if not of_process:
         return phases
     start = slices["start_ns"].to_numpy()
     tracks = slices["track"].to_numpy()

@@ -103,7 +103,8 @@ def process_stretches(trace: Trace) -> dict[int, Stretches]:
         process: _filled(trace, process, _merged(parts)) for process, parts in of_process.items()
     }
     known = list(filled.values())
-    filled[-1] = known[0] if len(known) == 1 else _merged(known)
+    if known:
+        filled[-1] = known[0] if len(known) == 1 else _merged(known)
     return filled
 
 

@@ -1,0 +1,159 @@
+"""The step trace as a table and as curves over the steps.
+
+Definitions: ``docs/views-phases.md#step-trace``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.phases.step_trace import StepTrace
+from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.step_costs import unknown_roles
+from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
+
+MEAN = "mean"
+NOT_IN_STEP = "Nothing of a forward or backward pass lies in this step."
+
+_PARTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "interval_us",
+        "Interval",
+        "From the beginning of the step (the end of the last one's work) to its first forward "
+        "work: loading data, copying it to the device. Also what lies between a pass and the next "
+        "one, where a step has several.",
+    ),
+    (
+        "forward_us",
+        "Forward",
+        "From the first forward work to the first backward work; without a backward pass to the "
+        "last forward work.",
+    ),
+    ("backward_us", "Backward", "From the first backward work to the end of the last."),
+    (
+        "communication_us",
+        "Communication",
+        "Collectives inside forward and backward; part of those.",
+    ),
+    (
+        "communication_hidden_us",
+        "Communication Hidden",
+        "Of these, the time in which the worker computed too.",
+    ),
+    (
+        "communication_exposed_us",
+        "Communication Exposed",
+        "Of these, the time in which it did not.",
+    ),
+    (
+        "tail_us",
+        "Tail",
+        "From the end of the last pass to the end of the step: what is left of gradient "
+        "reduction, and the optimizer.",
+    ),
+    ("total_us", "Total", "Length of the step: interval, forward, backward and tail add up to it."),
+    ("communication_tail_us", "Communication in Tail", "Collectives in the tail; part of it."),
+)
+
+STEP_TRACE = TableSpec(
+    "step_trace",
+    "Step trace",
+    "One row per step and one for their mean. Of recordings with device work the parts are told "
+    "by when it ran, of others by the host.",
+    (
+        Column("step", "Step", "string", None, f"Number of the step; {MEAN}: of whole steps."),
+        *(Column(key, title, "number", "us", text, family="step") for key, title, text in _PARTS),
+    ),
+)
+
+_CURVES = ("interval_us", "forward_us", "backward_us", "tail_us", "communication_exposed_us")
+
+
+def step_trace_table(trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str]) -> Table:
+    """The rows of :data:`STEP_TRACE`; ``unknown``: phases that nothing tells of, and why."""
+    columns, reasons = _columns(trace, parts, unknown)
+    averaged = parts.windows.averaged
+    names = list(parts.windows.names)
+    filled: dict[str, list[float | None]] = {}
+    for key, values in columns.items():
+        known = values[averaged & ~np.isnan(values)]
+        mean = [float(known.sum()) / len(known) if len(known) else np.nan] if names else []
+        filled[key] = [
+            None if np.isnan(value) else value / NS_PER_US for value in [*values.tolist(), *mean]
+        ]
+    steps = [*names, MEAN] if names else []
+    frame = pl.DataFrame({"step": steps, **filled}, schema=STEP_TRACE.polars_schema())
+    return Table(STEP_TRACE, frame, needed(frame, reasons))
+
+
+def _columns(
+    trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str]
+) -> tuple[dict[str, Float64], dict[str, str]]:
+    """Per column its values in ns, NaN where unknown, and why."""
+    windows = parts.windows
+    ns: dict[str, Int64] = {
+        "interval_us": parts.interval_ns,
+        "forward_us": parts.forward_ns,
+        "backward_us": parts.backward_ns,
+        "communication_us": parts.hidden_ns + parts.exposed_ns,
+        "communication_hidden_us": parts.hidden_ns,
+        "communication_exposed_us": parts.exposed_ns,
+        "tail_us": parts.tail_ns,
+        "total_us": windows.end_ns - windows.start_ns,
+        "communication_tail_us": parts.tail_communication_ns,
+    }
+    columns = {key: values.astype(np.float64) for key, values in ns.items()}
+    reasons = {}
+    for key, values in columns.items():
+        if key == "total_us":
+            continue
+        values[~parts.told] = np.nan
+        reasons[key] = NOT_IN_STEP
+    no_transfers = unknown_roles(trace).get(Role.COMMUNICATION)
+    for key, values in columns.items():
+        if key.startswith("communication") and no_transfers is not None:
+            values[:] = np.nan
+            reasons[key] = no_transfers
+    for phase, key in ((Phase.FORWARD, "forward_us"), (Phase.BACKWARD, "backward_us")):
+        if phase in unknown:
+            columns[key][:] = np.nan
+            reasons[key] = unknown[phase]
+    return columns, reasons
+
+
+def step_trace_series(table: Table) -> Series:
+    """Each part over the steps, without the mean."""
+    steps = table.frame.filter(pl.col("step") != MEAN)
+    names = steps["step"].to_list()
+    numbered = all(name.isdecimal() for name in names)
+    x = [float(name) if numbered else float(i) for i, name in enumerate(names)]
+    titles = {column.key: column.title for column in table.spec.columns}
+    lines = tuple(
+        Line(titles[key], x, steps[key].to_list())
+        for key in _CURVES
+        if steps[key].is_not_null().any()
+    )
+    return Series("Parts of the steps", "line", "Step", None, "Time", "us", lines)
+
+
+def side_fact(parts: StepTrace) -> Fact:
+    """Whose work tells the parts."""
+    on_device = parts.side == "device"
+    return Fact(
+        "step_trace_by",
+        "Step trace by",
+        "device work" if on_device else "the host",
+        None,
+        None,
+        "The parts of the step trace begin and end with the device work launched in forward and "
+        "backward passes, in steps stretched to the end of their device work; where nothing ran on "
+        "a device, with what the host did.",
+    )

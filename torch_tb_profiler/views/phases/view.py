@@ -1,0 +1,173 @@
+"""The view ``phases``: what the steps were for, the step trace, and summaries by type of event.
+
+Definitions: ``docs/views-phases.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
+from torch_tb_profiler.analysis.phases.evidence import (
+    SOURCE_TITLES,
+    TOLD_PHASES,
+    UNKNOWN,
+    Phase,
+    marks,
+    serving_ranges,
+)
+from torch_tb_profiler.analysis.phases.step_trace import step_trace
+from torch_tb_profiler.analysis.phases.times import PhaseWork, host_steps, phase_calls, phase_work
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.phases.event_types import EVENT_TYPES, event_types_table
+from torch_tb_profiler.views.phases.memory_operations import (
+    MEMORY_OPERATIONS,
+    memory_operations_table,
+)
+from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
+from torch_tb_profiler.views.phases.serving import SERVING_WINDOWS, serving_table
+from torch_tb_profiler.views.phases.step_trace import (
+    STEP_TRACE,
+    side_fact,
+    step_trace_series,
+    step_trace_table,
+)
+from torch_tb_profiler.views.phases.user_ranges import USER_RANGES, user_ranges_table
+from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.schema import Fact, Note, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+_MISSING = {
+    Phase.DATALOADER: "no range of a data loader",
+    Phase.FORWARD: "no call of a module, no operator of a backward pass and no range of a forward "
+    "pass",
+    Phase.BACKWARD: "no autograd node and no range of a backward pass (inference?)",
+    Phase.OPTIMIZER: "no range of an optimizer",
+}
+
+
+def phases(trace: Trace, selection: Selection) -> View:
+    """The phases of the selected steps, and the summaries of what is selected.
+
+    Raises:
+        SelectionError: steps, a phase or a border that are not in this trace.
+    """
+    whole = replace(selection, phase=None)
+    steps = host_steps(trace, whole)
+    calls = phase_calls(trace, whole, steps)
+    work = phase_work(trace, whole, steps, calls)
+    unknown = _unknown(trace, selection)
+    parts = step_trace(trace, whole)
+    step_table = step_trace_table(trace, parts, unknown)
+    tables = [
+        phases_table(trace, steps, calls, work, unknown),
+        step_table,
+        event_types_table(trace, selection),
+        memory_operations_table(trace, selection),
+        user_ranges_table(trace, selection),
+    ]
+    if len(serving_ranges(trace)):
+        tables.append(serving_table(trace, selection))
+    notes = (*quality_notes(trace), *_notes(trace, selection, work))
+    return View(
+        tables={table.spec.name: table for table in tables},
+        series={"step_parts": step_trace_series(step_table)},
+        facts=(*_found_facts(trace, selection), side_fact(parts)),
+        notes=notes,
+    )
+
+
+def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
+    """The phases that nothing in the recording tells of, and why."""
+    reason = no_phases(trace)
+    if reason is not None and not selection.borders.given:
+        return dict.fromkeys(Phase, reason)
+    told = set(np.unique(marks(trace).phase).tolist())
+    if selection.forward_start is not None:
+        told.add(Phase.FORWARD)
+    return {
+        phase: f"The recording holds {_MISSING[phase]}."
+        for phase in TOLD_PHASES
+        if phase not in told
+    }
+
+
+def _found_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
+    """What told each phase."""
+    given = {
+        Phase.FORWARD: ("begins with", selection.forward_start),
+        Phase.BACKWARD: ("ends with", selection.backward_end),
+    }
+    unknown = _unknown(trace, selection)
+    facts = []
+    for phase in TOLD_PHASES:
+        title = "Data loading" if phase is Phase.DATALOADER else phase.name.capitalize()
+        sources = marks(trace).sources_of(phase)
+        texts = [f"{SOURCE_TITLES[source]} ({count:,})" for source, count in sources.items()]
+        how, name = given.get(phase, ("", None))
+        if name is not None:
+            texts.append(f"{how} {name}, as was asked")
+        facts.append(
+            Fact(
+                f"{phase.name.lower()}_found_by",
+                f"{title} found by",
+                ", ".join(texts) or None,
+                None,
+                None,
+                f"What in the recording tells where {title.lower()} begins and ends, and how many "
+                "slices do.",
+                unknown.get(phase),
+            )
+        )
+    return tuple(facts)
+
+
+def _notes(trace: Trace, selection: Selection, work: PhaseWork) -> tuple[Note, ...]:
+    notes = []
+    if selection.phase is not None:
+        notes.append(
+            Note(
+                "quality",
+                "phase_not_narrowing",
+                "info",
+                f"The phase {selection.phase} does not narrow phases and step trace.",
+                {"phase": selection.phase},
+            )
+        )
+    lost = work.row[work.phase == UNKNOWN]
+    if len(lost) and no_phases(trace) is None:
+        lost_us = int(trace.device_work["dur_ns"].to_numpy()[lost].sum()) / NS_PER_US
+        notes.append(
+            Note(
+                "quality",
+                "work_without_phase",
+                "info",
+                f"{len(lost):,} kernels, copies and sets ({lost_us:,.0f} µs) are of no phase: what "
+                "launched them is not known. They are in the row of the step only.",
+                {"count": len(lost), "device_us": lost_us, "columns": ["gpu_total_us"]},
+            )
+        )
+    return tuple(notes)
+
+
+NO_EVENTS = "The recording holds no events."
+
+
+def _missing(trace: Trace) -> str | None:
+    return NO_EVENTS if trace.slices.is_empty() else None
+
+
+SPEC = ViewSpec(
+    name="phases",
+    title="Phases",
+    help="What were the steps for: loading data, forward, backward, optimizer?",
+    scope="trace",
+    tables=(PHASES, STEP_TRACE, EVENT_TYPES, MEMORY_OPERATIONS, USER_RANGES, SERVING_WINDOWS),
+    function=phases,
+    missing=_missing,
+    by_phase=True,
+)
