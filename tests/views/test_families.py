@@ -24,6 +24,9 @@ TOGETHER = {
     "allocated": r"(alive|size_increase|allocation)_bytes$",
     "memory of a device": r"^(peak_|device_memory)\w*_bytes$",
 }
+MEASURES = re.compile(r"(?P<measure>cpu_overhead|gpu_idle|cpu|gpu)_(mean|max|min)_us")
+"""Of a call on host and devices: mean, longest and shortest are read together per measure,
+which differ by magnitudes from one another."""
 SIDES = re.compile(r"(baseline|candidate|delta)_(?P<measure>.+)")
 CONTAINS_OTHERS = re.compile(
     r"(^|_)(host|device)_total_us$|(^|_)(mean|median|min|max|p95|std|peak|start|cumulative)(_|$)"
@@ -46,10 +49,26 @@ def test_measures_read_together_have_one_family(table: TableSpec) -> None:
     numbers = [column for column in table.columns if column.unit not in (None, "count", "pct")]
     for kind, pattern in TOGETHER.items():
         found = [column for column in numbers if re.search(pattern, column.key)]
-        found = [column for column in found if not SIDES.match(column.key)]
+        found = [
+            column
+            for column in found
+            if not SIDES.match(column.key) and not MEASURES.fullmatch(column.key)
+        ]
         if len(found) > 1:
             assert None not in {column.family for column in found}, (kind, found)
             assert len(families(found)) == 1, kind
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_times_of_a_call_have_a_family_per_measure(table: TableSpec) -> None:
+    measures: dict[str, set[str | None]] = {}
+    for column in table.columns:
+        match = MEASURES.fullmatch(column.key)
+        if match is not None:
+            measures.setdefault(match["measure"], set()).add(column.family)
+    for measure, names in measures.items():
+        assert len(names) == 1, measure
+        assert None not in names, measure
 
 
 @pytest.mark.parametrize("table", TABLES)
