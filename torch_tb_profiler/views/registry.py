@@ -20,6 +20,7 @@ VIEW_NAMES = (
     "kernels",
     "memory",
     "modules",
+    "groups",
     "distributed",
     "compare",
     "summary",

@@ -665,6 +665,8 @@ export const VIEWS = {
     groupBys: [],
     tables: {
       "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations"],
+      "iteration_operators": ["iteration", "operator_id", "name", "direction", "type", "start_us", "duration_us", "kernels", "gpu_time_us", "tensor_core_time_us", "dtype", "input_shapes", "call_stack", "path", "calls"],
+      "iteration_kernels": ["iteration", "operator_id", "operator", "direction", "type", "kernel", "gpu", "gpu_start_us", "gpu_time_us", "api_start_us", "api_time_us", "tensor_core_used", "grid", "block", "dtype", "input_shapes", "concrete_inputs", "short_name", "demangled_name"],
       "key_nodes": ["name", "kind", "calls", "first_start_us", "interval_mean_us", "interval_stddev_us", "score", "reason"],
     },
   },
@@ -908,6 +910,46 @@ export interface IterationsIterationsRow {
   other_us: number | null;
   selected: boolean | null;
   memory_operations: number | null;
+}
+
+export interface IterationsIterationOperatorsRow {
+  iteration: number | null;
+  operator_id: string | null;
+  name: string | null;
+  direction: string | null;
+  type: string | null;
+  start_us: number | null;
+  duration_us: number | null;
+  kernels: number | null;
+  gpu_time_us: number | null;
+  tensor_core_time_us: number | null;
+  dtype: string | null;
+  input_shapes: string | null;
+  call_stack: string | null;
+  path: string | null;
+  calls: number | null;
+}
+
+export interface IterationsIterationKernelsRow {
+  iteration: number | null;
+  operator_id: string | null;
+  operator: string | null;
+  direction: string | null;
+  type: string | null;
+  kernel: string | null;
+  gpu: number | null;
+  gpu_start_us: number | null;
+  gpu_time_us: number | null;
+  api_start_us: number | null;
+  api_time_us: number | null;
+  tensor_core_used: boolean | null;
+  grid: string | null;
+  block: string | null;
+  dtype: string | null;
+  input_shapes: string | null;
+  concrete_inputs: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
 }
 
 export interface IterationsKeyNodesRow {
@@ -1709,6 +1751,8 @@ export interface Rows {
   };
   "iterations": {
     "iterations": IterationsIterationsRow;
+    "iteration_operators": IterationsIterationOperatorsRow;
+    "iteration_kernels": IterationsIterationKernelsRow;
     "key_nodes": IterationsKeyNodesRow;
   };
   "phases": {

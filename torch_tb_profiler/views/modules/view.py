@@ -22,7 +22,8 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.modules.flame import FLAME, flame_table
+from torch_tb_profiler.views.flame_bars import flame_table
+from torch_tb_profiler.views.modules.flame import FLAME
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
@@ -226,7 +227,7 @@ def _table(spec: TableSpec, sums: ModuleSums, outside: list[tuple[str, str, int]
 
 def _flame(sums: ModuleSums) -> Table:
     """The flame graph; its device bars are null where the device times are."""
-    table = flame_table(sums.frame)
+    table = flame_table(FLAME, sums.frame)
     if "device_total_ns" not in sums.unknown:
         return table
     reasons = dict.fromkeys(("device_left_us", "device_width_us"), sums.unknown["device_total_ns"])

@@ -1,0 +1,233 @@
+"""Groups: what modules, user ranges and frames of call stacks take in each iteration.
+
+Definitions: ``docs/views-groups.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.hierarchies.hierarchy import KINDS, Kind
+from torch_tb_profiler.analysis.hierarchies.kept import (
+    KeptHierarchy,
+    kept_call_stacks,
+    kept_modules,
+    kept_ranges,
+)
+from torch_tb_profiler.analysis.hierarchies.of_ranges import domains_of_ranges
+from torch_tb_profiler.analysis.hierarchies.twins import folded
+from torch_tb_profiler.analysis.modules.tree import module_tree
+from torch_tb_profiler.analysis.selection import (
+    Selection,
+    SelectionError,
+    chosen_group_by,
+)
+from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.flame_bars import flame_table
+from torch_tb_profiler.views.groups.columns import FLAME, FOLDED, GROUPS, HIERARCHIES
+from torch_tb_profiler.views.groups.rows import (
+    MAX_ROWS,
+    NO_GPU,
+    Measures,
+    folded_table,
+    groups_table,
+    measures,
+)
+from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
+from torch_tb_profiler.views.schema import Fact, Note, Table, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+_SEPARATORS: dict[Kind, str] = {"modules": "/", "ranges": "/", "call_stacks": ";"}
+_NOUNS: dict[Kind, str] = {
+    "modules": "module",
+    "ranges": "range of this domain",
+    "call_stacks": "frame",
+}
+NOTHING = (
+    "The recording holds no modules, no user ranges and no call stacks (with_stack=True records "
+    "modules and stacks, record_function makes ranges)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    kind: Kind
+    domain: str
+
+
+def groups(trace: Trace, selection: Selection) -> View:
+    """The tree of a hierarchy with the times of each node per iteration.
+
+    Raises:
+        SelectionError: the selection names steps, a hierarchy or a domain that the trace does not
+            have.
+    """
+    available = _available(trace)
+    choice = _choice(selection, available)
+    kept = _kept(trace, choice)
+    found = measures(trace, kept, selection)
+    hierarchy, shown = found.hierarchy, found.shown
+    equals = folded(hierarchy.nodes, hierarchy.first_outside, _SEPARATORS[choice.kind])
+    table = groups_table(found, equals, shown)
+    return View(
+        tables={
+            "groups": table,
+            "folded_groups": folded_table(found, equals, shown),
+            "group_flame": _flame(table),
+            "hierarchies": _hierarchies(available, choice),
+        },
+        facts=_facts(found, choice),
+        notes=(*quality_notes(trace, MODULE_ISSUES), *_notes(found, len(shown))),
+    )
+
+
+def _available(trace: Trace) -> dict[tuple[Kind, str], int]:
+    """The hierarchies a trace has, with the calls of each, the default first."""
+    modules = module_tree(trace).count
+    found: dict[tuple[Kind, str], int] = {("modules", ""): modules} if modules else {}
+    for domain, ids in domains_of_ranges(trace).items():
+        found["ranges", domain] = len(ids)
+    frames = trace.slices["category"].is_in([int(each) for each in PYTHON_CATEGORIES]).sum()
+    stacks = int(frames) or trace.operators["call_stack_code"].is_not_null().sum()
+    if stacks:
+        found["call_stacks", ""] = int(stacks)
+    return found
+
+
+def _choice(selection: Selection, available: dict[tuple[Kind, str], int]) -> _Choice:
+    kinds = list(dict.fromkeys(kind for kind, _ in available))
+    asked = chosen_group_by(selection, KINDS) if selection.group_by is not None else None
+    if asked is None and selection.domain is not None:
+        asked = "ranges"
+    kind = next((each for each in KINDS if each == asked), kinds[0] if kinds else "modules")
+    domains = [domain for each, domain in available if each == kind]
+    if kind != "ranges" or selection.domain is None:
+        return _Choice(kind, domains[0] if domains else "")
+    if selection.domain not in domains:
+        raise SelectionError(
+            f"domain: no user ranges of the domain {selection.domain[:40]!r}; there are "
+            f"{', '.join(domains) or 'none'}"
+        )
+    return _Choice(kind, selection.domain)
+
+
+def _kept(trace: Trace, choice: _Choice) -> KeptHierarchy:
+    if choice.kind == "ranges" and choice.domain:
+        return kept_ranges(trace)[choice.domain]
+    return kept_call_stacks(trace) if choice.kind == "call_stacks" else kept_modules(trace)
+
+
+def _flame(table: Table) -> Table:
+    """The bars of what is in the tree; device bars are null where the device times are."""
+    known = table.frame.filter(pl.col("kind") == "group")
+    in_ns = known.select(
+        "path",
+        "parent",
+        "name",
+        *(
+            (pl.col(key).fill_null(0) * NS_PER_US).round().cast(pl.Int64).alias(f"{side}_total_ns")
+            for side, key in (("host", "cpu_total_us"), ("device", "gpu_total_us"))
+        ),
+    )
+    flame = flame_table(FLAME, in_ns)
+    reason = table.null_reasons.get("gpu_total_us")
+    if reason is None:
+        return flame
+    reasons = dict.fromkeys(("device_left_us", "device_width_us"), reason)
+    unknown = [pl.lit(None, pl.Float64).alias(key) for key in reasons]
+    return Table(FLAME, flame.frame.with_columns(unknown), reasons)
+
+
+def _hierarchies(available: dict[tuple[Kind, str], int], choice: _Choice) -> Table:
+    rows = [
+        (kind, domain or None, calls, (kind, domain) == (choice.kind, choice.domain))
+        for (kind, domain), calls in available.items()
+    ]
+    frame = pl.DataFrame(rows, schema=HIERARCHIES.polars_schema(), orient="row")
+    return Table(HIERARCHIES, frame)
+
+
+def _facts(found: Measures, choice: _Choice) -> tuple[Fact, ...]:
+    times = found.times
+    no_gpu = found.unknown.get("gpu_pct")
+    share = None
+    if no_gpu is None and times.work_ns:
+        share = times.outside_ns / times.work_ns * 100
+    return (
+        Fact(
+            "gpu_time_outside_pct",
+            f"GPU time outside every {_NOUNS[choice.kind]}",
+            share,
+            "pct",
+            None,
+            "Share of the durations of all kernels, copies and sets of the iterations that were "
+            "launched outside; the rows of kind outside say by what.",
+            None if share is not None else no_gpu or NO_GPU,
+        ),
+        Fact(
+            "iterations",
+            "Iterations",
+            len(times.windows.names),
+            "count",
+            None,
+            "Over how many iterations the times are added up and the means are taken.",
+        ),
+    )
+
+
+def _notes(found: Measures, shown: int) -> tuple[Note, ...]:
+    notes: list[Note] = []
+    lost_ns = found.times.left_out_ns
+    if lost_ns:
+        whole = lost_ns + found.times.work_ns
+        notes.append(
+            Note(
+                "quality",
+                "work_in_no_iteration",
+                "info",
+                f"{lost_ns / NS_PER_US:,.0f} µs of device work ({lost_ns / whole * 100:.1f} %) "
+                "were launched in none of these iterations and are in no row.",
+                {"device_us": lost_ns / NS_PER_US},
+            )
+        )
+    left_out = int(_with_time(found) - shown)
+    if left_out > 0:
+        notes.append(
+            Note(
+                "quality",
+                "groups_left_out",
+                "info",
+                f"The tree has {left_out:,} more groups: the {MAX_ROWS:,} with most time are "
+                "shown. What the others took is in the rows above them.",
+                {"groups": left_out},
+            )
+        )
+    return tuple(notes)
+
+
+def _with_time(found: Measures) -> int:
+    keys = ("cpu", "gpu")
+    return len(np.unique(np.concatenate([found.times.measures[key].node for key in keys])))
+
+
+def _missing(trace: Trace) -> str | None:
+    return None if _available(trace) else NOTHING
+
+
+SPEC = ViewSpec(
+    name="groups",
+    title="Groups",
+    help="What do modules, user ranges and call stacks take in each iteration, and which of equal "
+    "ones is odd?",
+    scope="trace",
+    tables=(GROUPS, FOLDED, FLAME, HIERARCHIES),
+    function=groups,
+    group_bys=KINDS,
+    missing=_missing,
+    leading_facts=("gpu_time_outside_pct",),
+)
