@@ -12,12 +12,14 @@ import numpy as np
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
+from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask, slice_mask
+from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.operators_by_name import chosen_calls
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.knowledge import operators
-from torch_tb_profiler.trace.columns import Bools, Int8, Int64
-from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.columns import Bools, Int8, Int32, Int64
+from torch_tb_profiler.trace.derived import per_cut, per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -85,44 +87,42 @@ def operator_classes(trace: Trace, selection: Selection) -> OperatorClasses:
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    tree, kinds = call_tree(trace), kernel_kinds(trace)
-    traits = _operator_traits(trace)
+    tree, kinds, traits = call_tree(trace), kernel_kinds(trace), _operator_traits(trace)
     work = device_work_mask(trace, selection)
-    operator = np.where(tree.is_own, gather(traits.of_call, tree.owner), -1)
     duration = trace.device_work["dur_ns"].to_numpy()
+    count = len(traits.is_eligible)
+    own = np.flatnonzero(work & tree.is_own)
+    operator = traits.of_call[tree.owner[own]]
     is_used = kinds.tensor_core == codes.YES
     is_unknown = kinds.is_kernel & (kinds.tensor_core == codes.UNKNOWN)
-    count = len(traits.is_eligible)
 
-    def summed(rows: Bools) -> Int64:
-        chosen = np.flatnonzero(rows & work & (operator >= 0))
-        return _sums(operator[chosen], duration[chosen], count)
+    def summed(marked: Bools) -> Int64:
+        chosen = marked[own]
+        return _sums(operator[chosen], duration[own[chosen]], count)
 
-    every = np.ones(len(work), np.bool_)
-    gpu, used, unknown = summed(every), summed(is_used), summed(is_unknown)
-    calls = slice_mask(trace, selection)[tree.slice]
+    gpu, used = summed(work), summed(is_used)
+    calls = chosen_calls(trace, selection)
     cpu = _sums(traits.of_call[calls], self_times(trace)[calls], count)
-    is_there = np.bincount(traits.of_call[calls], minlength=count) > 0
-    launches = np.bincount(operator[work & (operator >= 0)], minlength=count) > 0
-    classes = np.full(count, OperatorClass.OTHER, np.int64)
-    classes[np.where(launches, traits.is_eligible, traits.is_eligible_inside)] = (
-        OperatorClass.ELIGIBLE
+    launches = np.bincount(operator, minlength=count) > 0
+    is_there = launches | (np.bincount(traits.of_call[calls], minlength=count) > 0)
+    can = np.where(launches, traits.is_eligible, traits.is_eligible_inside)
+    uses = np.where(launches, used > 0, traits.is_used_inside)
+    classes = np.where(
+        uses, OperatorClass.USING, np.where(can, OperatorClass.ELIGIBLE, OperatorClass.OTHER)
     )
-    classes[(used > 0) | (~launches & traits.is_used_inside)] = OperatorClass.USING
-    outside = work & (operator < 0)
-    names_outside = np.where(is_used, OperatorClass.USING, OperatorClass.OTHER)
-    kernels = summed(kinds.is_kernel)
-    can = classes != OperatorClass.OTHER
-    sizes = len(OperatorClass)
+    outside = np.flatnonzero(work & ~tree.is_own)
+    outside_classes = np.where(is_used, OperatorClass.USING, OperatorClass.OTHER)[outside]
+    names = trace.device_work["name_code"].to_numpy()[outside]
+    size = len(OperatorClass)
     return OperatorClasses(
-        gpu_ns=_sums(classes, gpu, sizes) + _sums(names_outside[outside], duration[outside], sizes),
-        cpu_ns=_sums(classes, cpu, sizes),
-        count=np.bincount(classes[is_there | launches], minlength=sizes)
-        + _distinct_names(trace, outside, names_outside, sizes),
-        unknown_ns=_sums(classes, unknown, sizes)
-        + _sums(names_outside[outside & is_unknown], duration[outside & is_unknown], sizes),
-        eligible_kernel_ns=int(kernels[can].sum()),
-        using_kernel_ns=int(used[can].sum()),
+        gpu_ns=_sums(classes, gpu, size) + _sums(outside_classes, duration[outside], size),
+        cpu_ns=_sums(classes, cpu, size),
+        count=np.bincount(classes[is_there], minlength=size)
+        + _distinct(names, outside_classes, size),
+        unknown_ns=_sums(classes, summed(is_unknown), size)
+        + _sums(outside_classes, np.where(is_unknown, duration, 0)[outside], size),
+        eligible_kernel_ns=int(summed(kinds.is_kernel)[classes != OperatorClass.OTHER].sum()),
+        using_kernel_ns=int(used.sum()),
     )
 
 
@@ -199,17 +199,19 @@ class _Traits:
     is_used_inside: Bools
 
 
-@per_trace
+@per_cut
 def _operator_traits(trace: Trace) -> _Traits:
     tree = call_tree(trace)
-    of_call = _operators(trace)
-    count = int(of_call.max(initial=-1)) + 1
-    names = trace.slices["name_code"].to_numpy()[tree.slice]
+    identity = operator_identity(trace)
+    of_call, count = identity.operator, identity.count
     by_name = codes.of_names(
-        trace, names, lambda name: codes.verdict(operators.tensor_core_eligible(name)), np.int8
+        trace,
+        identity.name_code,
+        lambda name: codes.verdict(operators.tensor_core_eligible(name)),
+        np.int8,
     )
     owner = tree.owner[(kernel_kinds(trace).tensor_core == codes.YES) & (tree.owner >= 0)]
-    uses = np.zeros(len(names), np.bool_)
+    uses = np.zeros(len(of_call), np.bool_)
     uses[with_ancestors(np.unique(owner), tree.parent)] = True
     inside: Int8 = eligible_slices(trace)[tree.slice]
 
@@ -218,20 +220,12 @@ def _operator_traits(trace: Trace) -> _Traits:
         found[of_call[calls]] = True
         return found
 
-    return _Traits(of_call, marked(by_name == codes.YES), marked(inside == codes.YES), marked(uses))
+    return _Traits(of_call, by_name == codes.YES, marked(inside == codes.YES), marked(uses))
 
 
-def _operators(trace: Trace) -> Int64:
-    """Per call of the call tree the number of its operator."""
-    names = trace.slices["name_code"].to_numpy()[call_tree(trace).slice]
-    _, number = np.unique(names, return_inverse=True)
-    return number.astype(np.int64)
-
-
-def _distinct_names(trace: Trace, rows: Bools, classes: Int64, size: int) -> Int64:
-    """How many names the device work in ``rows`` has, per class."""
-    names = trace.device_work["name_code"].to_numpy()[rows].astype(np.int64)
-    pairs = np.unique(names * size + classes[rows])
+def _distinct(names: Int32, classes: Int64, size: int) -> Int64:
+    """How many different names there are, per class."""
+    pairs = np.unique(names.astype(np.int64) * size + classes)
     return np.bincount(pairs % size, minlength=size)
 
 

@@ -69,6 +69,38 @@ def test_the_numbers_of_a_small_trace() -> None:
     assert values(table, "cumulative_pct") == [(67.5,), (87.5,), (100.0,)]
 
 
+def test_what_the_operators_are() -> None:
+    of = trace(
+        [
+            op("aten::linear", 0, 30),
+            op("aten::addmm", 5, 20),
+            call("cudaLaunchKernel", 6, 3, corr=1),
+            kernel("volta_s884gemm", 20, 60, corr=1),
+            call("cudaLaunchKernel", 10, 3, corr=2),
+            kernel("nobody knows this", 90, 5, corr=2),
+            *ran("nobody knows this", "my::op", 200, 7, 3),
+            call("cudaGraphLaunch", 300, 7, corr=4),
+            kernel("add", 310, 1, corr=4),
+        ]
+    )
+    table = top_operators(of, ALL)
+    keys = ("name", "gpu_time_us", "type", "tensor_core_eligible", "tensor_core_used")
+    assert values(table, *keys) == [
+        ("aten::addmm", 65.0, "matrix_product", True, True),
+        ("my::op", 7.0, None, None, None),
+        ("cudaGraphLaunch", 1.0, None, None, None),
+        ("aten::linear", 65.0, "matrix_product", True, True),
+    ]
+
+
+def test_gpu_time_of_a_call_inside_one_of_its_name_counts_once() -> None:
+    of = trace([op("aten::a", 0, 90), op("aten::b", 2, 60), *ran("add", "aten::a", 10, 30, 1)])
+    assert values(top_operators(of, ALL), "name", "gpu_time_us") == [
+        ("aten::a", 30.0),
+        ("aten::b", 30.0),
+    ]
+
+
 def test_a_selection_leaves_the_rest_out() -> None:
     chosen = Selection(steps="2")
     assert values(top_operators(trace(EVENTS), chosen), "name", "device_self_pct") == [
@@ -84,7 +116,8 @@ def test_without_device_work_the_host_tells() -> None:
         ("aten::b", None, None, 50.0),
         ("aten::a", None, None, 5.0),
     ]
-    assert set(table.null_reasons) == {"device_self_us", "device_self_pct"}
+    of_device = {"device_self_us", "device_self_pct", "gpu_time_us", "tensor_core_used"}
+    assert set(table.null_reasons) == {*of_device, "direction", "type"}
     assert values(table, "cumulative_pct")[-1] == (100.0,)
     assert top_kernels(of, ALL).frame.is_empty()
 

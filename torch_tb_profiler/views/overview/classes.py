@@ -5,6 +5,8 @@ Definitions: ``docs/metrics.md#classes``.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
@@ -20,6 +22,7 @@ from torch_tb_profiler.analysis.tensor_core_classes import (
     operator_classes,
 )
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
@@ -121,12 +124,20 @@ def class_tables(trace: Trace, selection: Selection) -> tuple[tuple[Table, Table
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
+    return _OF_ALL(trace) if selection.is_everything else _class_tables(trace, selection)
+
+
+def _class_tables(trace: Trace, selection: Selection) -> tuple[tuple[Table, Table], Fact]:
     of_operators = operator_classes(trace, selection)
     tables = (
         _operator_table(trace, of_operators),
         _kernel_table(trace, kernel_classes(trace, selection)),
     )
     return tables, _efficiency(trace, of_operators)
+
+
+_OF_ALL = PerTrace(partial(_class_tables, selection=Selection()), of_cut=True)
+"""Those of the whole trace, which most questions are about; made once."""
 
 
 def _operator_table(trace: Trace, found: OperatorClasses) -> Table:

@@ -5,14 +5,18 @@ The numbers are those of the operators and the kernels view, of the same selecti
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
-from torch_tb_profiler.analysis.operator_calls import operator_groups, selected_operator_calls
+from torch_tb_profiler.analysis.operators_by_name import inside_of_names, operators_by_name
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH, launches_outside
+from torch_tb_profiler.knowledge.operator_types import operator_type
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, OTHER_NAMES, other_names
@@ -23,7 +27,16 @@ from torch_tb_profiler.views.shares import CUMULATIVE, cumulative_column, of_who
 ROWS = 10
 NO_DEVICE_TIME = "No device work ran in this selection."
 NO_LAUNCH = "The recording does not tell what launched this device work."
+NO_RULE = "No rule knows whether kernels launched inside it use Tensor Cores."
 NO_KERNEL_TIME = "The kernels of this selection last 0."
+
+_NOT_TOLD = {
+    "direction": "It has calls of both directions or is no operator, or the recording does not "
+    "tell: in inference nothing runs backward, and no links of a training are in it.",
+    "type": "No rule knows what kind of operator it is.",
+    "tensor_core_eligible": "No rule knows whether it could use Tensor Cores, or it is a host call "
+    "outside every operator.",
+}
 
 TOP_OPERATORS = TableSpec(
     "top_operators",
@@ -62,6 +75,36 @@ TOP_OPERATORS = TableSpec(
             "Device Self (without device time: of Host Self)",
             "all operators and calls of the selection",
         ),
+        Column(
+            "gpu_time_us",
+            "GPU Time",
+            "number",
+            "us",
+            "Summed duration of the kernels, copies and sets launched inside its calls, operators "
+            "inside included.",
+        ),
+        Column(
+            "direction",
+            "Direction",
+            "string",
+            None,
+            "forward or backward, where all of its calls are of one.",
+        ),
+        Column("type", "Type", "string", None, "Kind of operator, told from its name."),
+        Column(
+            "tensor_core_eligible",
+            "Tensor Core Eligible",
+            "boolean",
+            None,
+            "Whether it, or an operator inside it, could use Tensor Cores.",
+        ),
+        Column(
+            "tensor_core_used",
+            "Tensor Cores Used",
+            "boolean",
+            None,
+            "Whether a kernel launched inside it uses Tensor Cores (matrix units).",
+        ),
     ),
     sort="-device_self_us,-host_self_us",
     when_empty="No operator ran in the selection, or operators were not profiled.",
@@ -93,8 +136,16 @@ TOP_KERNELS = TableSpec(
 
 
 def top_operators(trace: Trace, selection: Selection) -> Table:
-    """The operators with most device time, else host time, of their own."""
-    groups = operator_groups(selected_operator_calls(trace, selection), ["name_code"])
+    """The operators with most device time, else host time, of their own.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    return _OF_ALL(trace) if selection.is_everything else _top_operators(trace, selection)
+
+
+def _top_operators(trace: Trace, selection: Selection) -> Table:
+    groups = operators_by_name(trace, selection)
     unknown = no_device_time(trace)
     if unknown is not None:
         groups = groups.with_columns(device_self_ns=pl.lit(None, pl.Int64))
@@ -115,9 +166,47 @@ def top_operators(trace: Trace, selection: Selection) -> Table:
         host_self_us=microseconds(rows["host_self_ns"]),
         cumulative_pct=of_whole(rows[measure].cum_sum(), int(everything[measure].sum())),
     )
+    rows = _with_kinds(trace, selection, rows, groups["name_code"], unknown)
     device = dict.fromkeys(("device_self_us", "device_self_pct"), unknown or NO_DEVICE_TIME)
+    device |= dict.fromkeys(("gpu_time_us", "tensor_core_used"), unknown or NO_RULE)
     launch = dict.fromkeys(("calls", "host_self_us", CUMULATIVE), NO_LAUNCH)
-    return _filled(TOP_OPERATORS, rows, device | launch)
+    return _filled(TOP_OPERATORS, rows, device | launch | _NOT_TOLD)
+
+
+_OF_ALL = PerTrace(partial(_top_operators, selection=Selection()), of_cut=True)
+"""Those of the whole trace, which most questions are about; made once."""
+
+
+def _with_kinds(
+    trace: Trace, selection: Selection, rows: pl.DataFrame, names: pl.Series, unknown: str | None
+) -> pl.DataFrame:
+    """``rows`` with the last columns of the table; of a host call outside operators (no one of
+    ``names``) that is the GPU time alone."""
+    is_operator = rows["name_code"].is_in(names.implode())
+    known = rows["name_code"].filter(is_operator)
+    inside = inside_of_names(trace, selection, known.to_numpy())
+    types = [operator_type(trace.text(code) or "") for code in known]
+    kinds = pl.DataFrame(
+        {
+            "name_code": known,
+            "gpu_time_ns": inside.device_ns,
+            "direction": pl.Series(inside.direction, dtype=pl.String),
+            "type": pl.Series(types, dtype=pl.String),
+            "tensor_core_eligible": codes.verdict_column(pl.Series(inside.eligible)),
+            "tensor_core_used": codes.verdict_column(pl.Series(inside.used)),
+        }
+    )
+    joined = rows.with_columns(is_operator=is_operator).join(
+        kinds.with_columns(is_operator=pl.lit(True)),
+        on=("name_code", "is_operator"),
+        how="left",
+        maintain_order="left",
+    )
+    gpu_time_ns = joined["gpu_time_ns"].fill_null(joined["device_self_ns"])
+    if unknown is not None:
+        gpu_time_ns = joined["device_self_ns"]
+        joined = joined.with_columns(tensor_core_used=pl.lit(None, pl.Boolean))
+    return joined.with_columns(gpu_time_us=microseconds(gpu_time_ns))
 
 
 def top_kernels(trace: Trace, selection: Selection) -> Table:
