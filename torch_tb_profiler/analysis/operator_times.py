@@ -7,6 +7,7 @@ Definitions: ``docs/metrics.md#operator-times``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -66,56 +67,84 @@ def has_runtime(trace: Trace) -> bool:
     return bool((trace.slices["category"] == Category.RUNTIME).any())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkInside:
+    """The device work launched inside each call of :func:`call_tree`.
+
+    Attributes:
+        works: How many kernels, copies and sets.
+        kernels: How many kernels.
+        idle_ns: Time from the first start to the last end in which none of it ran.
+    """
+
+    works: Int64
+    kernels: Int64
+    idle_ns: Int64
+
+
 @per_trace
-def _kernels_and_idle(trace: Trace) -> tuple[Int64, Int64]:
-    """:func:`kernels_and_idle` of all device work; made once."""
-    return kernels_and_idle(trace, np.ones(trace.device_work.height, np.bool_))
-
-
-def kernels_and_idle(trace: Trace, work: Bools) -> tuple[Int64, Int64]:
-    """Per call of :func:`call_tree`, of the device work in ``work``: how many kernels were launched
-    inside, and the time in ns from its first start to its last end in which none of it ran."""
+def work_inside(trace: Trace) -> WorkInside:
+    """All device work inside each call; made once."""
     tree = call_tree(trace)
-    kernels = sums_of_calls(tree, work & kernel_kinds(trace).is_kernel)[1]
-    return kernels, _idle(trace, tree, np.flatnonzero(work & (tree.owner >= 0)))
-
-
-def _idle(trace: Trace, tree: CallTree, rows: Int64) -> Int64:
-    """Idle time by call between the device work in ``rows``."""
-    chosen = np.zeros(len(tree.owner), np.bool_)
-    chosen[rows] = True
-    works = sums_of_calls(tree, chosen)[1]
+    every_work = np.ones(trace.device_work.height, np.bool_)
+    works = sums_of_calls(tree, every_work)[1]
+    kernels = sums_of_calls(tree, kernel_kinds(trace).is_kernel)[1]
     # A call that launches nothing beside what one call in it does idles as that one.
     calls = np.flatnonzero((tree.parent >= 0) & (works > 0))
     calls = calls[works[calls] == works[tree.parent[calls]]]
     same = np.full(len(works), -1, np.int64)
     same[tree.parent[calls]] = calls
-    is_own = (same < 0) & (works > 1)
-    up, work = tree.owner[rows], rows
-    pairs: list[tuple[Int64, Int64]] = []
+    call, row = _pairs(tree, every_work, (same < 0) & (works > 1))
+    idle = _idle(trace, call, row, len(works))
+    return WorkInside(works, kernels, idle[nearest_marked(same, same < 0)])
+
+
+def selected_work_inside(trace: Trace, work: Bools) -> WorkInside:
+    """Of the device work that ``work`` marks, what is inside each call."""
+    tree, whole = call_tree(trace), work_inside(trace)
+    works = sums_of_calls(tree, work)[1]
+    is_whole = works == whole.works
+    kernels, idle = (np.where(is_whole, ns, 0) for ns in (whole.kernels, whole.idle_ns))
+    is_part = (works > 0) & ~is_whole
+    if is_part.any():
+        call, row = _pairs(tree, work, is_part)
+        np.add.at(kernels, call[kernel_kinds(trace).is_kernel[row]], 1)
+        idle += _idle(trace, call, row, len(works))
+    return WorkInside(works, kernels, idle)
+
+
+def _pairs(tree: CallTree, work: Bools, needed: Bools) -> tuple[Int64, Int64]:
+    """Every needed call with every row of ``work`` launched inside."""
+    rows = np.flatnonzero(work & (tree.owner >= 0))
+    up = tree.owner[rows]
+    calls, works = [rows[:0]], [rows[:0]]
     while len(up):
-        needed = is_own[up]
-        pairs.append((up[needed], work[needed]))
+        chosen = needed[up]
+        calls.append(up[chosen])
+        works.append(rows[chosen])
         up = tree.parent[up]
-        up, work = up[up >= 0], work[up >= 0]
-    group, of = (np.concatenate([pair[part] for pair in pairs] or [rows[:0]]) for part in range(2))
-    start_ns = trace.device_work["start_ns"].to_numpy()[of]
-    end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()[of]
-    idle = idle_lengths(group, start_ns, end_ns, len(works))
-    source = nearest_marked(same, same < 0)
-    return idle[source]
+        inside = up >= 0
+        up, rows = up[inside], rows[inside]
+    return np.concatenate(calls), np.concatenate(works)
+
+
+def _idle(trace: Trace, call: Int64, row: Int64, calls: int) -> Int64:
+    """Idle time by call between its rows of ``trace.device_work``."""
+    start_ns = trace.device_work["start_ns"].to_numpy()[row]
+    end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()[row]
+    return idle_lengths(call, start_ns, end_ns, calls)
 
 
 def call_times(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.DataFrame:
     """Per row of ``selected_operator_calls``: ``cpu_overhead_ns`` (0 for a call outside the
     selection), ``gpu_idle_ns`` and ``kernel_calls`` of the selected device work."""
     overhead = cpu_overheads(trace)
-    if selection.is_everything:
-        kernels, idle = _kernels_and_idle(trace)
-    else:
-        kernels, idle = kernels_and_idle(trace, device_work_mask(trace, selection))
+    inside = work_inside(trace)
+    kernels, idle = inside.kernels, inside.idle_ns
+    if not selection.is_everything:
+        inside = selected_work_inside(trace, device_work_mask(trace, selection))
         rows = np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())
-        overhead, kernels, idle = overhead[rows], kernels[rows], idle[rows]
+        overhead, kernels, idle = overhead[rows], inside.kernels[rows], inside.idle_ns[rows]
     return pl.DataFrame(
         {
             "cpu_overhead_ns": overhead * (calls["calls"].to_numpy() > 0),

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.operator_times import MEASURES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
+from torch_tb_profiler.views.time_columns import time_columns
 
-GROUP_BYS = ("name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack")
+BY_PATH = "path"
+GROUP_BYS = (
+    "name",
+    "name+input_shape",
+    "name+call_stack",
+    "name+input_shape+call_stack",
+    BY_PATH,
+)
 
 NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
 NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
@@ -24,11 +33,55 @@ ONE_CALL = "One call does not vary; a row without a call of an operator has none
 NO_CALL = "No call of an operator in the selection is in this row."
 NO_SHARE = "Neither time of a device nor of the host is in the selection."
 
+NO_KNOWN_TYPE = "No rule knows the type of this operator."
+SEVERAL_OPERATORS = "Operators of several places are in this row: group by path tells them apart."
+NO_DIRECTION = (
+    "The recording does not tell (no backward pass of this operator is linked to it), or calls of "
+    "both directions are in this row."
+)
+
+_IDENTITY = (
+    Column(
+        "operator_id",
+        "Operator ID",
+        "string",
+        None,
+        "Type, direction and number of an operator at its place, the same at every opening of the "
+        "file.",
+        hidden=True,
+    ),
+    Column(
+        "direction",
+        "Direction",
+        "string",
+        None,
+        "forward: of a forward pass that has a backward one; backward: inside an autograd node.",
+        hidden=True,
+    ),
+    Column(
+        "type",
+        "Type",
+        "string",
+        None,
+        "Kind of work, told by its name: convolution, matrix_product and so on.",
+        hidden=True,
+    ),
+    Column(
+        "dtype",
+        "Data Type",
+        "string",
+        None,
+        "The same as data_types, under the key that other tables have.",
+        hidden=True,
+    ),
+)
+
 OPERATORS = TableSpec(
     "operators",
     "Operators",
-    "One row per operator, or per operator and what it is grouped by. Device work that no operator "
-    "launched has rows of its own, by the host call that did.",
+    "One row per operator, or per operator and what it is grouped by; grouped by path, one per "
+    "operator at its place. Device work that no operator launched has rows of its own, by the host "
+    "call that did.",
     (
         Column(
             "name",
@@ -36,7 +89,7 @@ OPERATORS = TableSpec(
             "string",
             None,
             "Name of the operator, or of the call that launched device work outside every "
-            "operator.",
+            "operator. Grouped by path: with the modules or ranges and the operators around it.",
         ),
         Column(
             "input_shape",
@@ -191,6 +244,25 @@ OPERATORS = TableSpec(
             family="device",
             hidden=True,
             additive=True,
+        ),
+        *_IDENTITY,
+        *(
+            column
+            for measure in MEASURES
+            for column in time_columns(
+                measure,
+                "summed over its outermost calls",
+                "its outermost calls",
+                with_total=measure not in ("cpu", "gpu"),
+            )
+        ),
+        Column(
+            "kernel_calls",
+            "Kernel Calls",
+            "integer",
+            "count",
+            "Kernels launched inside its calls, once where it calls itself.",
+            hidden=True,
         ),
     ),
     sort="-device_self_us,-host_self_us,name",

@@ -16,6 +16,12 @@ from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed, not_grouped
+from torch_tb_profiler.views.operators.added import (
+    GPU_KEYS,
+    added_columns,
+    added_reasons,
+    names_of,
+)
 from torch_tb_profiler.views.operators.columns import (
     NO_CALL,
     NO_FRAMES,
@@ -40,7 +46,14 @@ _BOUNDS = tuple(
     f"tensor_core_{stem}_{bound}_pct" for stem in ("self", "total") for bound in ("min", "max")
 )
 _SHARES = ("tensor_core_self_pct", "tensor_core_total_pct")
-_OF_DEVICE = ("device_self_us", "device_total_us", *_SHARES, *_BOUNDS, "gaps_before_us")
+_OF_DEVICE = (
+    "device_self_us",
+    "device_total_us",
+    *_SHARES,
+    *_BOUNDS,
+    "gaps_before_us",
+    *GPU_KEYS,
+)
 _OF_CALLS = ("mean", "median", "p95", "std")
 
 
@@ -49,8 +62,8 @@ def operators_table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) 
 
     Args:
         trace: The trace.
-        groups: As ``operator_groups`` gives them with durations, with ``gap_before_ns`` and the
-            list ``input_type_codes``.
+        groups: As ``operator_groups`` gives them with durations, with ``gap_before_ns``, the list
+            ``input_type_codes``, and what ``times_by_group`` and ``identity_of_groups`` tell.
         launches: As ``launches_outside`` gives them, with ``gap_before_ns``.
     """
     table = in_default_order(_table(trace, groups, launches))
@@ -71,11 +84,13 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     unknown = no_device_time(trace)
     operator_rows = _rows(trace, groups, by_shape=by_shape, by_stack=by_stack)
     if unknown is not None:
-        nothing = pl.lit(None, pl.Float64)
-        operator_rows = operator_rows.with_columns(nothing.alias(key) for key in _OF_DEVICE)
+        operator_rows = operator_rows.with_columns(
+            pl.lit(None, operator_rows[key].dtype).alias(key) for key in _OF_DEVICE
+        )
         reasons |= dict.fromkeys(_OF_DEVICE, unknown)
     else:
         reasons |= dict.fromkeys(_SHARES, UNKNOWN_SHARE) | dict.fromkeys(_BOUNDS, NO_KERNEL_RULE)
+    reasons = added_reasons(trace) | reasons
     reasons["tensor_core_eligible"] = NO_RULE
     reasons |= dict.fromkeys(("calls", "host_self_us", "host_total_us"), NO_LAUNCH)
     reasons |= {f"call_{stem}_us": NO_CALL for stem in _OF_CALLS} | {"call_std_us": ONE_CALL}
@@ -123,8 +138,9 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
     python = pl.Series([None] * groups.height, dtype=pl.Float64)
     if "host_python_ns" in groups.columns and trace.python.height:
         python = microseconds(groups["host_python_ns"])
+    data_types = _data_types(trace, groups["input_type_codes"])
     frame = groups.select(
-        codes.texts(trace, groups["name_code"]).fill_null(UNKNOWN_LAUNCH).alias("name"),
+        names_of(trace, groups).fill_null(UNKNOWN_LAUNCH).alias("name"),
         shapes.alias("input_shape"),
         stacks.alias("call_stack"),
         pl.col("calls").cast(pl.Int64),
@@ -136,8 +152,9 @@ def _rows(trace: Trace, groups: pl.DataFrame, *, by_shape: bool, by_stack: bool)
         python.alias("host_python_us"),
         *(bound for stem in ("self", "total") for bound in _bounds(stem)),
         *(microseconds(groups[stem]) for stem in _OF_CALLS),
-        _data_types(trace, groups["input_type_codes"]),
+        data_types.alias("data_types"),
         microseconds(groups["gap_before_ns"]),
+        *added_columns(trace, groups, data_types),
     )
     frame.columns = list(schema_before(OPERATORS))
     return frame

@@ -17,11 +17,13 @@ from torch_tb_profiler.analysis.operator_calls import (
     operator_groups,
     selected_operator_calls,
 )
+from torch_tb_profiler.analysis.operator_times import call_times, times_by_group
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.analysis.work_outside import launches_outside
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.operators.columns import GROUP_BYS, NO_TIME, OPERATORS
+from torch_tb_profiler.views.operators.added import identity_of_groups, operators_of_calls
+from torch_tb_profiler.views.operators.columns import BY_PATH, GROUP_BYS, NO_TIME, OPERATORS
 from torch_tb_profiler.views.operators.rows import operators_table
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
@@ -44,12 +46,19 @@ def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
     by_stack = "call_stack" in group_by
     calls = selected_operator_calls(trace, selection, with_call_stacks=by_stack)
     calls = calls.with_columns(gap_before_ns=gaps_before_calls(trace, selection, calls))
+    times = call_times(trace, selection, calls)
+    operator = operators_of_calls(trace, calls)
     keys = ["name_code"]
+    if group_by == BY_PATH:
+        calls = calls.with_columns(operator=pl.Series(operator))
+        keys = ["operator", "name_code"]
     if "input_shape" in group_by:
         keys.append("input_shape_code")
     if by_stack:
         keys.append("call_stack_code")
     groups = operator_groups(calls, keys, with_durations=True)
+    groups = groups.hstack(times_by_group(calls.hstack(times), keys).drop(keys))
+    groups = groups.hstack(identity_of_groups(trace, calls, operator, keys).drop(keys))
     groups = _with_input_types(trace, calls, groups, keys)
     launches = launches_outside(trace, selection, by_stack=by_stack, with_gaps=True)
     table = operators_table(trace, groups, launches)
@@ -61,7 +70,7 @@ def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
 
 
 _WHOLE = {
-    group_by: PerTrace(partial(_operators, selection=Selection(), group_by=group_by))
+    group_by: PerTrace(partial(_operators, selection=Selection(), group_by=group_by), of_cut=True)
     for group_by in GROUP_BYS
 }
 """The view of the whole trace, which most questions are about; made once for each grouping."""

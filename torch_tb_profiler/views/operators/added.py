@@ -1,0 +1,128 @@
+"""What the table of operators tells of identity and times: the columns behind the first ones.
+
+Definitions: ``docs/metrics.md#operator-identity``, ``docs/metrics.md#operator-times``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.call_tree import call_tree
+from torch_tb_profiler.analysis.operator_identity import DIRECTIONS, NO_TYPE, operator_identity
+from torch_tb_profiler.analysis.operator_times import MEASURES, NO_RUNTIME, has_runtime
+from torch_tb_profiler.knowledge.operator_types import TYPES
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.operators.columns import (
+    NO_CALL,
+    NO_DIRECTION,
+    NO_KNOWN_TYPE,
+    NO_TYPES,
+    OPERATORS,
+    SEVERAL_OPERATORS,
+)
+from torch_tb_profiler.views.time_columns import time_keys, times_in_microseconds
+
+_OVERHEAD = time_keys("cpu_overhead")
+GPU_KEYS = (*time_keys("gpu")[1:], *time_keys("gpu_idle"), "kernel_calls")
+"""Those that need device work linked to the host; the total of the GPU is Device Total."""
+_ADDED = OPERATORS.columns[[column.key for column in OPERATORS.columns].index("operator_id") :]
+_SEVERAL = -1
+
+
+def operators_of_calls(trace: Trace, calls: pl.DataFrame) -> Int64:
+    """The number of the operator of each row of ``selected_operator_calls``."""
+    operator = operator_identity(trace).operator
+    if calls.height == len(operator):
+        return operator
+    return operator[np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())]
+
+
+def identity_of_groups(
+    trace: Trace, calls: pl.DataFrame, operator: Int64, keys: Sequence[str]
+) -> pl.DataFrame:
+    """What the calls of each group have in common: the keys, ``operator_number``, ``direction``,
+    ``type``, each -1 where they have several.
+
+    Args:
+        trace: The trace.
+        calls: Rows of ``selected_operator_calls`` with the keys.
+        operator: The operator of each.
+        keys: What rows of a group have in common.
+    """
+    identity = operator_identity(trace)
+    told = {
+        "operator_number": pl.Series(operator),
+        "direction": pl.Series(identity.direction[operator]),
+        "type": pl.Series(identity.type[operator]),
+    }
+    rows = calls.select(keys).with_columns(**told)
+    return rows.group_by(keys, maintain_order=True).agg(
+        pl.when(pl.col(key).min() == pl.col(key).max())
+        .then(pl.col(key).first())
+        .otherwise(_SEVERAL)
+        .alias(key)
+        for key in told
+    )
+
+
+def names_of(trace: Trace, groups: pl.DataFrame) -> pl.Series:
+    """What the rows are called: the path where they are operators at their places, else the
+    name."""
+    if "operator" in groups.columns:
+        return pl.Series(
+            "name", operator_identity(trace).paths(groups["operator"].to_list()), pl.String
+        )
+    return codes.texts(trace, groups["name_code"]).alias("name")
+
+
+def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> list[pl.Series]:
+    """The columns from ``operator_id`` on; null of what is no operator.
+
+    Args:
+        trace: The trace.
+        groups: What ``times_by_group`` and :func:`identity_of_groups` tell; or rows without.
+        data_types: The element types of the inputs of each.
+    """
+    if "operator_number" not in groups.columns:
+        types = {"string": pl.String, "number": pl.Float64, "integer": pl.Int64}
+        return [pl.Series(c.key, [None] * groups.height, types[c.type]) for c in _ADDED]
+    identity = operator_identity(trace)
+    ids = [
+        None if number == _SEVERAL else identity.id_of(number)
+        for number in groups["operator_number"].to_list()
+    ]
+    directions = [DIRECTIONS[max(code, 0)] for code in groups["direction"].to_list()]
+    kinds = [None if code == NO_TYPE else TYPES[code] for code in groups["type"].to_list()]
+    times = times_in_microseconds(groups)
+    told = {
+        "operator_id": pl.Series(ids, dtype=pl.String),
+        "direction": pl.Series(directions, dtype=pl.String),
+        "type": pl.Series(kinds, dtype=pl.String),
+        "dtype": data_types,
+        **times,
+        "kernel_calls": groups["kernel_calls"].cast(pl.Int64),
+    }
+    if not has_runtime(trace):
+        told |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
+    return [told[column.key].alias(column.key) for column in _ADDED]
+
+
+def added_reasons(trace: Trace) -> dict[str, str]:
+    """Why columns from ``operator_id`` on are null."""
+    times = (key for measure in MEASURES for key in time_keys(measure))
+    reasons = dict.fromkeys((*times, "kernel_calls"), NO_CALL)
+    if not has_runtime(trace):
+        reasons |= dict.fromkeys(_OVERHEAD, NO_RUNTIME)
+    named = {column.key for column in _ADDED}
+    reasons = {key: text for key, text in reasons.items() if key in named}
+    return reasons | {
+        "operator_id": SEVERAL_OPERATORS,
+        "direction": NO_DIRECTION,
+        "type": NO_KNOWN_TYPE,
+        "dtype": NO_TYPES,
+    }

@@ -1,0 +1,91 @@
+"""The columns of the four times of calls, each by total, mean, smallest and largest.
+
+Definitions: ``docs/metrics.md#operator-times``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.operator_times import MEASURES, STATISTICS
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.schema import Column
+
+_TITLES = {
+    "cpu": "CPU",
+    "gpu": "GPU",
+    "cpu_overhead": "CPU Overhead",
+    "gpu_idle": "GPU Idle",
+}
+_TEXTS = {
+    "cpu": "Time on the host from start to end",
+    "gpu": "Duration of the kernels, copies and sets launched inside",
+    "cpu_overhead": "Part of the time on the host in which no device API call ran on its thread",
+    "gpu_idle": "Time from the first start to the last end of the device work launched inside in "
+    "which none of it ran",
+}
+_OF = {
+    "mean": ("Mean", "mean over"),
+    "min": ("Min", "smallest of"),
+    "max": ("Max", "largest of"),
+}
+
+
+def time_key(measure: str, statistic: str) -> str:
+    """``cpu_overhead_mean_us``."""
+    return f"{measure}_{statistic}_us"
+
+
+def time_keys(measure: str) -> tuple[str, ...]:
+    """The four keys of a measure."""
+    return tuple(time_key(measure, statistic) for statistic in STATISTICS)
+
+
+def time_columns(
+    measure: str, total: str, of: str, *, hidden: bool = True, with_total: bool = True
+) -> tuple[Column, ...]:
+    """The columns of one measure.
+
+    Args:
+        measure: One of ``MEASURES``.
+        total: How the total of a row is made, ``"summed over its outermost calls"``.
+        of: What the other three are of, ``"its outermost calls"``.
+        hidden: Whether mean, smallest and largest are shown only when asked for; of overhead and
+            idle time the total too.
+        with_total: False where the table tells the total under another key.
+    """
+    title, text = _TITLES[measure], _TEXTS[measure]
+    figures = tuple(
+        Column(
+            time_key(measure, statistic),
+            f"{title} {name}",
+            "number",
+            "us",
+            f"{text}: {words} {of}.",
+            family="call",
+            hidden=hidden,
+        )
+        for statistic, (name, words) in _OF.items()
+    )
+    if not with_total:
+        return figures
+    is_aside = hidden and measure not in ("cpu", "gpu")
+    whole = Column(
+        time_key(measure, "total"),
+        f"{title} Total",
+        "number",
+        "us",
+        f"{text}, {total}.",
+        family="total",
+        hidden=is_aside,
+    )
+    return (whole, *figures)
+
+
+def times_in_microseconds(groups: pl.DataFrame) -> dict[str, pl.Series]:
+    """The columns of all measures by key, from those of ``times_by_group`` in ns."""
+    return {
+        time_key(measure, statistic): microseconds(groups[f"{measure}_{statistic}"])
+        for measure in MEASURES
+        for statistic in STATISTICS
+    }
