@@ -1,11 +1,15 @@
 /** The table of what could cut the trace: one click takes it. */
 import type { Table } from "../api/types";
+import { visibleText } from "../lib/visibleText";
 import { parseCut, type Cut } from "../state/iterationsBy";
 import { useParams } from "../state/urlStore";
 import type { Query } from "../api/client";
 import { textOf } from "../pages/rows";
 import { DataTable } from "../table/DataTable";
 import { KEY_NODES } from "./useKeyNodes";
+
+/** The reason speaks of them. */
+const HIDDEN = ["first_start_us", "interval_stddev_us"];
 
 interface Props {
   readonly table: Table;
@@ -26,6 +30,8 @@ export function KeyNodeTable({ table, query, atStart, onTake }: Props) {
       fileName={KEY_NODES}
       rowId={(row) => textOf(table, row, "name")}
       choice={{ id: chosen, onChoose: (row) => onTake({ kind: atStart ? "start" : "name", name: textOf(table, row, "name") }) }}
+      hiddenColumns={HIDDEN}
+      detail={(row) => <p>{visibleText(textOf(table, row, "reason"))}</p>}
       maxHeight="46vh"
     />
   );

@@ -12,7 +12,7 @@ import { adjust, navigate, useParams } from "../../state/urlStore";
 import { Segmented } from "../Segmented";
 import { barsOf, type Bars } from "./bars";
 import { BarStage } from "./BarStage";
-import { drawBars, PLOT } from "./draw";
+import { drawBars, PLOT, UNSELECTED } from "./draw";
 import { RangeField } from "./RangeField";
 import { selectedRange, withSelection, type Range } from "./range";
 import { selectSteps, useRangeDraft } from "./useRangeDraft";
@@ -62,7 +62,7 @@ export function IterationChart({ table, fileName }: Props) {
           </li>
         ))}
         <li>
-          <i className="swatch" style={{ background: "var(--line-strong)" }} />
+          <i className="swatch" style={{ background: `var(${UNSELECTED})` }} />
           Not selected
         </li>
       </ul>

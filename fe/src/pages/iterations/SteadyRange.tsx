@@ -14,7 +14,9 @@ export function SteadyRange({ notes }: { readonly notes: readonly Note[] }) {
   return (
     <section className="card" aria-label="Steady range">
       <div className="body steady-range">
-        <p>{visibleText(note.text)}</p>
+        <p>
+          <b>A steadier range.</b> {visibleText(note.text)}
+        </p>
         <button type="button" className="button" onClick={() => selectSteps(steps)}>
           Select {visibleText(steps)}
         </button>

@@ -14,8 +14,12 @@ it("shows mean and deviation as one", () => {
 });
 
 it("of one iteration there is no deviation", () => {
-  const shown = badges([fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", null)]);
-  expect(shown.map(({ fact: { key }, between }) => [key, between])).toEqual([
+  const texts = (facts: readonly Fact[]) => badges(facts).map(({ fact: { key }, between }) => [key, between]);
+  expect(texts([fact("iterations_selected", 1), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 0)])).toEqual([
+    ["iterations_selected", null],
+    ["iteration_mean_us", null],
+  ]);
+  expect(texts([fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", null)])).toEqual([
     ["iteration_mean_us", null],
     ["iteration_stddev_us", null],
   ]);

@@ -8,12 +8,14 @@ const MEAN = "iteration_mean_us";
 const DEVIATION = "iteration_stddev_us";
 
 /** In this order; others are said by notes. */
-const SHOWN = ["iterations_total", "iterations_selected", "iterations_first", "iterations_last", MEAN, DEVIATION, "iteration_variation_pct"];
+const SHOWN = ["iterations_total", "iterations_selected", "iterations_first", "iterations_last", MEAN, DEVIATION];
 
 export function badges(facts: readonly Fact[]): ShownFact[] {
-  const deviation = facts.find(({ key }) => key === DEVIATION)?.value;
+  // One iteration does not deviate from itself.
+  const isOne = facts.some(({ key, value }) => key === "iterations_selected" && value === 1);
+  const deviation = isOne ? null : facts.find(({ key }) => key === DEVIATION)?.value;
   const isSaid = typeof deviation === "number" && hasMean(facts);
-  const shown = SHOWN.flatMap((key) => facts.filter((fact) => fact.key === key && !(isSaid && key === DEVIATION)));
+  const shown = SHOWN.flatMap((key) => facts.filter((fact) => fact.key === key && !((isSaid || isOne) && key === DEVIATION)));
   return shownFacts(shown).map((each) => {
     const { key, value } = each.fact;
     if (key !== MEAN || typeof value !== "number" || typeof deviation !== "number") return each;

@@ -11,8 +11,13 @@ export const PLOT = { left: 64, right: 28, top: 8, bottom: 40 } as const;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const Y_TICKS = 4;
 const X_TICK_PX = 96;
+/** Paler than any part. */
+export const UNSELECTED = "--iteration-unselected";
 /** Bars as wide as this have a gap between them. */
 const GAP_FROM_PX = 4;
+const WIDEST_PX = 96;
+/** Between the values of the scale and the bars, where the grip of a border may stand. */
+const SCALE_GAP_PX = 14;
 const NAME_CHARACTERS = 12;
 
 export interface Picture {
@@ -69,14 +74,15 @@ function drawGrid(context: CanvasRenderingContext2D, { window, colors }: Picture
     context.fillStyle = colors.line;
     context.fillRect(0, y - 0.5, window.widthPx, 1);
     context.fillStyle = colors.soft;
-    context.fillText(tick === 0 ? "0" : `${formatNumber(tick, digits)} ${scale.label}`, -6, y);
+    context.fillText(tick === 0 ? "0" : `${formatNumber(tick, digits)} ${scale.label}`, -SCALE_GAP_PX, y);
   }
 }
 
 function drawStacks(context: CanvasRenderingContext2D, picture: Picture, shown: Int32Array, perUs: number, bottom: number): void {
   const { bars, window, isSelected, colors } = picture;
   const pitch = window.widthPx / Math.max(1, shown.length);
-  const width = pitch >= GAP_FROM_PX ? Math.max(1, Math.floor(pitch) - 1) : Math.ceil(pitch);
+  const width = pitch >= GAP_FROM_PX ? Math.min(WIDEST_PX, Math.floor(pitch) - 1) : Math.ceil(pitch);
+  const inset = pitch > WIDEST_PX ? (pitch - width) / 2 : 0;
   const tops = new Float64Array(shown.length);
   const lit = Uint8Array.from(shown, (each) => (isSelected(each) ? 1 : 0));
   for (const { color, values } of bars.parts) {
@@ -84,15 +90,15 @@ function drawStacks(context: CanvasRenderingContext2D, picture: Picture, shown: 
     for (let bar = 0; bar < shown.length; bar++) {
       if (lit[bar] === 0) continue;
       const height = (values[shown[bar] ?? 0] ?? 0) * perUs;
-      context.fillRect(Math.floor(bar * pitch), bottom - (tops[bar] ?? 0) - height, width, height);
+      context.fillRect(Math.floor(bar * pitch + inset), bottom - (tops[bar] ?? 0) - height, width, height);
       tops[bar] = (tops[bar] ?? 0) + height;
     }
   }
-  context.fillStyle = colors.of("--line-strong");
+  context.fillStyle = colors.of(UNSELECTED);
   for (let bar = 0; bar < shown.length; bar++) {
     if (lit[bar] === 1) continue;
     const height = (bars.total[shown[bar] ?? 0] ?? 0) * perUs;
-    context.fillRect(Math.floor(bar * pitch), bottom - height, width, height);
+    context.fillRect(Math.floor(bar * pitch + inset), bottom - height, width, height);
   }
 }
 
