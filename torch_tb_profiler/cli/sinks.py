@@ -26,6 +26,7 @@ from torch_tb_profiler.requests.general import ErrorAnswer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.querying import complete
 from torch_tb_profiler.views.schema import View
 
 DEFAULT_ROWS = 20
@@ -290,8 +291,10 @@ def _cut(view: View, rows: Rows) -> View:
     for name, table in view.tables.items():
         total = table.frame.height if table.row_count is None else table.row_count
         limit = rows.of(name)
-        frame = table.frame if limit is None else table.frame.head(limit)
-        tables[name] = dataclasses.replace(table, frame=frame, row_count=total)
+        is_there = limit is not None and limit <= table.frame.height
+        made = table if is_there else complete(table)
+        frame = made.frame if limit is None else made.frame.head(limit)
+        tables[name] = dataclasses.replace(made, frame=frame, row_count=total)
     return dataclasses.replace(view, tables=tables)
 
 

@@ -70,7 +70,7 @@ def query(
     """The rows of ``table`` that satisfy ``filter``, ordered by ``sort``, from ``offset`` on.
 
     Args:
-        table: A filled table; its order breaks ties.
+        table: A filled table, of which every row is looked at; its order breaks ties.
         sort: Sort keys; None or empty keeps the order.
         filter: Clauses; None or empty keeps every row.
         offset: Rows to skip, after filtering and sorting.
@@ -83,6 +83,7 @@ def query(
         raise QueryError("offset", f"{offset} is negative; rows count from 0")
     if limit is not None and limit < 0:
         raise QueryError("limit", f"{limit} is negative")
+    table = complete(table)
     frame = table.frame
     if filter:
         frame = frame.filter(_filter_expression(table, filter))
@@ -93,6 +94,11 @@ def query(
     shown = frame.slice(min(offset, height), height if limit is None else min(limit, height))
     filtered_out = height == 0 < table.frame.height
     return replace(table, frame=shown, row_count=height, filtered_out=filtered_out, sums=sums)
+
+
+def complete(table: Table) -> Table:
+    """``table`` with every row, also where it holds the first ones of many only."""
+    return table if table.all_rows is None else table.all_rows()
 
 
 def column_sums(table: Table, shown: pl.DataFrame) -> dict[str, ColumnSum]:

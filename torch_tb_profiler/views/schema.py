@@ -6,6 +6,7 @@ TypeScript types, the tooltips of the pages and ``docs/columns.md`` are made fro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -113,6 +114,8 @@ class Table:
         row_count: Rows after ``filter``, before ``offset`` and ``limit``; None means all are here.
         filtered_out: True when rows there were, and none passed the filter.
         sums: Column key → sum of a column whose values add up; None until the table was queried.
+        all_rows: Makes every row, where ``frame`` holds the first ones of many only: asked for when
+            the table itself is (``views.querying.complete``).
     """
 
     spec: TableSpec
@@ -121,6 +124,7 @@ class Table:
     row_count: int | None = None
     filtered_out: bool = False
     sums: dict[str, ColumnSum] | None = None
+    all_rows: Callable[[], Table] | None = None
 
     @property
     def why_empty(self) -> str | None:

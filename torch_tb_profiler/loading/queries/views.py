@@ -27,7 +27,7 @@ from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, Views
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
-from torch_tb_profiler.views.querying import query
+from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
 
@@ -219,9 +219,11 @@ def with_rows(view: View, rows: TableQuery) -> View:
         view = replace(view, tables={name: view.tables[name] for name in rows.only})
         if rows.table and rows.table not in view.tables:
             raise RequestError("bad_parameter", f"only leaves out table {rows.table!r}.")
-    if rows.changes_nothing or not view.tables:
+    if not view.tables or (rows.changes_nothing and not rows.table):
         return view
     name = rows.table or next(iter(view.tables))
+    if rows.changes_nothing:
+        return replace(view, tables={**view.tables, name: complete(view.tables[name])})
     table = query(
         view.tables[name],
         sort=rows.sort,

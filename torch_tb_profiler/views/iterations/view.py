@@ -17,24 +17,36 @@ from torch_tb_profiler.views.iteration_facts import iteration_facts
 from torch_tb_profiler.views.iterations.bars import iteration_series, iterations_table
 from torch_tb_profiler.views.iterations.columns import ITERATIONS, KEY_NODES
 from torch_tb_profiler.views.iterations.notes import steady_facts, steady_note
+from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
+from torch_tb_profiler.views.iterations.work_tables import kernels_table, operators_table
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.spec import ViewSpec
+
+ISSUES = LINK_ISSUES | STEP_ISSUES | {"no_steps", "step_left_out"}
+"""Issues that concern iterations and what was launched in them."""
 
 
 def iterations_view(trace: Trace, selection: Selection) -> View:
     """The iterations of a trace; which are selected is a column.
 
     Raises:
-        SelectionError: steps that are malformed or not in this trace.
+        SelectionError: steps that are malformed or not in this trace, or no such iteration or
+            operator.
     """
     found = iterations(trace, selection)
     table = iterations_table(trace, found)
     steady = steadiness(trace, selection)
     return View(
-        tables={ITERATIONS.name: table, KEY_NODES.name: _key_nodes_table(trace)},
+        tables={
+            ITERATIONS.name: table,
+            ITERATION_OPERATORS.name: operators_table(trace, selection),
+            ITERATION_KERNELS.name: kernels_table(trace, selection),
+            KEY_NODES.name: _key_nodes_table(trace),
+        },
         series={"iteration_time": iteration_series(table)},
         facts=(*iteration_facts(trace, selection), *steady_facts(steady)),
-        notes=steady_note(steady),
+        notes=(*quality_notes(trace, ISSUES), *steady_note(steady)),
     )
 
 
@@ -55,7 +67,7 @@ SPEC = ViewSpec(
     title="Iterations",
     help="How long does each iteration take, what is it spent on, and which are alike?",
     scope="trace",
-    tables=(ITERATIONS, KEY_NODES),
+    tables=(ITERATIONS, ITERATION_OPERATORS, ITERATION_KERNELS, KEY_NODES),
     function=iterations_view,
     leading_facts=("iterations_selected", "iteration_mean_us", "iteration_stddev_us"),
 )

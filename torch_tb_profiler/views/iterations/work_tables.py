@@ -1,0 +1,225 @@
+"""The rows of the tables of what ran in iterations.
+
+Of many rows only the first are made, and all when the table itself is asked for.
+Definitions: ``docs/views-iterations.md#how-it-is-counted``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.call_stacks import call_stacks
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.iterations.windows import all_windows
+from torch_tb_profiler.analysis.iterations.work import (
+    UNASSOCIATED,
+    IterationWork,
+    operators_of_iterations,
+    work_of_iterations,
+)
+from torch_tb_profiler.analysis.kernel_details import types_of_inputs
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.lookup import place_in
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.iterations.bars import iteration_number
+from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
+from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table, TableSpec
+
+FIRST_ROWS = 500
+"""Rows of an answer about all tables."""
+
+NO_ARGUMENTS = "No inputs are recorded of these operators (record_shapes=True records them)."
+NO_STACK = "No call stack is recorded here (with_stack=True records them)."
+NO_TYPE = "No rule knows what kind of operator it is."
+NO_DIRECTION = "The recording does not tell whether it is forward or backward."
+NO_LAUNCH = "The recording does not hold the host call that launched it."
+NO_RULE = "No rule knows whether this kernel uses Tensor Cores."
+NO_LAUNCH_SIZE = "The profiler did not record the launch configuration."
+NO_DEVICE = "The recording does not number its device."
+NO_OPERATOR = "No operator launched it."
+
+_REASONS = {
+    "operator_id": NO_OPERATOR,
+    "direction": NO_DIRECTION,
+    "type": NO_TYPE,
+    "dtype": NO_ARGUMENTS,
+    "input_shapes": NO_ARGUMENTS,
+    "concrete_inputs": NO_ARGUMENTS,
+    "call_stack": NO_STACK,
+    "api_start_us": NO_LAUNCH,
+    "api_time_us": NO_LAUNCH,
+    "tensor_core_used": NO_RULE,
+    "grid": NO_LAUNCH_SIZE,
+    "block": NO_LAUNCH_SIZE,
+    "gpu": NO_DEVICE,
+    DEMANGLED: AS_RECORDED,
+}
+_OF_DEVICE = ("kernels", "gpu_time_us", "tensor_core_time_us")
+
+
+def operators_table(trace: Trace, selection: Selection) -> Table:
+    """The operators of the iterations that are looked at.
+
+    Raises:
+        SelectionError: as ``chosen_windows``.
+    """
+    rows = operators_of_iterations(trace, selection)
+    return _first(rows.height, lambda count: _operators(trace, rows.head(count)))
+
+
+def kernels_table(trace: Trace, selection: Selection) -> Table:
+    """The device work of the iterations, and of the operator, that are looked at.
+
+    Raises:
+        SelectionError: as ``work_of_iterations``.
+    """
+    work = work_of_iterations(trace, selection)
+
+    def first(count: int) -> Table:
+        part = IterationWork(
+            work.row[:count], work.window[:count], work.operator[:count], work.call[:count]
+        )
+        return _kernels(trace, part)
+
+    return _first(len(work.row), first)
+
+
+def _first(count: int, make: Callable[[int], Table]) -> Table:
+    if count <= FIRST_ROWS:
+        return make(count)
+    return replace(make(FIRST_ROWS), row_count=count, all_rows=lambda: make(count))
+
+
+def _operators(trace: Trace, rows: pl.DataFrame) -> Table:
+    slices = rows["slice"].to_numpy()
+    operator = rows["operator"].to_numpy()
+    stacks = call_stacks(trace)
+    frame = pl.DataFrame(
+        {
+            "iteration": _numbers(trace, rows["window"].to_numpy()),
+            **_operator_texts(trace, operator, "name"),
+            **_argument_texts(trace, np.where(operator >= 0, slices, -1)),
+            "start_us": rows["start_ns"].to_numpy() / NS_PER_US,
+            "duration_us": microseconds(rows["duration_ns"]),
+            "kernels": rows["kernels"],
+            "gpu_time_us": microseconds(rows["gpu_ns"]),
+            "tensor_core_time_us": microseconds(rows["tensor_core_ns"]),
+            "call_stack": pl.Series(
+                stacks.texts([None if code < 0 else code for code in stacks.code[slices].tolist()]),
+                dtype=pl.String,
+            ),
+            "path": _of_numbers(operator, _paths(trace, operator)),
+            "calls": rows["calls"].cast(pl.Int64),
+        }
+    )
+    unknown = no_device_time(trace)
+    if unknown is not None:
+        frame = frame.with_columns(pl.lit(None).alias(key) for key in _OF_DEVICE)
+    reasons = dict.fromkeys(_OF_DEVICE, unknown) if unknown is not None else {}
+    return _filled(ITERATION_OPERATORS, frame, reasons)
+
+
+def _kernels(trace: Trace, work: IterationWork) -> Table:
+    rows = trace.device_work[work.row]
+    launch = indices(rows["launch"])
+    start, duration = (trace.slices[key].to_numpy() for key in ("start_ns", "dur_ns"))
+    has_launch = pl.Series(launch >= 0)
+    at_launch = np.maximum(launch, 0)
+    frame = pl.DataFrame(
+        {
+            "iteration": _numbers(trace, work.window),
+            **_operator_texts(trace, work.operator, "operator"),
+            **_argument_texts(trace, work.call),
+            "kernel": codes.texts(trace, rows["name_code"]),
+            "gpu": rows["device"],
+            "gpu_start_us": rows["start_ns"].to_numpy() / NS_PER_US,
+            "gpu_time_us": microseconds(rows["dur_ns"]),
+            "tensor_core_used": codes.verdict_column(
+                pl.Series(kernel_kinds(trace).tensor_core[work.row])
+            ),
+            "grid": codes.texts(trace, rows["grid_code"]),
+            "block": codes.texts(trace, rows["block_code"]),
+        }
+    ).with_columns(
+        *other_names(trace, rows["name_code"]),
+        api_start_us=pl.when(has_launch).then(pl.Series(start[at_launch] / NS_PER_US)),
+        api_time_us=pl.when(has_launch).then(pl.Series(duration[at_launch] / NS_PER_US)),
+    )
+    return _filled(ITERATION_KERNELS, frame, {})
+
+
+def _filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    known = {key: text for key, text in (_REASONS | reasons).items() if key in shown.columns}
+    return Table(spec, shown, needed(shown, known))
+
+
+def _numbers(trace: Trace, window: Int64) -> pl.Series:
+    """The number of each window."""
+    numbers = [iteration_number(name) for name in all_windows(trace).names]
+    return pl.Series(numbers, dtype=pl.Int64).gather(window)
+
+
+def _of_numbers(number: Int64, texts: dict[int, str | None]) -> pl.Series:
+    return pl.Series([texts[each] for each in number.tolist()], dtype=pl.String)
+
+
+def _operator_texts(trace: Trace, operator: Int64, name: str) -> dict[str, pl.Series]:
+    """Id, name (under the key ``name``), direction and type of operators of ``work.py``."""
+    identity = operator_identity(trace)
+    ids: dict[int, str | None] = {}
+    names: dict[int, str | None] = {}
+    directions: dict[int, str | None] = {}
+    types: dict[int, str | None] = {}
+    for number in np.unique(operator).tolist():
+        known = number >= 0
+        code = int(identity.name_code[number]) if known else -2 - number
+        text = str(trace.strings[code])
+        names[number] = text if known else f"{UNASSOCIATED}{text}"
+        ids[number] = identity.id_of(number) if known else f"{UNASSOCIATED}{text}"
+        directions[number] = identity.direction_of(number) if known else None
+        types[number] = identity.type_of(number) if known else None
+    return {
+        "operator_id": _of_numbers(operator, ids),
+        name: _of_numbers(operator, names),
+        "direction": _of_numbers(operator, directions),
+        "type": _of_numbers(operator, types),
+    }
+
+
+def _paths(trace: Trace, operator: Int64) -> dict[int, str | None]:
+    present = np.unique(operator).tolist()
+    known = [number for number in present if number >= 0]
+    paths: dict[int, str | None] = dict.fromkeys(present)
+    paths.update(zip(known, operator_identity(trace).paths(known), strict=True))
+    return paths
+
+
+def _argument_texts(trace: Trace, slices: Int64) -> dict[str, pl.Series]:
+    """What is recorded of the arguments of operators; of -1 nothing."""
+    arguments = trace.operators
+    place = place_in(arguments["slice"].to_numpy(), slices)
+    texts = {}
+    for key in ("input_type", "input_shape", "concrete_inputs"):
+        code = gather(indices(arguments[f"{key}_code"]), place)
+        texts[key] = codes.texts(trace, pl.Series(code).replace(-1, None))
+    distinct = {
+        text: ", ".join(types_of_inputs(text)) or None for text in set(texts["input_type"]) if text
+    }
+    return {
+        "dtype": pl.Series([distinct.get(text) for text in texts["input_type"]], dtype=pl.String),
+        "input_shapes": texts["input_shape"],
+        "concrete_inputs": texts["concrete_inputs"],
+    }
