@@ -69,7 +69,7 @@ STEP_TRACE = TableSpec(
     "One row per step and one for their mean. Of recordings with device work the parts are told "
     "by when it ran, of others by the host.",
     (
-        Column("step", "Step", "string", None, f"Number of the step; {MEAN}: of whole steps."),
+        Column("step", "Step", "string", None, f"Number; {MEAN}: of whole steps with a pass."),
         *(Column(key, title, "number", "us", text, family="step") for key, title, text in _PARTS),
     ),
 )
@@ -81,6 +81,8 @@ def step_trace_table(trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str
     """The rows of :data:`STEP_TRACE`; ``unknown``: phases that nothing tells of, and why."""
     columns, reasons = _columns(trace, parts, unknown)
     averaged = parts.windows.averaged
+    if np.any(averaged & parts.told):
+        averaged = averaged & parts.told
     names = list(parts.windows.names)
     filled: dict[str, list[float | None]] = {}
     for key, values in columns.items():
