@@ -656,6 +656,7 @@ export const VIEWS = {
       "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
       "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "gpu_time_pct", "tensor_core_unknown_us"],
+      "guidance": ["title", "text", "url"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
   },
@@ -882,6 +883,12 @@ export interface OverviewKernelClassesRow {
   kernels: number | null;
   gpu_time_pct: number | null;
   tensor_core_unknown_us: number | null;
+}
+
+export interface OverviewGuidanceRow {
+  title: string | null;
+  text: string | null;
+  url: string | null;
 }
 
 export interface OverviewCheckedRow {
@@ -1747,6 +1754,7 @@ export interface Rows {
     "resources_by_gpu": OverviewResourcesByGpuRow;
     "operator_classes": OverviewOperatorClassesRow;
     "kernel_classes": OverviewKernelClassesRow;
+    "guidance": OverviewGuidanceRow;
     "checked": OverviewCheckedRow;
   };
   "iterations": {

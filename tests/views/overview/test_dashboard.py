@@ -126,3 +126,38 @@ def test_efficiency_needs_an_operator_that_could() -> None:
     events = [op("aten::add", 0, 10), call("cudaLaunchKernel", 1, 5, corr=4)]
     view = overview(trace([*events, kernel(ADD, 20, 10, corr=4)]), Selection())
     assert fact(view, "tensor_core_efficiency_pct").reason == NO_ELIGIBLE
+
+
+def test_iterations_and_their_length() -> None:
+    recorded = trace([step(n, 200 * n, 90 + 10 * n) for n in (1, 2, 3)])
+    view = overview(recorded, Selection(steps="2:"))
+    assert {f.key: f.value for f in view.facts if f.key.startswith("iteration")} == {
+        "iterations_total": 3,
+        "iterations_selected": 2,
+        "iterations_first": "2",
+        "iterations_last": "3",
+        "iteration_mean_us": 115.0,
+        "iteration_stddev_us": 5.0,
+    }
+
+
+def test_the_system_says_what_nobody_recorded() -> None:
+    header = {"deviceProperties": PROPERTIES, "cuda_driver_version": 12090}
+    view = overview(trace(EVENTS, **header), Selection())
+    assert fact(view, "gpu_count").value == 2
+    assert fact(view, "gpu_names").value == "V100"
+    assert fact(view, "cuda_driver_version").value == "12.9"
+    for key in ("cpu_model", "cudnn_version", "cuda_runtime_version", "host_name"):
+        assert fact(view, key).value is None
+        assert fact(view, key).reason
+    on_cpu = overview(trace([op("aten::mm", 0, 5)]), Selection())
+    assert fact(on_cpu, "gpu_count").value is None
+    assert fact(on_cpu, "gpu_names").reason == fact(on_cpu, "gpu_count").reason
+    on_rocm = overview(trace(EVENTS, hip_runtime_version=60443483), Selection())
+    assert "HIP" in str(fact(on_rocm, "cuda_runtime_version").reason)
+
+
+def test_guidance_is_the_same_for_every_trace() -> None:
+    table = overview(trace([]), Selection()).tables["guidance"].frame
+    assert table.height > 5
+    assert table.null_count().sum_horizontal().item() == 0

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from torch_tb_profiler.analysis.roles import Role, role_intervals
 from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.knowledge.surroundings import surroundings, torch_versions
+from torch_tb_profiler.analysis.torch_version import DIALECTS
+from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.info import JobInfo
@@ -30,9 +31,6 @@ ALONE = "1 (neither a job nor a collective is recorded)"
 AT_LEAST = "at least "
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
-
-_DIALECTS = {"ascend_trace": "Ascend", "paddle_trace": "Paddle"}
-"""Issue of a trace that another framework wrote in this format → its name."""
 
 _TORCH_FRAME = re.compile(r"(?:.*/)?(torch/[\w/]+\.py)\((\d+)\): (\w+)")
 _OPTIONS = {
@@ -139,7 +137,7 @@ def file_format(trace: Trace) -> Told:
     """The format, with the framework that ran the model."""
     info = trace.meta.info
     version = f" {info.framework_version}" if info.framework_version else ""
-    told_by = [title for issue, title in _DIALECTS.items() if issue in trace.quality.counts]
+    told_by = [title for issue, title in DIALECTS.items() if issue in trace.quality.counts]
     told_by += [f"{info.framework}{version}"] if info.framework else []
     return told(f"{trace.meta.format} ({', '.join(told_by)})" if told_by else trace.meta.format)
 
@@ -181,27 +179,6 @@ def cut_steps(basis: StepBasis) -> Told:
     windows = step_windows(basis.trace, basis.selection)
     names = [*windows.cut, *windows.left_out]
     return told(", ".join(dict.fromkeys(names)) or "none")
-
-
-@per_trace
-def torch_version(trace: Trace) -> str | None:
-    """Between which versions of torch a trace was written, by how it is; made once."""
-    if trace.meta.format != "kineto" or not _DIALECTS.keys().isdisjoint(trace.quality.counts):
-        return None
-    arguments = trace.operators
-    categories = {trace.text(code) for code in trace.slices["raw_category_code"].unique()}
-    options = trace.meta.info.recording
-    types = {trace.text(code) for code in arguments["input_type_code"].unique()}
-    marks = {
-        "capital_categories": "Operator" in categories,
-        "lower_categories": "cpu_op" in categories,
-        "settings": any(getattr(options, key) is not None for key in _OPTIONS),
-        "shapes": arguments["input_shape_code"].null_count() < arguments.height,
-        "input_types": bool(types - {None, "", "[]"}),
-        "concrete_inputs": arguments["concrete_inputs_code"].null_count() < arguments.height,
-        "record_function_ids": arguments["record_function_id"].null_count() < arguments.height,
-    }
-    return torch_versions({mark for mark, is_there in marks.items() if is_there})
 
 
 @per_trace

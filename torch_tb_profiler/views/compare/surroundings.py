@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from torch_tb_profiler.analysis.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import recorded
@@ -319,8 +320,7 @@ def _torch(bases: Bases) -> _Verdict:
     """Versions by how the traces are written, or by the lines of torch's own functions."""
     traces = bases[0].trace, bases[1].trace
     sides = [
-        recorded.told(recorded.torch_version(trace), "nothing tells the torch version")
-        for trace in traces
+        recorded.told(torch_version(trace), "nothing tells the torch version") for trace in traces
     ]
     lines = [recorded.torch_lines(trace) for trace in traces]
     for file, function in sorted(lines[0].keys() & lines[1].keys()):

@@ -1,62 +1,164 @@
-"""What a trace says about where it was recorded. No Kineto file names the torch version."""
+"""What a trace says about where it was recorded, and why it does not say the rest."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from torch_tb_profiler._version import __version__
+from torch_tb_profiler.analysis.torch_version import DIALECTS, torch_version
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import Fact, Scalar
+from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 from torch_tb_profiler.views.versions import cuda_version, hip_version
 
 MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
 
+NOT_RECORDED = "The recording does not say it."
+NO_FORMAT_SAYS = "No format of traces that is read here records it."
+NO_CUDA = "The program ran on HIP (ROCm), not on CUDA."
+NO_GPU = "The recording declares no GPU, and none ran work."
+NO_NAME = "The recording does not describe its GPUs."
+NO_FRAMEWORK = "The recording does not name its framework, and nothing in it tells the version."
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One thing.
+
+    Attributes:
+        reason: Why ``value`` is None; None where it is left out then.
+    """
+
+    key: str
+    title: str
+    value: Scalar
+    help: str
+    reason: str | None = None
+    unit: Unit | None = None
+
 
 def environment_facts(trace: Trace) -> tuple[Fact, ...]:
-    """Facts on device type, host, runtime versions and place in a distributed job."""
-    info = trace.meta.info
-    job = info.job or JobInfo()
+    """Facts on the machine, its devices, versions, and the place in a distributed job."""
+    said = (*_machine(trace), *_versions(trace), *_job(trace))
+    return tuple(
+        Fact(
+            each.key,
+            each.title,
+            each.value,
+            each.unit,
+            None,
+            each.help,
+            each.reason if each.value is None else None,
+        )
+        for each in said
+        if each.value is not None or each.reason is not None
+    )
+
+
+def _machine(trace: Trace) -> tuple[_Said, ...]:
     launches = trace.quality.counts.get("launch_without_kernel", 0)
     uses_device = launches > 0 or not trace.device_work.is_empty()
-    facts: list[tuple[str, str, Scalar, str]] = [
-        (
+    names = trace.devices["name"].drop_nulls().unique(maintain_order=True).to_list()
+    return (
+        _Said(
             "device_type",
             "Device type",
             "GPU" if uses_device else "CPU",
             "GPU when the recording holds device work or launches of it.",
         ),
-        ("host_name", "Host", _plain(info.host_name), "Machine that was profiled."),
-        (
-            "cuda_runtime_version",
-            "CUDA runtime",
-            cuda_version(info.cuda_runtime_version),
-            "CUDA version the program was built with.",
+        _Said(
+            "gpu_count",
+            "GPUs",
+            trace.devices.height or None,
+            "GPUs that the recording declares or that ran work in it.",
+            NO_GPU,
+            "count",
         ),
-        (
+        _Said(
+            "gpu_names",
+            "GPU models",
+            _plain(", ".join(names)),
+            "Names of these GPUs, each once.",
+            NO_NAME if trace.devices.height else NO_GPU,
+        ),
+        _Said("cpu_model", "CPU model", None, "Processor of the machine.", NO_FORMAT_SAYS),
+        _Said(
+            "host_name",
+            "Host",
+            _plain(trace.meta.info.host_name),
+            "Machine that was profiled.",
+            NOT_RECORDED,
+        ),
+    )
+
+
+def _versions(trace: Trace) -> tuple[_Said, ...]:
+    info = trace.meta.info
+    hip = hip_version(info.hip_runtime_version)
+    no_cuda = NO_CUDA if hip is not None else NOT_RECORDED
+    recorder = f" {info.recorder_version}" if info.recorder_version else ""
+    return (
+        _Said(
             "cuda_driver_version",
             "CUDA driver",
             cuda_version(info.cuda_driver_version),
             "Newest CUDA version the driver can run.",
+            no_cuda,
         ),
-        (
-            "hip_runtime_version",
-            "HIP runtime",
-            hip_version(info.hip_runtime_version),
-            "HIP (ROCm) version of the program.",
+        _Said(
+            "cuda_runtime_version",
+            "CUDA runtime",
+            cuda_version(info.cuda_runtime_version),
+            "CUDA version the program was built with.",
+            no_cuda,
         ),
-        ("backend", "Backend", _plain(job.backend), "Communication backend."),
-        ("rank", "Rank", job.rank, "Rank of this process."),
-        ("world_size", "World size", job.world_size, "Processes of the distributed job."),
-        (
+        _Said("hip_runtime_version", "HIP runtime", hip, "HIP (ROCm) version of the program."),
+        _Said(
+            "cudnn_version",
+            "cuDNN",
+            None,
+            "Version of NVIDIA's library of neural network kernels.",
+            NO_FORMAT_SAYS,
+        ),
+        _Said(
+            "framework",
+            "Framework",
+            _plain(_framework(trace)),
+            "What ran the model; a range of torch versions is told from what the file holds.",
+            NO_FRAMEWORK,
+        ),
+        _Said(
+            "profiler",
+            "Profiler",
+            _plain(f"{trace.meta.format}{recorder}"),
+            "Format of the recording, with the version that the recorder wrote.",
+        ),
+        _Said("tool_version", "torch-tb-profiler", __version__, "Version of this program."),
+    )
+
+
+def _framework(trace: Trace) -> str | None:
+    info = trace.meta.info
+    names = [title for issue, title in DIALECTS.items() if issue in trace.quality.counts]
+    if info.framework:
+        names.append(f"{info.framework} {info.framework_version or ''}".rstrip())
+    told = torch_version(trace)
+    return ", ".join([*names, *([told] if told is not None else [])]) or None
+
+
+def _job(trace: Trace) -> tuple[_Said, ...]:
+    job = trace.meta.info.job or JobInfo()
+    return (
+        _Said("backend", "Backend", _plain(job.backend), "Communication backend."),
+        _Said("rank", "Rank", job.rank, "Rank of this process."),
+        _Said("world_size", "World size", job.world_size, "Processes of the distributed job."),
+        _Said(
             "nccl_version",
             "NCCL",
             _plain(job.library_version),
             "Version of the communication library.",
         ),
-    ]
-    return tuple(
-        Fact(key, title, value, None, None, text)
-        for key, title, value, text in facts
-        if value is not None
     )
 
 

@@ -29,6 +29,8 @@ from torch_tb_profiler.views.overview.gpus import (
     gpu_table,
     mean_facts,
 )
+from torch_tb_profiler.views.overview.guidance import GUIDANCE, guidance_table
+from torch_tb_profiler.views.overview.iterations import iteration_facts
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
     RESOURCES_BY_GPU,
@@ -127,7 +129,7 @@ def overview(trace: Trace, selection: Selection) -> View:
     steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
     classes, efficiency = class_tables(trace, selection)
-    dashboard = (*resource_tables(trace, windows), *classes)
+    dashboard = (*resource_tables(trace, windows), *classes, guidance_table())
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
@@ -146,6 +148,7 @@ def overview(trace: Trace, selection: Selection) -> View:
         facts=(
             *_step_facts(windows),
             wall_clock_fact(windows),
+            *iteration_facts(trace, selection),
             efficiency,
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
@@ -293,6 +296,7 @@ SPEC = ViewSpec(
         RESOURCES_BY_GPU,
         OPERATOR_CLASSES,
         KERNEL_CLASSES,
+        GUIDANCE,
         CHECKED,
     ),
     function=overview,

@@ -1,0 +1,34 @@
+"""Which versions of torch may have written a trace.
+
+Definitions: ``docs/views-compare.md#surroundings``.
+"""
+
+from __future__ import annotations
+
+from torch_tb_profiler.knowledge.surroundings import torch_versions
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+DIALECTS = {"ascend_trace": "Ascend", "paddle_trace": "Paddle"}
+"""Issue of a trace that another framework wrote in this format → its name."""
+
+
+@per_trace
+def torch_version(trace: Trace) -> str | None:
+    """Between which versions of torch a trace was written, by how it is; made once."""
+    if trace.meta.format != "kineto" or not DIALECTS.keys().isdisjoint(trace.quality.counts):
+        return None
+    arguments = trace.operators
+    categories = {trace.text(code) for code in trace.slices["raw_category_code"].unique()}
+    options = trace.meta.info.recording
+    types = {trace.text(code) for code in arguments["input_type_code"].unique()}
+    marks = {
+        "capital_categories": "Operator" in categories,
+        "lower_categories": "cpu_op" in categories,
+        "settings": any(getattr(options, key) is not None for key in options.__struct_fields__),
+        "shapes": arguments["input_shape_code"].null_count() < arguments.height,
+        "input_types": bool(types - {None, "", "[]"}),
+        "concrete_inputs": arguments["concrete_inputs_code"].null_count() < arguments.height,
+        "record_function_ids": arguments["record_function_id"].null_count() < arguments.height,
+    }
+    return torch_versions({mark for mark, is_there in marks.items() if is_there})
