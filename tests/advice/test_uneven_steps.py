@@ -62,6 +62,7 @@ def test_the_part_that_grew_most_is_named() -> None:
         "median": "100.0 µs",
         "part": "DataLoader",
         "excess": "up to 150.0 µs",
+        "steady": "Steps 5 to 7 are steady: they vary by 0.0 %.",
     }
     assert [(row["step"], row["excess_us"], row["grew_most"]) for row in advice.rows] == [
         ("3", 200.0, "DataLoader"),

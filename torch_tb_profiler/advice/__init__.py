@@ -39,12 +39,14 @@ from torch_tb_profiler.advice import (
     memory_near_limit,
     mixed_precision,
     nccl_backend,
+    odd_layer,
     operators_missing,
     optimizer_not_fused,
     pageable_copies,
     profiler_overhead,
     python_code,
     slow_api,
+    slow_device,
     small_collectives,
     spare_memory,
     straggler,
@@ -53,6 +55,7 @@ from torch_tb_profiler.advice import (
     uneven_steps,
     unfused_kernels,
     unrecorded_host,
+    unsteady_steps,
     waiting_copies,
     waiting_ranks,
 )
@@ -126,6 +129,8 @@ DETECTORS: tuple[Detector, ...] = (
     gpu_underused,
     spare_memory,
     operators_missing,
+    unsteady_steps,
+    odd_layer,
 )
 """What looks at one trace."""
 
@@ -133,6 +138,7 @@ RUN_DETECTORS: tuple[RunDetector, ...] = (
     gpu_imbalance.detect_in_run,
     gpu_underused.detect_in_run,
     straggler.detect_in_run,
+    slow_device.detect_in_run,
     waiting_ranks.detect_in_run,
 )
 """What compares the workers of a run."""
@@ -140,6 +146,7 @@ RUN_DETECTORS: tuple[RunDetector, ...] = (
 EVIDENCE_TABLES: dict[str, TableSpec] = {
     **{detector.CODE: detector.EVIDENCE for detector in DETECTORS},
     straggler.CODE: straggler.EVIDENCE,
+    slow_device.CODE: slow_device.EVIDENCE,
     **dict.fromkeys(damage.CODES, damage.EVIDENCE),
 }
 """Code → the declared evidence."""

@@ -124,6 +124,10 @@ NEEDS = {
         "The recording holds no Python functions: with_stack=True with "
         "_ExperimentalConfig(record_python_gc_info=True) tells when garbage is collected.",
     ),
+    "modules": Need(
+        lambda context: bool(context.trace.python["module_id"].count()),
+        "The recording holds no modules (with_stack=True records them).",
+    ),
     "cudnn_setting": Need(
         lambda context: context.trace.meta.info.settings.cudnn_benchmark is not None,
         "Nobody recorded whether torch.backends.cudnn.benchmark is on: "

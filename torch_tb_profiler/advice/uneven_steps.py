@@ -9,6 +9,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.analysis.iterations.steady import steadiness
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
@@ -80,6 +81,7 @@ def detect(context: Context) -> Finding | None:
             "median": duration_text(median_ns / NS_PER_US),
             "part": ROLE_TITLES[Role(part)],
             "excess": up_to + duration_text(float(growth_ns[:, part].max()) / NS_PER_US),
+            "steady": _steady_range(context),
         },
         evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
@@ -87,6 +89,15 @@ def detect(context: Context) -> Finding | None:
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
         at_stake_us=gain_us,
     )
+
+
+def _steady_range(context: Context) -> str:
+    """The steps that vary little, as a sentence; empty where there are none."""
+    steady = steadiness(context.trace, context.selection)
+    if steady.steady_variation is None:
+        return ""
+    varies = steady.steady_variation * 100
+    return f"Steps {steady.first} to {steady.last} are steady: they vary by {varies:.1f} %."
 
 
 def _steps(
