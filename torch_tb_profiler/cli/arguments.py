@@ -7,6 +7,8 @@ import math
 import re
 
 from torch_tb_profiler._version import __version__
+from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
+from torch_tb_profiler.cli.summary_options import add_summary_options
 
 FORMATS = ("table", "json", "csv", "md")
 NAMES = ("short", "demangled", "recorded")
@@ -70,6 +72,8 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_format(report)
     _add_subject(report, "")
     _add_rows(report)
+    add_summary_options(report)
+    add_dlprof_arguments(report)
     _add_cache(report)
     _add_reading(report)
     _add_links(report)

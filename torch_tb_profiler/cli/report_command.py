@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import astuple
 
+from torch_tb_profiler.cli import dlprof_reports
 from torch_tb_profiler.cli.exits import (
     DONE,
     tell_warning,
@@ -19,6 +20,7 @@ from torch_tb_profiler.cli.tasks import (
     chosen_views,
     perform,
     report_tasks,
+    tables_of,
     tell_failure,
 )
 from torch_tb_profiler.requests.errors import LoadingError, unknown
@@ -31,6 +33,8 @@ def run(arguments: Namespace) -> int:
     Returns:
         The largest exit code of all answers.
     """
+    if arguments.reports is not None:
+        return dlprof_reports.run(arguments)
     for_people = arguments.format in ("table", "md")
     try:
         specs = chosen_views(arguments.view)
@@ -40,7 +44,7 @@ def run(arguments: Namespace) -> int:
         sink = make_sink(
             arguments,
             [
-                (stem, _table_names(task, for_stdout=arguments.output is None))
+                (stem, _table_names(task, arguments, for_stdout=arguments.output is None))
                 for task, stem in zip(tasks, stems, strict=True)
             ],
         )
@@ -52,10 +56,16 @@ def run(arguments: Namespace) -> int:
     return max(code, written.code)
 
 
-def _table_names(task: Task, *, for_stdout: bool) -> list[str]:
+def _table_names(task: Task, arguments: Namespace, *, for_stdout: bool) -> list[str]:
     """The tables of an answer; on stdout those that stand for themselves."""
-    tables = task.spec.tables if task.spec else ()
-    return [table.name for table in tables if not (for_stdout and table.is_summary)]
+    if task.spec is None:
+        return []
+    shown = set(tables_of(task.spec, arguments))
+    return [
+        table.name
+        for table in task.spec.tables
+        if table.name in shown and not (for_stdout and table.is_summary)
+    ]
 
 
 def _file_stems(tasks: Sequence[Task]) -> list[str]:
@@ -109,10 +119,10 @@ def give(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int:
 
 def _check_names(arguments: Namespace, specs: Sequence[ViewSpec]) -> None:
     """Refuse names of tables and columns that no view asked for has, before anything is parsed."""
-    if arguments.table is not None:
-        tables = {table.name for spec in specs for table in spec.tables}
-        if arguments.table not in tables:
-            raise unknown("table", arguments.table, sorted(tables))
+    tables = {table.name for spec in specs for table in spec.tables}
+    for name in filter(None, [arguments.table, *(columns_of(arguments.tables) or [])]):
+        if name not in tables:
+            raise unknown("table", name, sorted(tables))
     keys = {column.key for spec in specs for table in spec.tables for column in table.columns}
     for key in columns_of(arguments.columns) or ():
         if key not in keys:

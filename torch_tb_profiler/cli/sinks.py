@@ -15,10 +15,12 @@ from typing import Protocol
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import tell_warning
 from torch_tb_profiler.cli.output import Output
+from torch_tb_profiler.cli.summary_options import SUMMARY
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.notes import note_text
 from torch_tb_profiler.reports.style import COLOURED, PLAIN
 from torch_tb_profiler.reports.terminal import Look
+from torch_tb_profiler.reports.two_sides import on_two_sides
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
@@ -159,8 +161,12 @@ class TextSink:
         view = _cut(result.view, self._rows)
         spec, heading, look = result.spec, heading_of(result), self._look
         if self._is_markdown:
-            text = markdown.dumps(spec, view, heading, look.columns, look.names)
+            text = markdown.dumps(
+                spec, view, heading, look.columns, look.names, time_unit=look.time_unit
+            )
         else:
+            if spec.name == SUMMARY and look.columns is None:
+                view = on_two_sides(view)
             text = terminal.dumps(spec, view, heading, look)
         if self._count and self._output.folder is None:
             text = "\n" + text
@@ -257,6 +263,7 @@ def _sink(
         columns=columns_of(arguments.columns),
         sort=arguments.sort,
         names=arguments.names,
+        time_unit=getattr(arguments, "time_unit", None),
         style=COLOURED if output.folder is None and wants_colour(arguments.color) else PLAIN,
     )
     return TextSink(

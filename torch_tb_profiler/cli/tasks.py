@@ -10,6 +10,12 @@ from dataclasses import dataclass
 from torch_tb_profiler.analysis.selection import SELECTION_TEXTS
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import BAD_USAGE, INPUT_UNREADABLE, tell_error
+from torch_tb_profiler.cli.summary_options import (
+    SUMMARY,
+    in_order,
+    order_for_all,
+    summary_parameters,
+)
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
@@ -49,6 +55,7 @@ class Task:
         catalog: Who answers it.
         skips_missing: True when a trace without anything for the view is passed over.
         problem: Why the place cannot be looked at.
+        order: Of every table that has its columns; None: as the request says.
     """
 
     spec: ViewSpec | None = None
@@ -56,6 +63,7 @@ class Task:
     catalog: Catalog | None = None
     skips_missing: bool = False
     problem: LoadingError | None = None
+    order: str | None = None
 
 
 def chosen_views(names: str) -> list[ViewSpec]:
@@ -132,8 +140,11 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
             continue
         for spec, file in _pairs(specs, files):
             subject = {"run": file.run, "worker": file.worker, "span": file.span}
-            request = parameters.view_request(spec.name, {**_for_view(spec, typed), **subject})
-            tasks.append(Task(spec, request, catalog, skips_missing))
+            own, order = _for_view(spec, typed, arguments), None
+            if spec.name == SUMMARY:
+                own, order = summary_parameters(arguments, own), order_for_all(arguments)
+            request = parameters.view_request(spec.name, {**own, **subject})
+            tasks.append(Task(spec, request, catalog, skips_missing, order=order))
     return tasks
 
 
@@ -155,8 +166,17 @@ def begin(tasks: Sequence[Task]) -> None:
             return
 
 
-def _for_view(spec: ViewSpec, typed: dict[str, str]) -> dict[str, str]:
+def tables_of(spec: ViewSpec, arguments: Namespace) -> list[str]:
+    """The tables of a view that ``--tables`` names; all where it names none of them."""
+    wanted = {name.strip() for name in (arguments.tables or "").split(",")}
+    every = [table.name for table in spec.tables]
+    return [name for name in every if name in wanted] or every
+
+
+def _for_view(spec: ViewSpec, typed: dict[str, str], arguments: Namespace) -> dict[str, str]:
     """``typed`` without what is meant for a table of another view."""
+    if arguments.tables is not None:
+        typed = {**typed, "only": ",".join(tables_of(spec, arguments))}
     table = typed.get("table")
     if table is None or any(table == own.name for own in spec.tables):
         return typed
@@ -206,9 +226,10 @@ def perform(task: Task) -> ViewResult | None:
         raise task.problem or OpenError("unreadable", "There is nothing to read.")
     progress = Progress()
     try:
-        return when_ready(
+        result = when_ready(
             lambda wait_s: view_result(catalog, request, wait_s=wait_s), progress.show
         )
+        return result if task.order is None else in_order(result, task.order)
     except RequestError as error:
         if error.problem.code != "view_unavailable":
             raise

@@ -39,6 +39,9 @@ _FEW = 0.1
 _NS_DECIMALS = 3
 """Of a µs."""
 
+TIME_SCALES = {"s": ("s", 1e6, 6), "ms": ("ms", 1e3, 3), "us": ("µs", 1, 2), "ns": ("ns", 1e-3, 0)}
+"""Unit that is asked for → label, µs in it, decimals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -97,8 +100,11 @@ class DisplayColumn:
     hidden: bool = False
 
 
-def display_columns(table: Table, names: NameMode = "short") -> list[DisplayColumn]:
-    """The columns of ``table`` as text, in order; kernels under the name that ``names`` says."""
+def display_columns(
+    table: Table, names: NameMode = "short", time_unit: str | None = None
+) -> list[DisplayColumn]:
+    """The columns of ``table`` as text, in order; kernels under the name that ``names`` says,
+    times in the unit of that name (of :data:`TIME_SCALES`; None: in that of their size)."""
     frame = finite(table.frame)
     shown = shown_names(table, names)
     if shown is not None:
@@ -109,7 +115,9 @@ def display_columns(table: Table, names: NameMode = "short") -> list[DisplayColu
         if column.type in ("integer", "number")
     }
     return [
-        _display_column(column, frame[column.key], _largest_of_family(column, table, largest))
+        _display_column(
+            column, frame[column.key], _largest_of_family(column, table, largest), time_unit
+        )
         for column in table.spec.columns
     ]
 
@@ -133,10 +141,14 @@ def _largest_of_family(column: Column, table: Table, largest: dict[str, float]) 
     return max(largest.get(key, 0.0) for key in family)
 
 
-def _display_column(column: Column, values: pl.Series, largest: float) -> DisplayColumn:
+def _display_column(
+    column: Column, values: pl.Series, largest: float, time_unit: str | None
+) -> DisplayColumn:
     is_number = column.type in ("integer", "number")
     scale = Scale("", 1, 0)
-    if is_number:
+    if is_number and time_unit is not None and column.unit == "us":
+        scale = Scale(*TIME_SCALES[time_unit])
+    elif is_number:
         scale = _scale_of(column, values, largest)
     title = column.title
     if column.estimated and "est." not in title.lower():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from torch_tb_profiler.reports.cells import (
+    DisplayColumn,
     chosen,
     display_columns,
     fact_text,
@@ -33,6 +34,8 @@ def dumps(
     heading: str,
     columns: Sequence[str] | None = None,
     names: NameMode = "short",
+    *,
+    time_unit: str | None = None,
 ) -> str:
     """The view with a heading, its facts, notes and tables.
 
@@ -42,6 +45,7 @@ def dumps(
         heading: What it is about: run, worker, span, selection.
         columns: Keys of the columns to show, None for all that have values.
         names: Which name of kernels is shown.
+        time_unit: Unit of all times in tables, of ``cells.TIME_SCALES``; None: by their size.
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
     first, others = facts_in_order(spec, view.facts)
@@ -55,7 +59,11 @@ def dumps(
     if others:
         parts.append(_facts(others))
     tables = with_columns(view.tables.values(), columns)
-    parts += [_table(table, columns, names) for table in tables if table.why_empty is None]
+    parts += [
+        _table(table, columns, display_columns(table, names, time_unit))
+        for table in tables
+        if table.why_empty is None
+    ]
     empty = [table for table in tables if table.why_empty is not None]
     parts += ["".join(map(_why_empty, empty))] if empty else []
     return "\n".join(parts)
@@ -83,8 +91,8 @@ def _facts(facts: Sequence[Fact]) -> str:
     return _grid(["", "of", "value"], [False, False, True], rows)
 
 
-def _table(table: Table, keys: Sequence[str] | None, names: NameMode) -> str:
-    shown = chosen(display_columns(table, names), keys)
+def _table(table: Table, keys: Sequence[str] | None, columns: Sequence[DisplayColumn]) -> str:
+    shown = chosen(columns, keys)
     if keys is None and table.frame.height:
         shown = [column for column in shown if column.has_values]
     headers = [f"{c.title} [{c.unit}]" if c.unit else c.title for c in shown]

@@ -56,6 +56,7 @@ class Look:
         sort: The order that was asked for; its columns are never left out.
         names: Which name of kernels is shown.
         style: Colours.
+        time_unit: Unit of all times in tables, of ``cells.TIME_SCALES``; None: by their size.
     """
 
     width: int = DEFAULT_WIDTH
@@ -63,6 +64,7 @@ class Look:
     sort: str | None = None
     names: NameMode = "short"
     style: Style = PLAIN
+    time_unit: str | None = None
 
 
 def dumps(spec: ViewSpec, view: View, heading: str, look: Look | None = None) -> str:
@@ -166,7 +168,7 @@ def _table(table: Table, look: Look) -> str:
     title = style.paint(style.strong, shortened(f"{table.spec.title} ({count})", width))
     if rows == 0:
         return f"{title}\n"
-    every = _indented(table, display_columns(table, look.names))
+    every = _indented(table, display_columns(table, look.names, look.time_unit))
     candidates = [_visible_cells(column) for column in chosen(every, look.columns)]
     filled = [column for column in candidates if column.has_values]
     order = look.sort or table.spec.sort

@@ -89,7 +89,7 @@ def test_operators_with_their_parts(recording: Path) -> None:
     assert len(own) == len(theirs) == 64
     outer = ""
     for row in theirs:
-        outer = outer if row.indent else f" / {row.name}"
+        outer = outer if row.indent else row.name
         assert_same(own[outer, row.name], row)
 
 

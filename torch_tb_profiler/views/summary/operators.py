@@ -30,7 +30,7 @@ def operator_table(
         SelectionError: steps that are malformed or not in this trace.
     """
     groups, cpu_ns, gpu_ns = operator_summary(trace, selection, by_thread=by_thread)
-    path = pl.concat_str(pl.col("thread").fill_null(""), pl.lit(_PART), "name")
+    path = _path("name")
     rows = with_times(groups, cpu_ns, gpu_ns).with_columns(
         path=path, parent=pl.lit(None, pl.String)
     )
@@ -38,9 +38,7 @@ def operator_table(
     if not with_parts:
         return table
     parts = with_times(operator_parts(trace, selection, by_thread=by_thread), 0, 0)
-    parts = parts.with_columns(
-        parent=pl.concat_str(pl.col("thread").fill_null(""), pl.lit(_PART), "operator")
-    )
+    parts = parts.with_columns(parent=_path("operator"))
     own = table.frame.with_row_index("place").select(
         pl.col("path").alias("parent"),
         "place",
@@ -72,3 +70,8 @@ def operator_table(
     frame = both.select(pl.col(k).cast(dtype) for k, dtype in OPERATOR.polars_schema().items())
     needed = {key: reason for key, reason in reasons.items() if frame[key].null_count()}
     return Table(OPERATOR, frame, needed)
+
+
+def _path(name: str) -> pl.Expr:
+    """The operator that the column ``name`` names, of its thread where threads are apart."""
+    return pl.concat_str("thread", name, separator=_PART, ignore_nulls=True)

@@ -1,0 +1,117 @@
+"""Options of ``report`` that Paddle's ``Profiler.summary`` has: which tables, in which order, in
+which unit, threads merged or apart, operators with their parts."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from dataclasses import replace
+
+import polars as pl
+
+from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.views.querying import QueryError, query
+from torch_tb_profiler.views.schema import Table
+
+SUMMARY = "summary"
+TIME_UNITS = ("s", "ms", "us", "ns")
+THREADS = ("merged", "apart")
+SORT_KEYS = {
+    f"{side}-{word}": f"-{side}_{figure}_us"
+    for side in ("cpu", "gpu")
+    for word, figure in (("total", "total"), ("avg", "mean"), ("max", "max"), ("min", "min"))
+}
+"""Orders under Paddle's names, longest first."""
+
+
+def add_summary_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``report --view summary``."""
+    group = parser.add_argument_group("tables; threads and parts of operators in view summary")
+    group.add_argument(
+        "--tables", metavar="NAME[,NAME]", help="only these tables (default: all of a view)"
+    )
+    group.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        help="unit of all times in the tables of table and md (default: by their size)",
+    )
+    group.add_argument(
+        "--threads", choices=THREADS, help="operators and ranges of all threads, or of each"
+    )
+    group.add_argument(
+        "--operator-parts",
+        action="store_true",
+        help="below each operator what it is made of: inner operators, kernels, copies",
+    )
+
+
+def summary_parameters(arguments: Namespace, typed: dict[str, str]) -> dict[str, str]:
+    """``typed`` as the parameters of the view: the options as a grouping, and without an order that
+    is for all tables.
+
+    Raises:
+        RequestError: the grouping is said twice.
+    """
+    given = dict(typed)
+    parts = ["thread"] * (arguments.threads == "apart") + ["parts"] * arguments.operator_parts
+    if arguments.threads is not None or parts:
+        if "group_by" in given:
+            raise RequestError(
+                "bad_parameter", "--group-by and --threads or --operator-parts say the same."
+            )
+        given["group_by"] = "+".join(["name", *parts])
+    if "table" not in given:
+        given.pop("sort", None)
+    elif "sort" in given:
+        given["sort"] = SORT_KEYS.get(given["sort"], given["sort"])
+    return given
+
+
+def order_for_all(arguments: Namespace) -> str | None:
+    """The order of every table of the view that has its columns; None for the default."""
+    if arguments.sort is None or arguments.table is not None:
+        return None
+    typed: str = arguments.sort
+    return SORT_KEYS.get(typed, typed)
+
+
+def in_order(result: ViewResult, sort: str) -> ViewResult:
+    """The answer with every table that has the columns of ``sort`` in that order, parts of a row
+    below it; tables without an order (the phases of a step) stay as they are.
+
+    Raises:
+        RequestError: no table has them.
+    """
+    keys = {key.strip().removeprefix("-") for key in sort.split(",")}
+    tables = dict(result.view.tables)
+    ordered = [
+        name
+        for name, table in tables.items()
+        if table.spec.sort and keys <= set(table.frame.columns)
+    ]
+    if not ordered:
+        raise RequestError(
+            "bad_parameter",
+            f"sort: no table shown has {sort[:80]!r}.",
+            f"Orders are {', '.join(SORT_KEYS)}, or columns like -cpu_total_us,name.",
+        )
+    try:
+        for name in ordered:
+            tables[name] = _ordered(tables[name], sort)
+    except QueryError as error:
+        raise RequestError("bad_parameter", str(error)) from error
+    return replace(result, view=replace(result.view, tables=tables))
+
+
+def _ordered(table: Table, sort: str) -> Table:
+    """The table in that order; of a tree the parts of a row below it."""
+    frame = query(table, sort=sort).frame
+    if table.spec.tree is not None:
+        own, above = table.spec.tree
+        outer = frame.filter(pl.col(above).is_null()).with_row_index("place")
+        place = outer.select(pl.col(own).alias(above), "place")
+        inner = frame.join(place, on=above, how="inner", maintain_order="left")
+        both = pl.concat([outer, inner.select(outer.columns)])
+        frame = both.sort("place", maintain_order=True).drop("place")
+    return replace(table, frame=frame)
