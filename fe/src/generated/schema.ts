@@ -677,7 +677,7 @@ export const VIEWS = {
     groupBys: [],
     tables: {
       "phases": ["phase", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "gpu_busy_us"],
-      "step_trace": ["step", "interval_us", "forward_us", "backward_us", "communication_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "total_us", "communication_tail_us"],
+      "step_trace": ["step", "interval_us", "forward_us", "backward_us", "communication_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "total_us", "communication_tail_us", "interval_pct", "forward_pct", "backward_pct", "communication_hidden_pct", "communication_exposed_pct", "tail_pct", "communication_tail_pct"],
       "event_types": ["type", "side", "calls", "time_us", "pct"],
       "memory_operations": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
       "user_ranges": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
@@ -997,6 +997,13 @@ export interface PhasesStepTraceRow {
   tail_us: number | null;
   total_us: number | null;
   communication_tail_us: number | null;
+  interval_pct: number | null;
+  forward_pct: number | null;
+  backward_pct: number | null;
+  communication_hidden_pct: number | null;
+  communication_exposed_pct: number | null;
+  tail_pct: number | null;
+  communication_tail_pct: number | null;
 }
 
 export interface PhasesEventTypesRow {

@@ -67,7 +67,7 @@ def test_the_step_trace_follows_the_device() -> None:
     trace = t.trace(on_gpu())
     view = phases(trace, Selection())
     (row,) = (row for name, row in rows(trace, "step_trace").items() if name == "1")
-    assert {key: row[key] for key in row if key != "step"} == {
+    assert {key: row[key] for key in row if key.endswith("_us")} == {
         "interval_us": 400,
         "forward_us": 200,
         "backward_us": 200,
@@ -79,6 +79,7 @@ def test_the_step_trace_follows_the_device() -> None:
         "communication_tail_us": 100,
     }
     assert rows(trace, "step_trace")["mean"]["forward_us"] == 200
+    assert row["forward_pct"] == pytest.approx(100 * 200 / 1150)
     assert next(f.value for f in view.facts if f.key == "step_trace_by") == "device work"
     assert [line.name for line in view.series["step_parts"].lines][:2] == ["Interval", "Forward"]
 

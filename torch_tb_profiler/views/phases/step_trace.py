@@ -21,6 +21,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
 
 MEAN = "mean"
+NO_TIME = "The step takes no time."
 NOT_IN_STEP = "Nothing of a forward or backward pass lies in this step."
 
 _PARTS: tuple[tuple[str, str, str], ...] = (
@@ -63,6 +64,43 @@ _PARTS: tuple[tuple[str, str, str], ...] = (
     ("communication_tail_us", "Communication in Tail", "Collectives in the tail; part of it."),
 )
 
+_SHARED = (
+    "interval_us",
+    "forward_us",
+    "backward_us",
+    "communication_hidden_us",
+    "communication_exposed_us",
+    "tail_us",
+    "communication_tail_us",
+)
+"""Parts that have their share of the step beside them."""
+
+
+def _columns_of_times() -> tuple[Column, ...]:
+    return tuple(
+        Column(key, title, "number", "us", text, family="step") for key, title, text in _PARTS
+    )
+
+
+def _columns_of_shares() -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            _share_key(key),
+            f"{title} Share",
+            "number",
+            "pct",
+            f"{title} as share of the step.",
+            hidden=True,
+        )
+        for key, title, _ in _PARTS
+        if key in _SHARED
+    )
+
+
+def _share_key(key: str) -> str:
+    return f"{key.removesuffix('_us')}_pct"
+
+
 STEP_TRACE = TableSpec(
     "step_trace",
     "Step trace",
@@ -70,7 +108,8 @@ STEP_TRACE = TableSpec(
     "by when it ran, of others by the host.",
     (
         Column("step", "Step", "string", None, f"Number; {MEAN}: of whole steps with a pass."),
-        *(Column(key, title, "number", "us", text, family="step") for key, title, text in _PARTS),
+        *_columns_of_times(),
+        *_columns_of_shares(),
     ),
 )
 
@@ -84,16 +123,27 @@ def step_trace_table(trace: Trace, parts: StepTrace, unknown: Mapping[Phase, str
     if np.any(averaged & parts.told):
         averaged = averaged & parts.told
     names = list(parts.windows.names)
-    filled: dict[str, list[float | None]] = {}
-    for key, values in columns.items():
-        known = values[averaged & ~np.isnan(values)]
-        mean = [float(known.sum()) / len(known) if len(known) else np.nan] if names else []
-        filled[key] = [
-            None if np.isnan(value) else value / NS_PER_US for value in [*values.tolist(), *mean]
-        ]
+    if names:
+        columns = {key: np.append(ns, _mean(ns[averaged])) for key, ns in columns.items()}
+    total = columns["total_us"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = {
+            _share_key(key): np.where(total > 0, columns[key] / total * 100, np.nan)
+            for key in _SHARED
+        }
+    times = {key: ns / NS_PER_US for key, ns in columns.items()}
+    filled = {
+        key: pl.Series(key, values, nan_to_null=True) for key, values in (times | shares).items()
+    }
     steps = [*names, MEAN] if names else []
     frame = pl.DataFrame({"step": steps, **filled}, schema=STEP_TRACE.polars_schema())
-    return Table(STEP_TRACE, frame, needed(frame, reasons))
+    of_shares = {_share_key(key): reasons.get(key, NO_TIME) for key in _SHARED}
+    return Table(STEP_TRACE, frame, needed(frame, {**reasons, **of_shares}))
+
+
+def _mean(ns: Float64) -> float:
+    known = ns[~np.isnan(ns)]
+    return float(known.sum()) / len(known) if len(known) else np.nan
 
 
 def _columns(
