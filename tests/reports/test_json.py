@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import SELECTION_TEXTS, Selection
 from torch_tb_profiler.reports import json as json_report
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
@@ -28,6 +28,8 @@ from torch_tb_profiler.views.schema import (
 NAME = Column("name", "Name", "string", None, "Which one.")
 SELF = Column("self_us", "Self", "number", "us", "How long.", estimated=True)
 TREE = TableSpec("nodes", "Nodes", "A row is a node.", (NAME, SELF), "-self_us", ("name", "name"))
+
+NOT_NARROWED = dict.fromkeys(SELECTION_TEXTS)
 
 
 def _never(_trace: Trace, _selection: Selection) -> View:
@@ -75,6 +77,7 @@ def test_the_whole_shape() -> None:
             "start_us": 1.5,
             "end_us": None,
             "group_by": "name+shape",
+            **NOT_NARROWED,
         },
         "tables": {
             "nodes": {
@@ -152,6 +155,7 @@ def test_the_default_group_by_is_named() -> None:
         "start_us": None,
         "end_us": None,
         "group_by": "name",
+        **NOT_NARROWED,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from torch_tb_profiler.analysis.selection import Selection
@@ -40,7 +41,8 @@ def test_views_of_damaged_files(path: Path) -> None:
                 view = function(recorded, Selection(start_ns=start_ns, group_by=group_by))
                 for table in view.tables.values():
                     assert dict(table.frame.schema) == table.spec.polars_schema()
-                    assert query(table, filter="x", limit=1).frame.height <= 1
+                    if pl.String in table.frame.schema.values():
+                        assert query(table, filter="x", limit=1).frame.height <= 1
                     for series in table.frame.select(columns_with_numbers(table)).iter_columns():
                         assert not series.is_nan().any()
                         assert not series.is_infinite().any()
