@@ -37,7 +37,7 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
       <header>
         <h2 title={table.help}>{table.title}</h2>
         <Segmented label="Time" values={sides} value={side} onPick={(value) => adjust({ side: value === sides[0] ? null : value })} title={(value) => (value === "device" ? "Device time" : "Host time")} />
-        <span className="soft">Click a module to widen it</span>
+        <span className="soft">Click a bar to widen it</span>
         <span style={{ flex: 1 }} />
         {focus !== null && (
           <button type="button" className="button" onClick={() => adjust({ focus: null })}>

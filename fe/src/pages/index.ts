@@ -5,21 +5,25 @@ import { ComparePage } from "./ComparePage";
 import { DistributedPage } from "./DistributedPage";
 import { GenericPage } from "./GenericPage";
 import { IterationsPage } from "./IterationsPage";
+import { GroupsPage } from "./GroupsPage";
 import { KernelsPage } from "./KernelsPage";
 import { MemoryPage } from "./MemoryPage";
 import { ModulesPage } from "./ModulesPage";
 import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
+import { PhasesPage } from "./PhasesPage";
 import { TimelinePage } from "../timeline/TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
 const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   iterations: IterationsPage,
+  phases: PhasesPage,
   operators: OperatorsPage,
   kernels: KernelsPage,
   memory: MemoryPage,
   modules: ModulesPage,
+  groups: GroupsPage,
   distributed: DistributedPage,
   compare: ComparePage,
   timeline: TimelinePage,

@@ -34,3 +34,8 @@ it("puts shares behind what they are shares of", () => {
 it("leaves what is compared side by side", () => {
   expect(order([text("name", 400), text("shape", 400), sum("baseline_us"), sum("delta_us")])).toEqual(["name", "shape", "baseline_us", "delta_us"]);
 });
+
+it("puts a name before the times that the server has before it", () => {
+  expect(order([view("calls", 80, { unit: "count" }), view("cpu_us", 80), text("name", 200), text("kind", 80)])).toEqual(["name", "calls", "cpu_us", "kind"]);
+  expect(order([view("gpu", 80, { unit: null }), text("name", 200)])).toEqual(["gpu", "name"]);
+});

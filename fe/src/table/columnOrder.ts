@@ -1,7 +1,7 @@
 /**
- * The order in which the columns of a table are drawn: that of the server, but for two things. A share stands behind
- * what it is a share of. And where what describes a row (its operator, its launch) would push the measures out of
- * sight, the measures come first.
+ * The order in which the columns of a table are drawn: that of the server, but for three things. A name that is the
+ * only text before which times stand comes first. A share stands behind what it is a share of. And where what describes
+ * a row (its operator, its launch) would push the measures out of sight, the measures come first.
  */
 import type { Column } from "../api/types";
 import { isMoment } from "../lib/format";
@@ -12,7 +12,8 @@ const ROOM_PX = 240;
 const COMPARED = /^(baseline|candidate|delta)_/;
 
 /** @param mainKey The measure that rows are ordered by at first: what `total_pct` and `cumulative_pct` are shares of. */
-export function measuresFirst(views: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
+export function measuresFirst(given: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
+  const views = nameFirst(given);
   if (!views.some(({ column }) => column.additive) || views.some(({ column }) => COMPARED.test(column.key))) return views;
   const bases = new Map(views.map((view) => [view, shareBase(view.column, views, mainKey)]));
   const ordered = views
@@ -27,6 +28,13 @@ export function measuresFirst(views: readonly ColumnView[], mainKey: string | nu
   const end = after.findIndex((view) => !isMeasure(view.column) && bases.get(view) === null);
   const measures = end < 0 ? after : after.slice(0, end);
   return [...ordered.slice(0, start).filter(leads), ...measures, ...describing, ...after.slice(measures.length)];
+}
+
+function nameFirst(views: readonly ColumnView[]): readonly ColumnView[] {
+  const place = views.findIndex(({ column }) => column.type === "string");
+  const name = views[place];
+  if (name?.column.key !== "name" || !views.slice(0, place).some(({ column }) => isMeasure(column))) return views;
+  return [name, ...views.filter((view) => view !== name)];
 }
 
 function isMeasure(column: Column): boolean {

@@ -1,0 +1,191 @@
+/** Groups: modules, user ranges or call stacks as a flame graph and a tree, equal siblings folded where one likes. */
+import type { Row, Table, View } from "../api/types";
+import { adjust, navigate, useParams } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
+import { visibleText } from "../lib/visibleText";
+import { EmptySelection } from "./EmptySelection";
+import { BigFacts } from "./Facts";
+import { Findings } from "./Findings";
+import { FlameGraph } from "./FlameGraph";
+import { groupByTitle } from "./GroupBySwitch";
+import { operatorsOf, sliceNameOf, type Hierarchy } from "./groupLinks";
+import { NestedView } from "./NestedView";
+import { QualityNotes } from "./QualityNotes";
+import { cellOf, numberOf, textOf } from "./rows";
+import { Segmented } from "./Segmented";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+export function GroupsPage(props: PageProps) {
+  return (
+    // A tree needs the rows above every row.
+    <ViewFrame {...props} longTable={null}>
+      {(context) => (
+        <>
+          <Choices view={context.view} />
+          <BigFacts facts={context.view.facts.filter(({ value }) => value !== null)} notes={context.view.notes} />
+          <Findings notes={context.view.notes} always={false} />
+          <Groups context={context} />
+          <QualityNotes notes={context.view.notes} always={false} />
+        </>
+      )}
+    </ViewFrame>
+  );
+}
+
+interface Choice {
+  readonly hierarchy: Hierarchy;
+  readonly domain: string;
+}
+
+function choicesOf(view: View): { all: readonly Choice[]; shown: Choice | undefined } {
+  const table = view.tables["hierarchies"];
+  const rows = table?.rows ?? [];
+  const read = (row: Row): Choice => ({ hierarchy: textOf(table as Table, row, "hierarchy") as Hierarchy, domain: textOf(table as Table, row, "domain") });
+  const shown = rows.find((row) => cellOf(table as Table, row, "shown") === true);
+  return { all: rows.map(read), shown: shown === undefined ? undefined : read(shown) };
+}
+
+/** Other rows, other chosen ones: what was chosen among them goes. */
+const NOTHING_CHOSEN = { group: null, focus: null };
+
+function Choices({ view }: { readonly view: View }) {
+  const { all, shown } = choicesOf(view);
+  if (shown === undefined) return null;
+  const kinds = [...new Set(all.map(({ hierarchy }) => hierarchy))];
+  const domains = all.filter(({ hierarchy }) => hierarchy === shown.hierarchy).map(({ domain }) => domain);
+  return (
+    <div className="page-head">
+      <Segmented
+        label="Group by"
+        values={kinds}
+        value={shown.hierarchy}
+        onPick={(value) => navigate({ ...NOTHING_CHOSEN, group_by: value, domain: null })}
+        title={groupByTitle}
+      />
+      <Segmented label="Domain" values={domains} value={shown.domain} onPick={(value) => navigate({ ...NOTHING_CHOSEN, group_by: shown.hierarchy, domain: value })} title={domainTitle} />
+    </div>
+  );
+}
+
+function domainTitle(domain: string): string {
+  return `Domain ${domain}`;
+}
+
+const FOLDED = "folded";
+const UNFOLDED = "each";
+/** Names of work outside say what it is. */
+const ALWAYS_HIDDEN = new Set(["kind"]);
+/** Beside what equal siblings have in common, these would push the odd one out of sight. */
+const HIDDEN_FOLDED = /^(operator_calls|tensor_core_.*|calls|iterations|(cpu|gpu)_(total|min|max)_us|.*_(overhead|idle)_mean_us)$/;
+/** Over one iteration total, mean, least and most are the same. */
+const OF_SEVERAL = /^(iterations|(cpu|gpu)_(mean|min|max)_us)$/;
+
+function hiddenIn(view: View, isFolded: boolean): (key: string) => boolean {
+  const isOne = view.facts.find(({ key }) => key === "iterations")?.value === 1;
+  return (key) => ALWAYS_HIDDEN.has(key) || (isFolded ? HIDDEN_FOLDED.test(key) : isOne && OF_SEVERAL.test(key));
+}
+
+function Groups({ context }: { readonly context: ViewContext }) {
+  const { view, source, fileName } = context;
+  const params = useParams();
+  const { shown } = choicesOf(view);
+  const [whole, folded, flame] = [view.tables["groups"], view.tables["folded_groups"], view.tables["group_flame"]];
+  if (whole === undefined || folded === undefined || shown === undefined) return null;
+  if (whole.row_count === 0) return <EmptySelection what="group" />;
+  const canFold = folded.row_count < whole.row_count;
+  const isFolded = canFold && params["fold"] === FOLDED;
+  const table = isFolded ? folded : whole;
+  const name = isFolded ? "folded_groups" : "groups";
+  const chosen = table.rows.find((row) => textOf(table, row, "path") === params["group"]);
+  return (
+    <>
+      {flame !== undefined && flame.rows.length > 0 && <FlameGraph table={flame} fileName={fileName("flame")} />}
+      <DataTable
+        key={`${name} ${shown.hierarchy} ${shown.domain}`}
+        name={`groups.${name}`}
+        table={table}
+        source={source(name)}
+        address={name}
+        fileName={fileName(name)}
+        notes={view.notes}
+        title="Groups"
+        rowId={(row) => textOf(table, row, "path")}
+        choice={{
+          id: chosen === undefined ? null : textOf(table, chosen, "path"),
+          onChoose: (row) => adjust({ group: row === chosen ? null : textOf(table, row, "path") }),
+        }}
+        hiddenColumns={hiddenIn(view, isFolded)}
+        closed={shown.hierarchy === "call_stacks" ? smallOf(table) : undefined}
+        extra={
+          canFold && (
+            <Segmented
+              label="Equal siblings"
+              values={[UNFOLDED, FOLDED]}
+              value={isFolded ? FOLDED : UNFOLDED}
+              onPick={(value) => adjust({ fold: value === FOLDED ? FOLDED : null, group: null })}
+              title={(value) => (value === FOLDED ? "Equal siblings folded" : "Each sibling")}
+            />
+          )
+        }
+      />
+      {chosen !== undefined && <ChosenGroup context={context} table={table} row={chosen} hierarchy={shown.hierarchy} />}
+    </>
+  );
+}
+
+/** Frames with less of the CPU time than this share are closed at first. */
+const LEAST_SHARE = 0.05;
+
+function smallOf(table: Table): (id: string) => boolean {
+  const most = Math.max(...table.rows.map((row) => numberOf(table, row, "cpu_total_us") ?? 0));
+  const small = new Set(table.rows.filter((row) => (numberOf(table, row, "cpu_total_us") ?? 0) < LEAST_SHARE * most).map((row) => textOf(table, row, "path")));
+  return (id) => small.has(id);
+}
+
+interface ChosenProps {
+  readonly context: ViewContext;
+  readonly table: Table;
+  readonly row: Row;
+  readonly hierarchy: Hierarchy;
+}
+
+/** What is below the chosen group. */
+function ChosenGroup({ context, table, row, hierarchy }: ChosenProps) {
+  // Of a folded row the odd one stands for its members.
+  const path = textOf(table, row, "odd_one") || textOf(table, row, "path");
+  const isFolded = (numberOf(table, row, "members") ?? 1) > 1;
+  const name = isFolded ? (path.split(hierarchy === "call_stacks" ? ";" : "/").at(-1) ?? path) : textOf(table, row, "name");
+  const isOutside = textOf(table, row, "kind") === "outside";
+  const operators = isFolded && textOf(table, row, "odd_one") === "" ? null : operatorsOf(hierarchy, path, name, isOutside);
+  const slices = sliceNameOf(hierarchy, name, isOutside);
+  return (
+    <section className="card" aria-label="Chosen group">
+      <header>
+        <h2>{visibleText(name)}</h2>
+        <span style={{ flex: 1 }} />
+        {slices !== null && <ShowOnTimeline name={slices} />}
+        <button type="button" className="button" onClick={() => adjust({ group: null })}>
+          Close
+        </button>
+      </header>
+      <div className="body">
+        {operators === null || !context.hasView("operators") ? (
+          <p className="soft">Its operators cannot be told apart from those of others here: unfold it, or look at the rows below it.</p>
+        ) : (
+          <NestedView
+            context={context}
+            view="operators"
+            table="operators"
+            title="Operators of it and below"
+            groupBy={operators.groupBy}
+            filter={operators.filter}
+            of={name}
+            hidden={["cumulative_pct", "call_stack", "input_shape"]}
+            none="No operator ran in it in this selection."
+          />
+        )}
+      </div>
+    </section>
+  );
+}
