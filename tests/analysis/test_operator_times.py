@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 from hypothesis import given
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
-from tests.views import reference
 from tests.views.random_traces import Recording, recordings
-from tests.views.selected import Inside
+from tests.views.slow_times import SlowTimes, is_inside
 from torch_tb_profiler.analysis.operator_calls import selected_operator_calls
 from torch_tb_profiler.analysis.operator_times import call_times, has_runtime, times_by_group
 from torch_tb_profiler.analysis.selection import Selection
@@ -73,54 +70,10 @@ def test_a_recording_without_calls_into_a_runtime_says_so() -> None:
     assert has_runtime(trace(a_call_with_two_kernels()))
 
 
-def moments(pieces: list[tuple[int, int]]) -> set[int]:
-    return {moment for start, dur in pieces for moment in range(start, start + dur)}
-
-
-class _Slow:
-    """The times of each call of a recording, one moment at a time."""
-
-    def __init__(self, recorded: Trace, recording: Recording) -> None:
-        self.read = reference.read(recording.events)
-        inside = Inside(recorded, recording.selection, recording.events)
-        self.is_called: Callable[[int], bool] = inside.host
-        self.is_work: Callable[[Event], bool] = inside.piece
-        self.runtime: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for event in filter(reference.is_call, recording.events):
-            span = reference.ns(event["ts"]), reference.ns(event["dur"])
-            self.runtime[str(event["tid"])].append(span)
-
-    def work(self, node: reference.Node) -> list[Event]:
-        pieces = (piece for inner in node.subtree() for piece in inner.work)
-        return [piece for piece in pieces if self.is_work(piece)]
-
-    def gpu(self, node: reference.Node) -> int:
-        return sum(reference.ns(piece["dur"]) for piece in self.work(node))
-
-    def idle(self, node: reference.Node) -> int:
-        spans = [(reference.ns(p["ts"]), reference.ns(p["dur"])) for p in self.work(node)]
-        if not spans:
-            return 0
-        whole = max(start + dur for start, dur in spans) - min(start for start, _ in spans)
-        return whole - len(moments(spans))
-
-    def kernels(self, node: reference.Node) -> int:
-        return sum(piece["cat"] == "kernel" for piece in self.work(node))
-
-    def overhead(self, node: reference.Node) -> int:
-        busy = moments(self.runtime[node.thread[1]])
-        return len(set(range(node.start, node.end)) - busy)
-
-    def shown(self) -> list[reference.Node]:
-        return [
-            node for node in self.read.operators if self.is_called(node.start) or self.gpu(node)
-        ]
-
-
 @given(recordings())
 def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> None:
     recorded = trace(recording.events)
-    slow = _Slow(recorded, recording)
+    slow = SlowTimes(recorded, recording)
     calls = calls_of(recorded, recording.selection)
     expected = [
         (
@@ -138,16 +91,16 @@ def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> 
 @given(recordings())
 def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) -> None:
     recorded = trace(recording.events)
-    slow = _Slow(recorded, recording)
+    slow = SlowTimes(recorded, recording)
     table = times_by_group(calls_of(recorded, recording.selection), ["name_code"])
     found = {recorded.text(row.pop("name_code")): row for row in table.iter_rows(named=True)}
     shown = slow.shown()
     assert found.keys() == {node.name for node in shown}
     for name, row in found.items():
         nodes = [node for node in shown if node.name == name]
-        of_work = [node for node in nodes if not _inside(node, nodes)]
+        of_work = [node for node in nodes if not is_inside(node, nodes)]
         called = [node for node in nodes if slow.is_called(node.start)]
-        single = [node for node in called if not _inside(node, called)]
+        single = [node for node in called if not is_inside(node, called)]
         assert row["kernel_calls"] == sum(map(slow.kernels, of_work))
         for key, value, summed in (
             ("cpu", lambda node: node.dur, single),
@@ -164,12 +117,3 @@ def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) ->
 
 def _statistics(row: dict[str, Any], key: str) -> tuple[Any, ...]:
     return row[f"{key}_mean"], row[f"{key}_min"], row[f"{key}_max"]
-
-
-def _inside(node: reference.Node, group: list[reference.Node]) -> bool:
-    line = []
-    above = node.parent
-    while above is not None:
-        line.append(above)
-        above = above.parent
-    return any(other is each for other in group for each in line)

@@ -143,16 +143,14 @@ def operator_identity(trace: Trace) -> OperatorIdentity:
     is_forward[operator[training_forward(trace)]] = True
     is_backward = places.is_backward[example[operators]]
     forward = gather(operator, gather(_forward_calls(trace), first_call))
-    own_type = operator_types_of_calls(trace)[first_call]
     carries = places.carries_path[example]
-    inherits = carries[operators] & (own_type == NO_TYPE) & (forward >= 0)
     parent = gather(node, places.parent[example])
     return OperatorIdentity(
         operator=operator,
         first_call=first_call,
         name_code=indices(trace.slices["name_code"])[call_tree(trace).slice[first_call]],
         direction=np.where(is_backward, BACKWARD, np.where(is_forward, FORWARD, 0)).astype(np.int8),
-        type=np.where(inherits, own_type[forward], own_type),
+        type=operator_types_of_calls(trace)[first_call],
         forward=forward,
         node=operators,
         node_parent=parent,

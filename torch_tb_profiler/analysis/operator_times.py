@@ -12,9 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.call_tree import CallTree, call_tree, sums_of_calls
+from torch_tb_profiler.analysis.call_tree import (
+    CallTree,
+    call_tree,
+    device_sums_of_calls,
+    sums_of_calls,
+)
 from torch_tb_profiler.analysis.forests import nearest_marked
-from torch_tb_profiler.analysis.grouped_intervals import idle_lengths, unions
+from torch_tb_profiler.analysis.grouped_intervals import span_lengths, union_lengths, unions
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recursion import inside_own_group
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
@@ -74,11 +79,13 @@ class WorkInside:
     Attributes:
         works: How many kernels, copies and sets.
         kernels: How many kernels.
+        busy_ns: Time in which at least one of them ran.
         idle_ns: Time from the first start to the last end in which none of it ran.
     """
 
     works: Int64
     kernels: Int64
+    busy_ns: Int64
     idle_ns: Int64
 
 
@@ -89,14 +96,17 @@ def work_inside(trace: Trace) -> WorkInside:
     every_work = np.ones(trace.device_work.height, np.bool_)
     works = sums_of_calls(tree, every_work)[1]
     kernels = sums_of_calls(tree, kernel_kinds(trace).is_kernel)[1]
-    # A call that launches nothing beside what one call in it does idles as that one.
+    # A call that launches nothing beside what one call in it does is busy and idle as that one.
     calls = np.flatnonzero((tree.parent >= 0) & (works > 0))
     calls = calls[works[calls] == works[tree.parent[calls]]]
     same = np.full(len(works), -1, np.int64)
     same[tree.parent[calls]] = calls
     call, row = _pairs(tree, every_work, (same < 0) & (works > 1))
-    idle = _idle(trace, call, row, len(works))
-    return WorkInside(works, kernels, idle[nearest_marked(same, same < 0)])
+    busy, idle = _busy_and_idle(trace, call, row, len(works))
+    source = nearest_marked(same, same < 0)
+    single = works == 1
+    total = device_sums_of_calls(trace, every_work)[1]
+    return WorkInside(works, kernels, np.where(single, total, busy[source]), idle[source])
 
 
 def selected_work_inside(trace: Trace, work: Bools) -> WorkInside:
@@ -104,13 +114,16 @@ def selected_work_inside(trace: Trace, work: Bools) -> WorkInside:
     tree, whole = call_tree(trace), work_inside(trace)
     works = sums_of_calls(tree, work)[1]
     is_whole = works == whole.works
-    kernels, idle = (np.where(is_whole, ns, 0) for ns in (whole.kernels, whole.idle_ns))
+    kernels, busy, idle = (
+        np.where(is_whole, of_all, 0) for of_all in (whole.kernels, whole.busy_ns, whole.idle_ns)
+    )
     is_part = (works > 0) & ~is_whole
     if is_part.any():
         call, row = _pairs(tree, work, is_part)
         np.add.at(kernels, call[kernel_kinds(trace).is_kernel[row]], 1)
-        idle += _idle(trace, call, row, len(works))
-    return WorkInside(works, kernels, idle)
+        of_part = _busy_and_idle(trace, call, row, len(works))
+        busy, idle = busy + of_part[0], idle + of_part[1]
+    return WorkInside(works, kernels, busy, idle)
 
 
 def _pairs(tree: CallTree, work: Bools, needed: Bools) -> tuple[Int64, Int64]:
@@ -128,28 +141,29 @@ def _pairs(tree: CallTree, work: Bools, needed: Bools) -> tuple[Int64, Int64]:
     return np.concatenate(calls), np.concatenate(works)
 
 
-def _idle(trace: Trace, call: Int64, row: Int64, calls: int) -> Int64:
-    """Idle time by call between its rows of ``trace.device_work``."""
+def _busy_and_idle(trace: Trace, call: Int64, row: Int64, calls: int) -> tuple[Int64, Int64]:
+    """By call the time that its rows of ``trace.device_work`` cover, and the rest of their span."""
     start_ns = trace.device_work["start_ns"].to_numpy()[row]
     end_ns = start_ns + trace.device_work["dur_ns"].to_numpy()[row]
-    return idle_lengths(call, start_ns, end_ns, calls)
+    busy = union_lengths(call, start_ns, end_ns, calls)
+    return busy, span_lengths(call, start_ns, end_ns, calls) - busy
 
 
 def call_times(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.DataFrame:
     """Per row of ``selected_operator_calls``: ``cpu_overhead_ns`` (0 for a call outside the
-    selection), ``gpu_idle_ns`` and ``kernel_calls`` of the selected device work."""
-    overhead = cpu_overheads(trace)
-    inside = work_inside(trace)
-    kernels, idle = inside.kernels, inside.idle_ns
+    selection); of the selected device work ``gpu_busy_ns`` (what overlaps counts once),
+    ``gpu_idle_ns`` and ``kernel_calls``."""
+    overhead, inside = cpu_overheads(trace), work_inside(trace)
+    rows = np.arange(len(overhead))
     if not selection.is_everything:
         inside = selected_work_inside(trace, device_work_mask(trace, selection))
         rows = np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())
-        overhead, kernels, idle = overhead[rows], inside.kernels[rows], inside.idle_ns[rows]
     return pl.DataFrame(
         {
-            "cpu_overhead_ns": overhead * (calls["calls"].to_numpy() > 0),
-            "gpu_idle_ns": idle,
-            "kernel_calls": kernels,
+            "cpu_overhead_ns": overhead[rows] * (calls["calls"].to_numpy() > 0),
+            "gpu_busy_ns": inside.busy_ns[rows],
+            "gpu_idle_ns": inside.idle_ns[rows],
+            "kernel_calls": inside.kernels[rows],
         }
     )
 

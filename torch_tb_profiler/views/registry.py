@@ -17,6 +17,7 @@ VIEW_NAMES = (
     "iterations",
     "phases",
     "operators",
+    "operator_types",
     "kernels",
     "memory",
     "modules",

@@ -692,6 +692,14 @@ export const VIEWS = {
       "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls"],
     },
   },
+  "operator_types": {
+    title: "Operator types",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "operator_types": ["type", "operators", "calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
+    },
+  },
   "kernels": {
     title: "Kernels",
     scope: "trace",
@@ -1114,6 +1122,31 @@ export interface OperatorsOperatorsRow {
   gpu_idle_min_us: number | null;
   gpu_idle_max_us: number | null;
   kernel_calls: number | null;
+}
+
+export interface OperatorTypesOperatorTypesRow {
+  type: string | null;
+  operators: number | null;
+  calls: number | null;
+  tensor_core_eligible: boolean | null;
+  tensor_core_used: boolean | null;
+  cpu_total_us: number | null;
+  cpu_mean_us: number | null;
+  cpu_min_us: number | null;
+  cpu_max_us: number | null;
+  gpu_total_us: number | null;
+  gpu_mean_us: number | null;
+  gpu_min_us: number | null;
+  gpu_max_us: number | null;
+  cpu_overhead_total_us: number | null;
+  cpu_overhead_mean_us: number | null;
+  cpu_overhead_min_us: number | null;
+  cpu_overhead_max_us: number | null;
+  gpu_idle_total_us: number | null;
+  gpu_idle_mean_us: number | null;
+  gpu_idle_min_us: number | null;
+  gpu_idle_max_us: number | null;
+  pct: number | null;
 }
 
 export interface KernelsKernelsRow {
@@ -1780,6 +1813,9 @@ export interface Rows {
   };
   "operators": {
     "operators": OperatorsOperatorsRow;
+  };
+  "operator_types": {
+    "operator_types": OperatorTypesOperatorTypesRow;
   };
   "kernels": {
     "kernels": KernelsKernelsRow;

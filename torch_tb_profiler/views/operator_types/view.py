@@ -1,0 +1,185 @@
+"""Operator types: which kinds of work the time goes to.
+
+Definitions: ``docs/metrics.md#operator-types``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.hierarchies.outside import PREFIX as UNASSOCIATED
+from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.operator_times import NO_RUNTIME, has_runtime
+from torch_tb_profiler.analysis.operators_by_type import operators_by_type, unassociated_work
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.knowledge.operator_types import TYPES
+from torch_tb_profiler.trace.derived import PerTrace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.operator_types.columns import (
+    NO_CALL,
+    NO_HOST_CALL,
+    NO_KERNEL_RULE,
+    NO_RULE,
+    NO_WHOLE,
+    OPERATOR_TYPES,
+    UNKNOWN_TYPE,
+)
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.shares import of_whole
+from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.time_columns import time_keys, times_in_microseconds
+
+_OF_DEVICE = (*time_keys("gpu"), *time_keys("gpu_idle"), "tensor_core_used")
+_OVERHEAD = time_keys("cpu_overhead")
+
+
+def operator_types(trace: Trace, selection: Selection) -> View:
+    """The types of operators in a selection.
+
+    Raises:
+        SelectionError: steps make no sense for this trace.
+    """
+    if selection.is_everything:
+        return _WHOLE(trace)
+    return _operator_types(trace, selection)
+
+
+def _operator_types(trace: Trace, selection: Selection) -> View:
+    groups, outside = operators_by_type(trace, selection), unassociated_work(trace, selection)
+    whole = int(groups["device_self_ns"].sum()) + int(outside["device_self_ns"].sum())
+    of_host = no_device_time(trace) is not None or not whole
+    key = "host_self_ns" if of_host else "device_self_ns"
+    if of_host:
+        whole = int(groups["host_self_ns"].sum())
+        outside = outside.with_columns(host_self_ns=pl.lit(0, pl.Int64))
+    frame = pl.concat(
+        (
+            _rows(groups, _type_names(groups), groups["operators"], of_whole(groups[key], whole)),
+            _rows(outside, *_outside(trace, outside), of_whole(outside[key], whole)),
+        )
+    )
+    no_host = NO_HOST_CALL if outside.height else NO_CALL
+    reasons = {
+        "type": UNKNOWN_TYPE,
+        "tensor_core_eligible": NO_RULE,
+        "tensor_core_used": NO_KERNEL_RULE,
+        "pct": NO_WHOLE,
+        **dict.fromkeys((*time_keys("cpu"), *_OVERHEAD), no_host),
+        **dict.fromkeys((*time_keys("gpu"), *time_keys("gpu_idle")), NO_CALL),
+    }
+    frame, unknown = _without_unknown(trace, frame)
+    table = Table(OPERATOR_TYPES, frame, needed(frame, reasons | unknown))
+    return View(
+        tables={OPERATOR_TYPES.name: in_default_order(table)},
+        facts=_facts(frame),
+        notes=quality_notes(trace, LINK_ISSUES),
+    )
+
+
+_WHOLE = PerTrace(partial(_operator_types, selection=Selection()), of_cut=True)
+"""The view of the whole trace, which most questions are about."""
+
+
+def _type_names(groups: pl.DataFrame) -> pl.Series:
+    names = [TYPES[code] if code >= 0 else None for code in groups["type"].to_list()]
+    return pl.Series(names, dtype=pl.String)
+
+
+def _outside(trace: Trace, outside: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Types of rows outside every operator, and of how many operators they are: of one each."""
+    names = codes.texts(trace, outside["name_code"])
+    return UNASSOCIATED + names, pl.Series([1] * outside.height, dtype=pl.Int64)
+
+
+def _rows(
+    groups: pl.DataFrame, types: pl.Series, operators: pl.Series, shares: pl.Series
+) -> pl.DataFrame:
+    is_of_operators = "eligible" in groups.columns
+    eligible = groups["eligible"] if is_of_operators else pl.Series([-1] * groups.height)
+    times = times_in_microseconds(groups)
+    told = {
+        "type": types,
+        "operators": operators.cast(pl.Int64),
+        "calls": groups["calls"].cast(pl.Int64),
+        "tensor_core_eligible": codes.verdict_column(eligible.cast(pl.Int8)),
+        "tensor_core_used": codes.verdict_column(groups["used"].cast(pl.Int8)),
+        **times,
+        "pct": shares,
+    }
+    return pl.DataFrame([told[key].alias(key) for key in OPERATOR_TYPES.polars_schema()])
+
+
+def _without_unknown(trace: Trace, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
+    """``frame`` without what the recording cannot tell of any row, and why."""
+    unknown: dict[str, str] = {}
+    no_device = no_device_time(trace)
+    if no_device is not None:
+        unknown |= dict.fromkeys(_OF_DEVICE, no_device)
+    if not has_runtime(trace):
+        unknown |= dict.fromkeys(_OVERHEAD, NO_RUNTIME)
+    schema = OPERATOR_TYPES.polars_schema()
+    return frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in unknown), unknown
+
+
+def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
+    is_outside = pl.col("type").str.starts_with(UNASSOCIATED)
+    told = frame["pct"].null_count() < frame.height
+    shares = [
+        float(frame.filter(rows)["pct"].sum()) if told else None
+        for rows in (pl.col("type").is_null(), is_outside)
+    ]
+    known = frame.filter(pl.col("type").is_not_null() & ~is_outside)
+    reason = None if told else NO_WHOLE
+    return (
+        Fact(
+            "type_count",
+            "Types",
+            known.height,
+            "count",
+            None,
+            "Different types of operators in the selection.",
+        ),
+        Fact(
+            "unknown_type_pct",
+            "Unknown type",
+            shares[0],
+            "pct",
+            None,
+            "Share of operators whose type no rule knows.",
+            reason,
+        ),
+        Fact(
+            "unassociated_pct",
+            "Outside operators",
+            shares[1],
+            "pct",
+            None,
+            "Share of device work that no operator launched.",
+            reason,
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    if operator_calls(trace).is_empty():
+        return "The recording holds no operator (the CPU activity was not profiled)."
+    return None
+
+
+SPEC = ViewSpec(
+    name="operator_types",
+    title="Operator types",
+    help="Which kinds of operators does the time go to?",
+    scope="trace",
+    tables=(OPERATOR_TYPES,),
+    function=operator_types,
+    missing=_missing,
+    by_phase=True,
+)
