@@ -6,6 +6,7 @@ Definitions: ``docs/metrics.md#iterations``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,11 +93,16 @@ def cut(trace: Trace, iterations_by: str | None) -> Trace:
     by = cut_by(iterations_by)
     if by.kind == "steps":
         return trace
-    kept, text = _cuts(trace), iterations_by or ""
+    return kept_cut(trace, iterations_by or "", lambda: _cut(trace, by))
+
+
+def kept_cut(trace: Trace, text: str, make: Callable[[], Trace]) -> Trace:
+    """The cut of ``trace`` that is kept under ``text``, which ``make`` makes where it is not."""
+    kept = _cuts(trace)
     with kept.lock:
         found = kept.by_text.pop(text, None)
         if found is None:
-            made = _cut(trace, by)
+            made = make()
             step = made.slices["step"]
             own = () if made is trace else (made.steps, step, made.derived)
             found = _Kept(made, own)
@@ -119,17 +125,27 @@ def _cut(trace: Trace, by: CutBy) -> Trace:
     if not len(nodes.slice):
         raise UnknownKeyNodeError(by.name, key_node_names(trace))
     times = cuts(nodes.start_ns if by.kind == "start" else nodes.end_ns, nodes.process)
-    if len(times) >= MAX_ITERATIONS:
-        raise SelectionError(
-            f"iterations_by: {by.name[:80]!r} is called {len(nodes.slice)} times; what is called "
-            f"more than {MAX_ITERATIONS} times is no iteration. Choose what runs once per step "
-            "(table key_nodes of the view iterations)"
-        )
+    check_calls(by, len(times))
     return cut_at(trace, times, Cut(by, len(nodes.slice), reason))
 
 
-def cut_at(trace: Trace, times_ns: Int64, how: Cut) -> Trace:
-    """``trace`` cut at moments (ascending, trace time), which were found as ``how`` says."""
-    made = recut(trace, edges_between(trace, times_ns))
+def check_calls(by: CutBy, times: int) -> None:
+    """Refuse a key node that cuts so often.
+
+    Raises:
+        SelectionError: it does.
+    """
+    if times >= MAX_ITERATIONS:
+        raise SelectionError(
+            f"iterations_by: {by.name[:80]!r} would make {times + 1} iterations; what is called "
+            f"more than {MAX_ITERATIONS} times is no iteration. Choose what runs once per step "
+            "(table key_nodes of the view iterations)"
+        )
+
+
+def cut_at(trace: Trace, times_ns: Int64, how: Cut, *, of_ranks: bool = False) -> Trace:
+    """``trace`` cut at moments (ascending, trace time), which were found as ``how`` says, maybe on
+    several ranks."""
+    made = recut(trace, edges_between(trace, times_ns, of_ranks=of_ranks))
     cut_of.give(made, how)
     return made

@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-NOTHING_REPEATS = "Nothing in the recording is called once per repetition: it is one iteration."
+NOTHING_REPEATS = "Nothing in the recording is called once per repetition: it is one interval."
 
 _INSIDE = 0.75
 """What of the score is left to a candidate that runs inside another one called as often."""

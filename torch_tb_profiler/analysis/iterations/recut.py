@@ -34,18 +34,24 @@ class Edges:
     Attributes:
         start_ns: Start of each.
         end_ns: End of each, not included.
+        first: Number of the first.
     """
 
     start_ns: Int64
     end_ns: Int64
+    first: int = 0
 
 
-def edges_between(trace: Trace, cuts_ns: Int64) -> Edges:
+def edges_between(trace: Trace, cuts_ns: Int64, *, of_ranks: bool = False) -> Edges:
     """The iterations that the moments ``cuts_ns`` make of ``trace``: one more than there are
-    moments, but none that is empty at an end of the recording; without moments the whole."""
+    moments, but none that is empty at an end of the recording; without moments the whole.
+
+    They are numbered from 0; those ``of_ranks`` as on the ranks that were recorded earlier.
+    """
     first, last = host_range(trace)
     inside = cuts_ns[(cuts_ns > first) & (cuts_ns < last)]
-    return Edges(np.append(first, inside), np.append(inside, last))
+    before = int((cuts_ns <= first).sum()) if of_ranks else 0
+    return Edges(np.append(first, inside), np.append(inside, last), before)
 
 
 def host_range(trace: Trace) -> tuple[int, int]:
@@ -64,7 +70,7 @@ def host_range(trace: Trace) -> tuple[int, int]:
 
 
 def recut(trace: Trace, edges: Edges) -> Trace:
-    """``trace`` with the iterations of ``edges`` as its steps, named ``0``, ``1`` …
+    """``trace`` with the iterations of ``edges`` as its steps, named by their numbers.
 
     Host slices are in the iteration they start in, device work in that of its launch, and an
     iteration is stretched by its device work as steps are (``docs/metrics.md#steps``).
@@ -110,7 +116,7 @@ def _steps_table(trace: Trace, edges: Edges, step: Int32) -> pl.DataFrame:
     start = np.maximum(edges.start_ns, np.append(edges.start_ns[0], end[:-1]))
     return pl.DataFrame(
         {
-            "name": [str(number) for number in range(count)],
+            "name": [str(edges.first + number) for number in range(count)],
             "process": pl.Series([None] * count, dtype=pl.Int32),
             "slice": pl.Series([None] * count, dtype=pl.Int64),
             "host_start_ns": edges.start_ns,

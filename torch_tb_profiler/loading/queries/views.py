@@ -10,6 +10,7 @@ from typing import cast
 from torch_tb_profiler import advice
 from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.iterations.cut_by import cut_by
+from torch_tb_profiler.analysis.iterations.ranks import cut_ranks
 from torch_tb_profiler.analysis.roles import exclusive_intervals
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog
@@ -27,6 +28,7 @@ from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, Views
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
+from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
@@ -150,7 +152,8 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
         SelectionError: as the view.
     """
     selection, said = without_phase(spec, selection)
-    return _noted(_trace_view(spec, cut(trace, selection.iterations_by), selection), said)
+    trace = cut(trace, selection.iterations_by)
+    return _noted(_trace_view(spec, trace, selection), said + cut_notes(trace))
 
 
 def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
@@ -191,14 +194,13 @@ def run_view(
         SelectionError: as the view.
     """
     selection, said = without_phase(spec, selection)
-    by = selection.iterations_by
-    traces = {worker: cut(trace, by) for worker, trace in traces.items()}
+    traces = cut_ranks(traces, selection.iterations_by)
     _check_available(spec, [spec.missing(trace) for trace in traces.values()])
     view = cast(RunView, spec.function)(traces, selection)
     notes = left_out + view.notes
     if spec.name == "distributed":
         notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
-    return replace(view, notes=said + notes)
+    return replace(view, notes=said + cut_notes_of_ranks(traces) + notes)
 
 
 def _noted(view: View, said: tuple[Note, ...]) -> View:
@@ -299,7 +301,7 @@ def _pair_view(
     selection, also_said = without_phase(spec, selection)
     function = cast(PairView, spec.function)
     view = function(baseline, baseline_selection, candidate, selection)
-    return _noted(view, said or also_said)
+    return _noted(view, (said or also_said) + cut_notes_of_sides(baseline, candidate))
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:

@@ -1,0 +1,71 @@
+"""What is said of a recording that was cut into other iterations than its own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from torch_tb_profiler.analysis.iterations.cut import Cut, cut_of
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Note
+
+_SHOWN = 80
+
+
+def cut_notes(trace: Trace) -> tuple[Note, ...]:
+    """How ``trace`` was cut; nothing where its steps are its own."""
+    how = cut_of(trace)
+    if how.calls is None:
+        return ()
+    count = trace.steps.height
+    if how.by.kind not in ("name", "start"):
+        text = f"0 iterations found. {how.reason or ''}".strip()
+    else:
+        edge = "start" if how.by.kind == "start" else "end"
+        text = (
+            f"Cut at each {edge} of {how.by.name[:_SHOWN]!r}, called {_times(how)}: "
+            f"{count} iterations; what lies before the first and behind the last is one too."
+        )
+        if how.reason is not None:
+            text += f" It is the best candidate: {how.reason}."
+    evidence: dict[str, object] = {
+        "iterations_by": f"{how.by.kind}:{how.by.name}" if how.by.name else how.by.kind,
+        "calls": how.calls,
+        "iterations": count,
+    }
+    return (Note("quality", "iterations_cut", "info", text, evidence),)
+
+
+def cut_notes_of_ranks(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
+    """How the recordings of a run were cut, in one note."""
+    notes = {worker: cut_notes(trace) for worker, trace in traces.items()}
+    calls = {worker: cut_of(trace).calls or 0 for worker, trace in traces.items()}
+    said = next((note for note in notes.values() if note), ())
+    if not said or len(traces) < 2 or cut_of(next(iter(traces.values()))).by.kind == "auto":
+        return said
+    by = cut_of(next(iter(traces.values()))).by
+    edge = "start" if by.kind == "start" else "end"
+    if len({count for count in calls.values() if count}) == 1:
+        text = (
+            f"Cut where the last rank that has {by.name[:_SHOWN]!r} reached each {edge} of it, on "
+            f"one clock: {max(calls.values())} calls on each of them."
+        )
+    else:
+        text = (
+            f"The ranks call {by.name[:_SHOWN]!r} {min(calls.values())} to {max(calls.values())} "
+            f"times: each {edge} on any of them cuts all, on one clock."
+        )
+    return (Note("quality", "iterations_cut", "info", text, {**said[0].evidence, "calls": calls}),)
+
+
+def cut_notes_of_sides(baseline: Trace, candidate: Trace) -> tuple[Note, ...]:
+    """How the two recordings of a comparison were cut, each in its note."""
+    return tuple(
+        replace(note, text=f"{side}: {note.text}")
+        for side, trace in (("Baseline", baseline), ("Candidate", candidate))
+        for note in cut_notes(trace)
+    )
+
+
+def _times(how: Cut) -> str:
+    return "once" if how.calls == 1 else f"{how.calls} times"
