@@ -12,7 +12,7 @@ import polars as pl
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.intervals import total, union
 from torch_tb_profiler.analysis.phases.times import host_steps
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection, slice_mask
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -37,6 +37,17 @@ def calls_of(trace: Trace, slices: Int64, gpu_ns: Int64) -> pl.DataFrame:
         slice=pl.Series(slices, dtype=pl.Int64),
         gpu_ns=pl.Series(gpu_ns) if known else pl.lit(None, pl.Int64),
     )
+
+
+def selected_calls(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.DataFrame:
+    """The rows of ``calls`` (as of :func:`calls_of`) that are in a selection by their start.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    if selection.is_everything:
+        return calls
+    return calls.filter(slice_mask(trace, selection)[calls["slice"].to_numpy()])
 
 
 def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

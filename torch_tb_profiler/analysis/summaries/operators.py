@@ -12,8 +12,8 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.selection import Selection, in_selection
-from torch_tb_profiler.analysis.summaries.calls import calls_of, summed, threads
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.summaries.calls import calls_of, selected_calls, summed, threads
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -25,13 +25,10 @@ INNER, DEVICE = "inner", "device"
 
 @per_trace
 def _calls(trace: Trace) -> pl.DataFrame:
-    """The calls of operators, as :func:`calls_of`, with ``step`` and ``is_root`` (no operator is
-    around it)."""
+    """The calls of operators, as :func:`calls_of`, with ``is_root`` (no operator is around it)."""
     tree = call_tree(trace)
     gpu_ns = indices(trace.slices["device_total_ns"][tree.slice])
-    return calls_of(trace, tree.slice, gpu_ns).with_columns(
-        trace.slices["step"][tree.slice], is_root=pl.Series(tree.parent < 0)
-    )
+    return calls_of(trace, tree.slice, gpu_ns).with_columns(is_root=pl.Series(tree.parent < 0))
 
 
 @per_trace
@@ -132,9 +129,7 @@ def operator_parts(trace: Trace, selection: Selection, *, by_thread: bool = Fals
 def _selected(
     trace: Trace, selection: Selection, calls: pl.DataFrame, by_thread: bool
 ) -> pl.DataFrame:
-    if not selection.is_everything:
-        mask = in_selection(trace, selection, calls["step"], calls["start_ns"], calls["slice"])
-        calls = calls.filter(mask)
+    calls = selected_calls(trace, selection, calls)
     if by_thread:
         return calls.with_columns(thread=threads(trace)[calls["track"].to_numpy()])
     return calls.with_columns(thread=pl.lit(None, pl.String))

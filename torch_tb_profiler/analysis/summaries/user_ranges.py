@@ -10,8 +10,8 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.selection import Selection, in_selection
-from torch_tb_profiler.analysis.summaries.calls import calls_of, summed, threads
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.summaries.calls import calls_of, selected_calls, summed, threads
 from torch_tb_profiler.knowledge.range_domains import range_domain
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
@@ -24,7 +24,7 @@ OF_FRAMEWORK = frozenset({"forward", "backward", "communication"})
 
 @per_trace
 def range_calls(trace: Trace) -> pl.DataFrame:
-    """One row per call of a range, as :func:`calls_of`, with ``step``; made once."""
+    """One row per call of a range, as :func:`calls_of`; made once."""
     slices = trace.slices
     ids = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
     words = slices["raw_category_code"][ids]
@@ -32,8 +32,7 @@ def range_calls(trace: Trace) -> pl.DataFrame:
         trace, words, lambda word: word.lower() in OF_FRAMEWORK, absent=False
     )
     ids = ids[~own]
-    calls = calls_of(trace, ids, indices(slices["device_total_ns"][ids]))
-    return calls.with_columns(slices["step"][ids])
+    return calls_of(trace, ids, indices(slices["device_total_ns"][ids]))
 
 
 def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
@@ -44,9 +43,7 @@ def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) 
         SelectionError: steps that are malformed or not in this trace.
     """
     calls = range_calls(trace)
-    if not selection.is_everything:
-        mask = in_selection(trace, selection, calls["step"], calls["start_ns"], calls["slice"])
-        calls = calls.filter(mask)
+    calls = selected_calls(trace, selection, calls)
     if by_thread:
         calls = calls.with_columns(thread=threads(trace)[calls["track"].to_numpy()])
     else:
