@@ -22,6 +22,15 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   transfer: "--cat-communication",
   // Nothing is done meanwhile; what is called other is something.
   wait: "--mark-wait",
+  // Phases of a step, and the parts of its trace that are of them.
+  forward: "--cat-kernel",
+  backward: "--mark-strong",
+  optimizer: "--cat-cpu-exec",
+  interval: "--cat-dataloader",
+  tail: "--cat-cpu-exec",
+  communication_hidden: "--mark-overlap",
+  communication_exposed: "--cat-communication",
+  communication_tail: "--cat-communication",
   baseline: "--mark-weak",
   candidate: "--mark-strong",
 };

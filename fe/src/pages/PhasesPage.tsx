@@ -1,0 +1,113 @@
+/** What the steps were for: a step as a diagram, its parts over the steps, phases and summaries. */
+import type { Table } from "../api/types";
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import { colorVariable } from "../chart/palette";
+import { ShareCard, type SharePart } from "../chart/ShareCard";
+import { selectionQuery } from "../state/selection";
+import { traceQuery } from "../state/target";
+import { adjust, useParams } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
+import { FactList } from "./Facts";
+import { Findings } from "./Findings";
+import { Borders } from "./phases/Borders";
+import { StepDiagram } from "./phases/StepDiagram";
+import { stepDiagram } from "./phases/stepParts";
+import "./phases/phases.css";
+import { QualityNotes } from "./QualityNotes";
+import { numberOf, textOf } from "./rows";
+import { Segmented } from "./Segmented";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const STEP_TRACE = "step_trace";
+const WINDOWS = "serving_windows";
+const MEAN = "mean";
+/** More are chosen in the table. */
+const LISTED_STEPS = 200;
+
+export function PhasesPage(props: PageProps) {
+  const query = { ...traceQuery(props.target), iterations_by: selectionQuery(useParams())["iterations_by"] };
+  return (
+    <ViewFrame {...props} above={<Borders query={query} />}>
+      {(context) => {
+        const { view, fileName } = context;
+        const { phases, [STEP_TRACE]: steps, [WINDOWS]: windows } = view.tables;
+        const parts = view.series["step_parts"];
+        return (
+          <>
+            <Findings notes={view.notes} always={false} />
+            {steps?.row_count === 0 && <EmptySelection what="step" />}
+            <div className="chart-row even">
+              {steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
+              <div className="page">
+                {phases !== undefined && <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />}
+                {phases !== undefined && <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />}
+              </div>
+            </div>
+            {parts !== undefined && (steps?.row_count ?? 0) > 2 && (
+              <Chart title={parts.title} chart={seriesChart(parts)} fileName={fileName("parts")} height={240} />
+            )}
+            <FactList title="How the phases were found" facts={view.facts} />
+            {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
+            <Tables context={context} names={Object.keys(view.tables).filter((name) => name !== WINDOWS)} />
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+function Step({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
+  const { step } = useParams() as Record<string, string | undefined>;
+  const names = table.rows.map((row) => textOf(table, row, "step"));
+  const chosen = names.includes(step ?? MEAN) ? (step ?? MEAN) : (names.at(-1) ?? MEAN);
+  const row = table.rows[names.lastIndexOf(chosen)];
+  if (row === undefined) return null;
+  const choice = names.length <= LISTED_STEPS && (
+    <Segmented
+      label="Step"
+      values={[...new Set([MEAN, ...names])]}
+      value={chosen}
+      onPick={(value) => adjust({ step: value === MEAN ? null : value })}
+      title={(value) => (value === MEAN ? "Mean" : `Step ${value}`)}
+    />
+  );
+  const title = chosen === MEAN ? "Mean step" : `Step ${chosen}`;
+  return <StepDiagram title={title} help={table.help} diagram={stepDiagram(table, row)} fileName={fileName} choice={choice} />;
+}
+
+interface SharesProps {
+  readonly table: Table;
+  readonly side: "cpu" | "gpu";
+  readonly title: string;
+  readonly fileName: string;
+}
+
+function PhaseShares({ table, side, title, fileName }: SharesProps) {
+  const key = `${side}_total_us`;
+  const rows = table.rows.filter((row) => textOf(table, row, "phase") !== "step");
+  const whole = table.rows.find((row) => textOf(table, row, "phase") === "step");
+  const totalUs = whole === undefined ? null : numberOf(table, whole, key);
+  if (totalUs === null || totalUs === 0) return null;
+  const parts = rows.map((row): SharePart => {
+    const name = textOf(table, row, "phase");
+    return { name, us: numberOf(table, row, key), pct: numberOf(table, row, `${side}_pct`), color: colorVariable(name) };
+  });
+  return (
+    <ShareCard title={title} help={table.help} parts={parts} totalUs={totalUs} nullReason={table.null_reasons[key] ?? "Does not apply here."} fileName={fileName} />
+  );
+}
+
+function Tables({ context, names }: { readonly context: ViewContext; readonly names: readonly string[] }) {
+  const { view, source, fileName } = context;
+  return names.map((name) => {
+    const table = view.tables[name];
+    return (
+      table !== undefined && (
+        <DataTable key={name} name={`phases.${name}`} table={table} source={source(name)} address={name} fileName={fileName(name)} notes={view.notes} maxHeight="420px" />
+      )
+    );
+  });
+}

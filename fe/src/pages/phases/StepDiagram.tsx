@@ -1,0 +1,123 @@
+/** A step drawn to scale: interval, forward, backward, tail, and collectives below them. */
+import { Fragment, type ReactNode } from "react";
+
+import { toCsv } from "../../lib/csv";
+import { PLAIN_COLUMN } from "../../lib/columns";
+import { exactValue, formatValue } from "../../lib/format";
+import { visibleText } from "../../lib/visibleText";
+import { saveFile } from "../../lib/download";
+import type { StepDiagram as Diagram, StepPart } from "./stepParts";
+
+interface Props {
+  readonly title: string;
+  readonly help: string;
+  readonly diagram: Diagram;
+  readonly fileName: string;
+  /** Which step is drawn. */
+  readonly choice: ReactNode;
+}
+
+/** A name needs so much of the step to stand above its part. */
+const NAMED_PCT = 9;
+
+export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
+  const { parts, inside, after, passes, totalUs } = diagram;
+  const hasCollectives = [...inside, ...after].some(({ us }) => us !== null && us > 0);
+  return (
+    <figure className="card step-diagram" aria-label={title}>
+      <header>
+        <h2 title={help}>{title}</h2>
+        {choice}
+        <span style={{ flex: 1 }} />
+        <button type="button" className="button quiet no-print" onClick={() => saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", diagramCsv(diagram))}>
+          CSV
+        </button>
+      </header>
+      <div className="body">
+        <div className="step-drawing" aria-hidden="true">
+          <div className="step-names">
+            {parts.map((part) => (
+              <span key={part.key} style={{ width: width(part) }}>
+                {(part.pct ?? 0) >= NAMED_PCT && part.title}
+              </span>
+            ))}
+          </div>
+          <div className="step-bar">
+            {parts.map((part) => (
+              <i key={part.key} style={{ width: width(part), background: `var(${part.color})` }} title={partTitle(part)} />
+            ))}
+          </div>
+          {hasCollectives && (
+            <div className="step-collectives">
+              <div style={{ left: `${passes.from}%`, width: `${Math.max(0, passes.to - passes.from)}%` }}>
+                {inside.map((part) => (
+                  <i key={part.key} style={{ width: shareOf(part, passes.to - passes.from), background: `var(${part.color})` }} title={partTitle(part)} />
+                ))}
+              </div>
+              <div style={{ left: `${passes.to}%`, width: `${Math.max(0, 100 - passes.to)}%` }}>
+                {after.map((part) => (
+                  <i key={part.key} style={{ width: shareOf(part, 100 - passes.to), background: `var(${part.color})` }} title={partTitle(part)} />
+                ))}
+              </div>
+            </div>
+          )}
+          <div className="step-scale">
+            <span>0</span>
+            <span>{totalUs === null ? "" : formatValue(totalUs, "us")}</span>
+          </div>
+        </div>
+        <table className="average">
+          <tbody>
+            {parts.map((part) => (
+              <PartRow key={part.key} part={part} />
+            ))}
+            <tr className="total">
+              <th scope="row">Step</th>
+              <td title={exactValue(totalUs, "us")}>{formatValue(totalUs, "us")}</td>
+              <td />
+            </tr>
+            {hasCollectives && (
+              <Fragment>
+                {[...inside, ...after].map((part) => (
+                  <PartRow key={part.key} part={part} />
+                ))}
+              </Fragment>
+            )}
+          </tbody>
+        </table>
+        {hasCollectives && <p className="soft">Collectives are part of the step above; their bar shows how long they took, not when.</p>}
+      </div>
+    </figure>
+  );
+}
+
+function PartRow({ part }: { readonly part: StepPart }) {
+  return (
+    <tr title={part.help}>
+      <th scope="row">
+        <i className="swatch" style={{ background: `var(${part.color})` }} />
+        {part.title}
+      </th>
+      <td title={part.us === null ? part.reason : exactValue(part.us, "us")}>{formatValue(part.us, "us")}</td>
+      <td title={part.pct === null ? part.reason : exactValue(part.pct, "pct")}>{formatValue(part.pct, "pct")}</td>
+    </tr>
+  );
+}
+
+function width({ pct }: StepPart): string {
+  return `${pct ?? 0}%`;
+}
+
+/** The width of a part inside a stretch of so many % of the step. */
+function shareOf({ pct }: StepPart, whole: number): string {
+  return whole <= 0 ? "0" : `${Math.min(100, ((pct ?? 0) / whole) * 100)}%`;
+}
+
+function partTitle({ title, us, pct }: StepPart): string {
+  return `${visibleText(title)}: ${formatValue(us, "us")}, ${formatValue(pct, "pct")} of the step`;
+}
+
+function diagramCsv({ parts, inside, after }: Diagram): string {
+  const column = (key: string) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN });
+  return toCsv(["part", "duration_us", "pct"].map(column), [...parts, ...inside, ...after].map(({ title, us, pct }) => [title, us, pct]));
+}
