@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.advice.scenes import ELEMENTWISE, TENSOR_CORE_GEMM, context, device, finding
+from tests.analysis.test_kernel_paces import counted
 from tests.helpers.traces import Event, kernel, step, trace
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.slow_device import detect_in_run
@@ -71,3 +72,17 @@ def test_other_work_other_models_and_two_workers_are_not_compared() -> None:
 def test_kernels_beside_communication_do_not_count() -> None:
     beside = kernel(NCCL, 0, 1700, stream=20)
     assert detect_in_run(run(worker(1.1, 1.1, beside))) is None
+
+
+def test_clocks_are_quoted_where_all_workers_recorded_them() -> None:
+    def clocked(of: Context, mhz: float) -> Context:
+        return Context(counted(of.trace, ("SM Clock (MHz)", mhz)), of.selection)
+
+    workers = run(worker(1.1, 1.1))
+    with_clocks = {
+        name: clocked(each, 1200 if name == "slow" else 1980) for name, each in workers.items()
+    }
+    text = finding(detect_in_run(with_clocks)).text
+    assert "Its SM clock was 1,200 MHz, that of the others 1,980 MHz." in text
+    text = finding(detect_in_run({**workers, "slow": with_clocks["slow"]})).text
+    assert "MHz" not in text

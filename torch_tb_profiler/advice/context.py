@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.chain import saved_on_chain
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
-from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within
+from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds, kinds_of_names
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.analysis.selection import Selection
@@ -136,6 +136,20 @@ class Context:
     def kernels(self) -> pl.DataFrame:
         """The kernels among :attr:`work` that compute."""
         return self.work.filter(pl.col("is_kernel") & ~pl.col("is_communication"))
+
+    @cached_property
+    def computing(self) -> dict[int, Intervals]:
+        """Per GPU when kernels other than communication that began in the steps ran, in the
+        steps."""
+        work, kinds = self.trace.device_work, kernel_kinds(self.trace)
+        device, start = indices(work["device"]), work["start_ns"].to_numpy()
+        chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & self.inside(start)
+        device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
+        times = {}
+        for gpu in np.unique(device).tolist():
+            rows = device == gpu
+            times[gpu] = self.within_steps(union(start[rows], start[rows] + dur[rows]))
+        return times
 
     @cached_property
     def operator_kernels(self) -> pl.DataFrame:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.exposure import MOSTLY, exposure
 from torch_tb_profiler.advice.finding import Finding, Spot
-from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import Intervals, subtract, union, union_all
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.intervals import Intervals, subtract, union_all
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
@@ -39,7 +36,7 @@ def detect(context: Context) -> Finding | None:
 
     The gain is its lead over the mean, no more than the time in which it computes alone.
     """
-    computing = compute_time(context)
+    computing = context.computing
     names = {f"GPU {gpu}": gpu for gpu in computing}
     busy = {name: context.in_steps_ns(computing[gpu]) for name, gpu in names.items()}
     finding = imbalance(busy, GPUS, context.architecture_name)
@@ -68,7 +65,7 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     busy = {
         f"{worker} GPU {gpu}": context.in_steps_ns(time)
         for worker, context in whole.items()
-        for gpu, time in compute_time(context).items()
+        for gpu, time in context.computing.items()
     }
     source = {
         "view": "distributed",
@@ -95,19 +92,6 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     )
 
 
-def compute_time(context: Context) -> dict[int, Intervals]:
-    """Per GPU when kernels other than communication that began in the steps ran, in the steps."""
-    work, kinds = context.trace.device_work, kernel_kinds(context.trace)
-    device, start = indices(work["device"]), work["start_ns"].to_numpy()
-    chosen = kinds.is_kernel & ~kinds.is_communication & (device >= 0) & context.inside(start)
-    device, start, dur = device[chosen], start[chosen], work["dur_ns"].to_numpy()[chosen]
-    times = {}
-    for gpu in np.unique(device).tolist():
-        rows = device == gpu
-        times[gpu] = context.within_steps(union(start[rows], start[rows] + dur[rows]))
-    return times
-
-
 def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:
     """The longest stretch in which one GPU computes alone, with the first kernel there."""
     if not len(time.start_ns):
@@ -124,7 +108,7 @@ def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:
 
 def _longest_kernel(context: Context, worker: str) -> Spot | None:
     """The longest stretch in which a worker computes."""
-    times = list(compute_time(context).values())
+    times = list(context.computing.values())
     time = union_all(*times)
     if not len(time.start_ns):
         return None

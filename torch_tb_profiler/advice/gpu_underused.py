@@ -11,7 +11,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.gpu_imbalance import GPUS, compute_time, imbalance
+from torch_tb_profiler.advice.gpu_imbalance import GPUS, imbalance
 from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.knowledge.advice import entry
@@ -36,7 +36,7 @@ def detect(context: Context) -> Finding | None:
     """A GPU of the process computes less than the threshold of the median of the others, and the
     busiest stands out so little that ``gpu_imbalance`` is silent; or a training of one process
     leaves GPUs that it sees without any work."""
-    time = compute_time(context)
+    time = context.computing
     busy = {f"GPU {gpu}": context.in_steps_ns(spans) for gpu, spans in time.items()}
     if busy and _is_alone(context):
         idle = context.trace.devices.filter(~pl.col("used"))["device"].to_list()
@@ -52,7 +52,7 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     busy = {
         f"{worker} GPU {gpu}": context.in_steps_ns(time)
         for worker, context in whole.items()
-        for gpu, time in compute_time(context).items()
+        for gpu, time in context.computing.items()
     }
     source = {"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"}
     finding = _least(busy, {**source, "sort": "computation_us"}, None)

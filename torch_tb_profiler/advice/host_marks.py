@@ -16,16 +16,19 @@ from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+COLUMNS = ("id", "track", "name_code", "start_ns", "dur_ns", "parent")
+"""What of ``trace.slices`` no choice of iterations changes."""
+
 
 @per_trace
 def marks(trace: Trace) -> Mapping[MarkKind, pl.DataFrame]:
-    """The slices of each kind, as ``trace.slices``."""
+    """The slices of each kind, with :data:`COLUMNS`."""
     number: dict[MarkKind | None, int] = {kind: row for row, kind in enumerate(MARK_KINDS)}
     names = trace.slices["name_code"].to_numpy()
     said = codes.of_names(trace, names, lambda name: number.get(mark_kind(name), -1), np.int8)
     rows = np.flatnonzero(said >= 0)
     rows = rows[~np.isin(trace.slices["category"].to_numpy()[rows], DEVICE_CATEGORIES)]
-    found, kinds = trace.slices[rows], said[rows]
+    found, kinds = trace.slices.select(COLUMNS)[rows], said[rows]
     return {kind: found.filter(pl.Series(kinds == row)) for row, kind in enumerate(MARK_KINDS)}
 
 

@@ -10,7 +10,14 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, filled
 from torch_tb_profiler.advice.finding import Finding, Spot
-from torch_tb_profiler.advice.host_marks import in_steps, lost_in, marks, outermost, time_of
+from torch_tb_profiler.advice.host_marks import (
+    COLUMNS,
+    in_steps,
+    lost_in,
+    marks,
+    outermost,
+    time_of,
+)
 from torch_tb_profiler.advice.idle_evidence import idle_time
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
@@ -156,7 +163,7 @@ def _nan_checks(trace: Trace) -> pl.DataFrame:
     wanted = codes.of_names(
         trace, slices["name_code"].to_numpy(), lambda name: name in CHECKS, np.bool_
     )
-    found = slices.filter(pl.Series(wanted))
+    found = slices.select(COLUMNS).filter(pl.Series(wanted))
     is_check = codes.of_names(
         trace, found["name_code"].to_numpy(), lambda name: name == CHECK, np.bool_
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ from torch_tb_profiler.advice.clocks import clocks_text
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, KERNEL, filled
 from torch_tb_profiler.advice.finding import Finding
-from torch_tb_profiler.advice.kernel_time import longest
 from torch_tb_profiler.advice.same_kernels import SameKernels, same_kernels
+from torch_tb_profiler.analysis.kernel_paces import kernel_paces
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -82,7 +82,7 @@ class Pace:
 def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     """Of GPUs of one model, one needs longer than the others in the median for the kernels that
     all workers launch equally often in equal shapes, by more than the threshold and for nearly all
-    of these kernels; they are most of the work.
+    of these kernels; they are most of the work. Of whole recordings, whatever is selected.
 
     What it costs the run is told by the findings on who waits, so no gain is claimed.
     """
@@ -90,9 +90,9 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
     whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
     if len(whole) < known.parameters["min_workers"] or not _are_of_one_model(whole):
         return None
-    same = same_kernels(
-        list(whole.values()), known.parameters["min_kernel_us"], known.parameters["min_same_pct"]
-    )
+    traces = {name: each.trace for name, each in whole.items()}
+    least, off = (known.parameters[key] for key in ("min_same_pct", "max_calls_off_pct"))
+    same = same_kernels(list(traces.values()), least, off)
     if same is None:
         return None
     pace = max((_pace(same, worker) for worker in range(len(whole))), key=Pace.lead_pct)
@@ -102,7 +102,8 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
         return None
     name = list(whole)[pace.worker]
     context = whole[name]
-    spot = longest(context, context.kernels)
+    kernel = kernel_paces(context.trace).row(0, named=True)
+    end_ns = kernel["start_ns"] + kernel["dur_ns"]
     excess_ns = float((pace.weight * (1 - 1 / pace.slower)).sum())
     return Finding(
         CODE,
@@ -111,14 +112,13 @@ def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
         values={
             "worker": name,
             "consistent": pace.consistent_pct,
-            "clocks": clocks_text(whole, name),
+            "clocks": clocks_text(traces, name),
         },
         evidence=filled(EVIDENCE, _rows(same, pace)),
         source={"view": "distributed", "table": "overlap", "sort": "-computation_us"},
-        architecture=context.architecture_name,
         variant=_variant(same, pace, known.threshold),
-        spot=None if spot is None else replace(spot, worker=name),
-        at_stake_us=context.per_step(excess_ns) / NS_PER_US,
+        spot=context.spot(kernel["start_ns"], end_ns, kernel["longest"], name),
+        at_stake_us=excess_ns / max(context.trace.steps.height, 1) / NS_PER_US,
     )
 
 

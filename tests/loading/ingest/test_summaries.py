@@ -21,7 +21,6 @@ from tests.helpers.opening import open_file
 from tests.helpers.traces import annotation
 from tests.helpers.traces import trace as hand_built
 from torch_tb_profiler.advice.context import Context
-from torch_tb_profiler.advice.gpu_imbalance import compute_time
 from torch_tb_profiler.analysis.intervals import total
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.catalog import Catalog, Place
@@ -155,7 +154,7 @@ def test_advice_compares_the_same_compute_times(tmp_path: Path, traces: dict[str
     small = load_summary(tmp_path)
     for steps in (None, *trace.steps["name"].to_list()[:4]):
         selection = Selection(steps=steps)
-        of_small, of_whole = (compute_time(Context(each, selection)) for each in (small, trace))
+        of_small, of_whole = (Context(each, selection).computing for each in (small, trace))
         assert of_small.keys() == of_whole.keys()
         for gpu, time in of_whole.items():
             assert total(of_small[gpu]) == total(time)

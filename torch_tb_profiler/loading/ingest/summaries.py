@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.collectives.records import RECORDS, Records, rec
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, union
 from torch_tb_profiler.analysis.kernel_kinds import KernelKinds, kernel_kinds
+from torch_tb_profiler.analysis.kernel_paces import CLOCKS, PACES, clocks, kernel_paces
 from torch_tb_profiler.analysis.roles import (
     TIMED_ROLES,
     Role,
@@ -37,7 +38,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-SUMMARY_VERSION = 7
+SUMMARY_VERSION = 8
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"
@@ -48,6 +49,8 @@ _FRAMES = {
     "steps": schema_of("steps"),
     "devices": schema_of("devices"),
     "records": pl.Schema(RECORDS),
+    "paces": PACES,
+    "clocks": CLOCKS,
 }
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` that a summary has."""
@@ -64,7 +67,13 @@ def save_summary(trace: Trace, folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     calls, busy, work = records(trace), computation(trace), _compute_work(trace)
-    frames = {"steps": trace.steps, "devices": trace.devices, "records": calls.frame}
+    frames = {
+        "steps": trace.steps,
+        "devices": trace.devices,
+        "records": calls.frame,
+        "paces": kernel_paces(trace),
+        "clocks": clocks(trace),
+    }
     arrays = {
         "record": calls.record,
         "range_start_ns": calls.start_ns,
@@ -129,6 +138,8 @@ def _small_trace(
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
     kernel_kinds.give(trace, kinds)
     records.give(trace, calls)
+    kernel_paces.give(trace, frames["paces"])
+    clocks.give(trace, frames["clocks"])
     role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
     host_computation.give(trace, empty())
     return trace
