@@ -41,6 +41,17 @@ def all_windows(trace: Trace) -> StepWindows:
         return step_windows(trace, Selection())
 
 
+@per_cut
+def iteration_numbers(trace: Trace) -> list[int | None]:
+    """Per window of :func:`all_windows` the number that its name is: in every format there is
+    names are numbers."""
+    names = all_windows(trace).names
+    return [
+        int(name) if name.isascii() and name.isdecimal() and len(name) <= 18 else None
+        for name in names
+    ]
+
+
 def iterations(trace: Trace, selection: Selection) -> Iterations:
     """The iterations of ``trace`` with those that ``selection`` means.
 

@@ -34,21 +34,6 @@ UNASSOCIATED = "unassociated_"
 launched: it counts as the work of an operator of that name."""
 
 
-@per_trace
-def _sums(trace: Trace) -> pl.DataFrame:
-    """Per call of ``call_tree`` its device work, calls inside included: ``kernels``, ``gpu_ns``,
-    ``tensor_core_ns``; made once."""
-    kinds = kernel_kinds(trace)
-    uses = kinds.tensor_core == codes.YES
-    return pl.DataFrame(
-        {
-            "kernels": sums_of_calls(call_tree(trace), kinds.is_kernel)[1],
-            "gpu_ns": device_sums_of_calls(trace, np.ones_like(uses))[1],
-            "tensor_core_ns": device_sums_of_calls(trace, uses)[1],
-        }
-    )
-
-
 def chosen_windows(trace: Trace, selection: Selection) -> Bools:
     """Which windows of ``all_windows`` are looked at: that of ``selection.iteration``, else the
     selected ones.
@@ -102,70 +87,123 @@ def unassociated(trace: Trace) -> Unassociated:
     return Unassociated(rows, name, launch, starts)
 
 
+@per_trace
+def _calls(trace: Trace) -> pl.DataFrame:
+    """What is counted of operators: one row per call of ``call_tree``, then one per piece of device
+    work outside every call; made once.
+
+    Columns: slice (the call, or what launched the work), start_ns (of that), duration_ns (0 for
+    what an earlier row has), and of the device work inside kernels, gpu_ns and tensor_core_ns.
+    """
+    tree, kinds = call_tree(trace), kernel_kinds(trace)
+    start, length = (trace.slices[key].to_numpy() for key in ("start_ns", "dur_ns"))
+    outside, duration = unassociated(trace), trace.device_work["dur_ns"].to_numpy()
+    has_launch = outside.launch >= 0
+    own = trace.device_work["slice"].to_numpy()[outside.row]
+    source = np.where(has_launch, outside.launch, own)
+    uses = kinds.tensor_core == codes.YES
+    sums = (
+        sums_of_calls(tree, kinds.is_kernel)[1],
+        device_sums_of_calls(trace, np.ones_like(uses))[1],
+        device_sums_of_calls(trace, uses)[1],
+    )
+    alone = (kinds.is_kernel.astype(np.int64), duration, np.where(uses, duration, 0))
+    slices = np.concatenate((tree.slice, source))
+    lengths = np.where(outside.starts & has_launch, length[source], 0)
+    frame = {
+        "slice": slices,
+        "start_ns": start[slices],
+        "duration_ns": np.concatenate((length[tree.slice], lengths)),
+    }
+    for key, inside, each in zip(("kernels", "gpu_ns", "tensor_core_ns"), sums, alone, strict=True):
+        frame[key] = np.concatenate((inside, each[outside.row]))
+    return pl.DataFrame(frame)
+
+
 @per_cut
-def _operators(trace: Trace) -> pl.DataFrame:
-    """Of all iterations what :func:`operators_of_iterations` tells; made once."""
+def _places(trace: Trace) -> tuple[Int64, Int64]:
+    """Per row of :func:`_calls` its iteration, of ``all_windows``, and its operator: that of
+    ``operator_identity``, or -2 - the name of what launched the work."""
     windows = np.append(all_windows(trace).of_step, -1)
-    calls = call_tree(trace).slice
-    frame = pl.DataFrame(
-        {
-            "window": windows[slice_steps(trace)[calls]],
-            "operator": operator_identity(trace).operator,
-            "slice": calls,
-            "start_ns": trace.slices["start_ns"].to_numpy()[calls],
-            "duration_ns": trace.slices["dur_ns"].to_numpy()[calls],
-        }
-    ).hstack(_sums(trace))
-    every = pl.concat([frame, _unassociated_rows(trace, windows)])
-    sums = ("duration_ns", "kernels", "gpu_ns", "tensor_core_ns")
-    grouped = (
-        every.filter(pl.col("window") >= 0)
-        .group_by("window", "operator")
-        .agg(
-            pl.col("slice").first(),
-            pl.col("start_ns").min(),
-            pl.col(*sums).sum(),
-            pl.len().alias("calls"),
+    outside = unassociated(trace)
+    window = np.concatenate(
+        (
+            windows[slice_steps(trace)[call_tree(trace).slice]],
+            windows[device_work_steps(trace)[outside.row]],
         )
     )
-    return grouped.sort("window", "start_ns", "slice")
+    operator = np.concatenate((operator_identity(trace).operator, -2 - outside.name_code))
+    return window, operator
 
 
-def _unassociated_rows(trace: Trace, windows: Int64) -> pl.DataFrame:
-    """The same columns of device work outside every operator: ``operator`` is -2 - its name."""
-    outside, work, kinds = unassociated(trace), trace.device_work, kernel_kinds(trace)
-    host_ns = trace.slices["dur_ns"].to_numpy()
-    duration = work["dur_ns"].to_numpy()[outside.row]
-    has_launch = outside.launch >= 0
-    source = np.where(has_launch, outside.launch, work["slice"].to_numpy()[outside.row])
-    uses = kinds.tensor_core[outside.row] == codes.YES
-    return pl.DataFrame(
-        {
-            "window": windows[device_work_steps(trace)[outside.row]],
-            "operator": -2 - outside.name_code,
-            "slice": source,
-            "start_ns": trace.slices["start_ns"].to_numpy()[source],
-            "duration_ns": np.where(outside.starts & has_launch, host_ns[source], 0),
-            "kernels": kinds.is_kernel[outside.row].astype(np.int64),
-            "gpu_ns": duration,
-            "tensor_core_ns": np.where(uses, duration, 0),
-        }
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class IterationOperators:
+    """The operators of the iterations that are looked at; their rows are made when asked for.
+
+    Attributes:
+        trace: The recording.
+        counts: How many operators each iteration has, of those that are looked at; else 0.
+    """
+
+    trace: Trace
+    counts: Int64
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return int(self.counts.sum())
+
+    def first(self, rows: int) -> pl.DataFrame:
+        """The first ``rows``: one per operator of an iteration, by iteration and first start.
+
+        Columns: window (of ``all_windows``), operator (of ``operator_identity``; -2 - the code of
+        the name of what launched device work outside every operator), slice (of its first call),
+        start_ns (of that), duration_ns (of its calls in the iteration), kernels, gpu_ns,
+        tensor_core_ns (of the device work launched inside them), calls.
+        """
+        before = np.cumsum(self.counts) - self.counts
+        needed = (self.counts > 0) & (before < rows)
+        window, operator = _places(self.trace)
+        chosen = np.flatnonzero(np.append(needed, False)[window])
+        frame = _calls(self.trace)[chosen].with_columns(
+            window=pl.Series(window[chosen]), operator=pl.Series(operator[chosen])
+        )
+        sums = ("duration_ns", "kernels", "gpu_ns", "tensor_core_ns")
+        grouped = (
+            frame.sort("window", "start_ns", "slice")
+            .group_by("window", "operator", maintain_order=True)
+            .agg(
+                pl.col("slice", "start_ns").first(),
+                pl.col(*sums).sum(),
+                pl.len().cast(pl.Int64).alias("calls"),
+            )
+        )
+        return grouped.head(rows)
 
 
-def operators_of_iterations(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """One row per operator of each iteration that is looked at, by iteration and first start.
+_LARGEST_TABLE = 20_000_000
+"""Places of a table of iterations and operators; of more the pairs there are get sorted."""
 
-    Columns: window (of ``all_windows``), operator (of ``operator_identity``; -2 - the code of the
-    name for device work outside every operator), slice (of its first call), start_ns (of that),
-    duration_ns (of its calls in the iteration), kernels, gpu_ns, tensor_core_ns (of the device work
-    launched inside them), calls.
+
+def operators_of_iterations(trace: Trace, selection: Selection) -> IterationOperators:
+    """The operators of the iterations that are looked at.
 
     Raises:
         SelectionError: as :func:`chosen_windows`.
     """
-    frame = _operators(trace)
-    return frame.filter(pl.Series(chosen_windows(trace, selection)[frame["window"].to_numpy()]))
+    chosen = chosen_windows(trace, selection)
+    window, operator = _places(trace)
+    rows = np.flatnonzero(np.append(chosen, False)[window])
+    lowest = int(operator.min(initial=0))
+    width = int(operator.max(initial=0)) - lowest + 1
+    if len(chosen) * width <= _LARGEST_TABLE:
+        is_there = np.zeros((len(chosen), width), np.bool_)
+        is_there[window[rows], operator[rows] - lowest] = True
+        counts = is_there.sum(axis=1)
+    else:
+        pairs = np.unique(window[rows] * width + operator[rows] - lowest)
+        counts = np.bincount(pairs // width, minlength=len(chosen))
+    return IterationOperators(trace, counts.astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +214,7 @@ class IterationWork:
         row: Rows of ``trace.device_work``.
         window: Iteration of each, of ``all_windows``.
         operator: The innermost operator each was launched in; -2 - a name as in
-            :func:`operators_of_iterations` outside every one.
+            :class:`IterationOperators` outside every one.
         call: Slice of the call of that operator, -1 outside.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.iterations.windows import Iterations
+from torch_tb_profiler.analysis.iterations.windows import Iterations, iteration_numbers
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.resources import (
     OF_DEVICE,
@@ -43,18 +43,13 @@ _OF_DEVICE = (
 )
 
 
-def iteration_number(name: str) -> int | None:
-    """The number in the name of an iteration; names are numbers in every format there is."""
-    return int(name) if name.isascii() and name.isdecimal() and len(name) <= 18 else None
-
-
 def iterations_table(trace: Trace, found: Iterations) -> Table:
     """One row per iteration."""
     windows = found.windows
     length = (windows.end_ns - windows.start_ns).astype(np.float64)
     unknown = unknown_resources(trace)
     columns: dict[str, object] = {
-        "iteration": [iteration_number(name) for name in windows.names],
+        "iteration": iteration_numbers(trace),
         "start_us": windows.start_ns / NS_PER_US,
         "duration_us": length / NS_PER_US,
         "selected": found.selected,

@@ -15,8 +15,8 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_stacks import call_stacks
 from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.iterations.windows import all_windows
+from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.iterations.windows import iteration_numbers
 from torch_tb_profiler.analysis.iterations.work import (
     UNASSOCIATED,
     IterationWork,
@@ -31,7 +31,6 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
-from torch_tb_profiler.views.iterations.bars import iteration_number
 from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
 from torch_tb_profiler.views.null_reasons import needed
@@ -75,8 +74,8 @@ def operators_table(trace: Trace, selection: Selection) -> Table:
     Raises:
         SelectionError: as ``chosen_windows``.
     """
-    rows = operators_of_iterations(trace, selection)
-    return _first(rows.height, lambda count: _operators(trace, rows.head(count)))
+    operators = operators_of_iterations(trace, selection)
+    return _first(operators.count, lambda count: _operators(trace, operators.first(count)))
 
 
 def kernels_table(trace: Trace, selection: Selection) -> Table:
@@ -121,7 +120,7 @@ def _operators(trace: Trace, rows: pl.DataFrame) -> Table:
                 dtype=pl.String,
             ),
             "path": _of_numbers(operator, _paths(trace, operator)),
-            "calls": rows["calls"].cast(pl.Int64),
+            "calls": rows["calls"],
         }
     )
     unknown = no_device_time(trace)
@@ -168,8 +167,7 @@ def _filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Ta
 
 def _numbers(trace: Trace, window: Int64) -> pl.Series:
     """The number of each window."""
-    numbers = [iteration_number(name) for name in all_windows(trace).names]
-    return pl.Series(numbers, dtype=pl.Int64).gather(window)
+    return pl.Series(iteration_numbers(trace), dtype=pl.Int64).gather(window)
 
 
 def _of_numbers(number: Int64, texts: dict[int, str | None]) -> pl.Series:
@@ -211,10 +209,10 @@ def _argument_texts(trace: Trace, slices: Int64) -> dict[str, pl.Series]:
     """What is recorded of the arguments of operators; of -1 nothing."""
     arguments = trace.operators
     place = place_in(arguments["slice"].to_numpy(), slices)
+    at = pl.Series(place, dtype=pl.Int64).set(pl.Series(place < 0), None)
     texts = {}
     for key in ("input_type", "input_shape", "concrete_inputs"):
-        code = gather(indices(arguments[f"{key}_code"]), place)
-        texts[key] = codes.texts(trace, pl.Series(code).replace(-1, None))
+        texts[key] = codes.texts(trace, arguments[f"{key}_code"].gather(at))
     distinct = {
         text: ", ".join(types_of_inputs(text)) or None for text in set(texts["input_type"]) if text
     }
