@@ -73,7 +73,15 @@ NAMES = {"cpu_op": "nccl:all_reduce", "cuda_runtime": "cudaLaunchKernel",
          "python_function": "nn.Module: Net_0"}  # fmt: skip
 
 
-CONTAINERS = ("deviceProperties", "computeProperties", "distributedInfo", "pg_config", "ranks")
+CONTAINERS = (
+    "ExtraInfo",
+    "program_settings",
+    "deviceProperties",
+    "computeProperties",
+    "distributedInfo",
+    "pg_config",
+    "ranks",
+)
 
 
 def _event(kind: str, start: int, args: dict[str, Any]) -> dict[str, Any]:
