@@ -5,17 +5,28 @@ Definitions: ``docs/metrics.md#kernels``.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.call_tree import call_tree
+from torch_tb_profiler.analysis.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.selection import (
+    Selection,
+    SelectionError,
+    device_work_mask,
+)
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.measures import MEASURES
 from torch_tb_profiler.trace.model import Trace
 
 LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
 """The columns that make up a launch configuration."""
+
+_SHOWN = 40
+"""How much of a text from outside an error repeats."""
 
 
 @per_trace
@@ -57,3 +68,22 @@ def selected_kernel_calls(trace: Trace, selection: Selection) -> pl.DataFrame:
         return calls
     is_kernel = kernel_kinds(trace).is_kernel
     return calls.filter(device_work_mask(trace, selection)[is_kernel])
+
+
+def kernels_of_operator(trace: Trace, selection: Selection, operator_id: str) -> Bools:
+    """Mask over the rows of :func:`selected_kernel_calls`: launched inside calls of an operator.
+
+    Raises:
+        SelectionError: as there; or the trace has no operator of this id.
+    """
+    identity, tree = operator_identity(trace), call_tree(trace)
+    operator = identity.find(operator_id)
+    if operator is None:
+        raise SelectionError(
+            f"operator_id: no operator {operator_id[:_SHOWN]!r} in this trace; "
+            "group_by=path of the view operators lists them"
+        )
+    inside = nearest_marked(tree.parent, identity.operator == operator) >= 0
+    work = device_work_mask(trace, selection) & kernel_kinds(trace).is_kernel
+    chosen: Bools = np.append(inside, False)[tree.owner[work]]
+    return chosen

@@ -10,7 +10,7 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernel_calls import selected_kernel_calls
+from torch_tb_profiler.analysis.kernel_calls import kernels_of_operator, selected_kernel_calls
 from torch_tb_profiler.analysis.kernel_details import selected_kernel_details
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.categories import Category
@@ -31,13 +31,14 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 
 def kernels(trace: Trace, selection: Selection) -> View:
-    """The kernels of a selection, the API calls and the copies.
+    """The kernels of a selection, or those launched inside one operator of it; the API calls and
+    the copies.
 
     Raises:
-        SelectionError: steps or grouping make no sense for this trace.
+        SelectionError: steps, grouping or operator make no sense for this trace.
     """
     group_by = chosen_group_by(selection, GROUP_BYS)
-    if selection.is_everything:
+    if selection.is_everything and selection.operator_id is None:
         return _WHOLE[group_by](trace)
     return _kernels(trace, selection, group_by)
 
@@ -46,6 +47,9 @@ def _kernels(trace: Trace, selection: Selection, group_by: str) -> View:
     by_launch = group_by == GROUP_BYS[1]
     calls = selected_kernel_calls(trace, selection)
     details = selected_kernel_details(trace, selection)
+    if selection.operator_id is not None:
+        chosen = kernels_of_operator(trace, selection, selection.operator_id)
+        calls, details = calls.filter(chosen), details.filter(chosen)
     tables = (
         kernels_table(trace, calls.hstack(details), by_launch=by_launch),
         tensor_core_table(calls),
