@@ -37,6 +37,7 @@ const PLACES: readonly Place[] = [
   { name: "kernels with a row open", hash: "run=kineto_resnet50_nw0&view=kernels", open: openRow },
   { name: "memory", hash: "run=cpu_resnet_full&view=memory" },
   { name: "modules", hash: "run=cpu_resnet_full&view=modules" },
+  { name: "phases", hash: "run=dlrm_8_ranks&view=phases" },
   { name: "distributed", hash: "run=dlrm_8_ranks&view=distributed" },
   { name: "compare", hash: "run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0" },
   { name: "timeline with a slice", hash: "run=kineto_resnet50_nw0&view=timeline", open: openSlice },

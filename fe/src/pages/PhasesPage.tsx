@@ -38,13 +38,13 @@ export function PhasesPage(props: PageProps) {
           <>
             <Findings notes={view.notes} always={false} />
             {steps?.row_count === 0 && <EmptySelection what="step" />}
-            <div className="chart-row even">
-              {steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
-              <div className="page">
-                {phases !== undefined && <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />}
-                {phases !== undefined && <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />}
+            {steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
+            {phases !== undefined && (
+              <div className="chart-row even">
+                <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />
+                <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />
               </div>
-            </div>
+            )}
             {parts !== undefined && (steps?.row_count ?? 0) > 2 && (
               <Chart title={parts.title} chart={seriesChart(parts)} fileName={fileName("parts")} height={240} />
             )}
@@ -62,10 +62,11 @@ export function PhasesPage(props: PageProps) {
 function Step({ table, fileName }: { readonly table: Table; readonly fileName: string }) {
   const { step } = useParams() as Record<string, string | undefined>;
   const names = table.rows.map((row) => textOf(table, row, "step"));
+  // Of one step the mean is that step.
   const chosen = names.includes(step ?? MEAN) ? (step ?? MEAN) : (names.at(-1) ?? MEAN);
   const row = table.rows[names.lastIndexOf(chosen)];
   if (row === undefined) return null;
-  const choice = names.length <= LISTED_STEPS && (
+  const choice = names.length > 2 && names.length <= LISTED_STEPS ? (
     <Segmented
       label="Step"
       values={[...new Set([MEAN, ...names])]}
@@ -73,7 +74,7 @@ function Step({ table, fileName }: { readonly table: Table; readonly fileName: s
       onPick={(value) => adjust({ step: value === MEAN ? null : value })}
       title={(value) => (value === MEAN ? "Mean" : `Step ${value}`)}
     />
-  );
+  ) : null;
   const title = chosen === MEAN ? "Mean step" : `Step ${chosen}`;
   return <StepDiagram title={title} help={table.help} diagram={stepDiagram(table, row)} fileName={fileName} choice={choice} />;
 }

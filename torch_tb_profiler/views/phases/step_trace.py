@@ -191,7 +191,7 @@ def step_trace_series(table: Table) -> Series:
     lines = tuple(
         Line(titles[key], x, steps[key].to_list())
         for key in _CURVES
-        if steps[key].is_not_null().any()
+        if (steps[key].sum() > 0 if key == _CURVES[-1] else steps[key].is_not_null().any())
     )
     return Series("Parts of the steps", "line", "Step", None, "Time", "us", lines)
 

@@ -23,7 +23,7 @@ export function Borders({ query }: { readonly query: Query }) {
         <BorderField key={`${key} ${params[key] ?? ""}`} name={key} label={label} value={params[key] ?? ""} query={query} />
       ))}
       <button type="button" className="button" disabled={!isChosen} onClick={() => navigate({ forward_start: null, backward_end: null })}>
-        As found
+        Reset borders
       </button>
     </section>
   );

@@ -27,13 +27,13 @@ export function StepDiagram({ title, help, diagram, choice, fileName }: Props) {
     <figure className="card step-diagram" aria-label={title}>
       <header>
         <h2 title={help}>{title}</h2>
-        {choice}
         <span style={{ flex: 1 }} />
-        <button type="button" className="button quiet no-print" onClick={() => saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", diagramCsv(diagram))}>
+        <button type="button" className="button no-print" onClick={() => saveFile(`${fileName}.csv`, "text/csv;charset=utf-8", diagramCsv(diagram))}>
           CSV
         </button>
       </header>
       <div className="body">
+        {choice !== null && <div className="step-choice">{choice}</div>}
         <div className="step-drawing" aria-hidden="true">
           <div className="step-names">
             {parts.map((part) => (

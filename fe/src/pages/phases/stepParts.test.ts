@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+
+import type { Table } from "../../api/types";
+import { PLAIN_COLUMN } from "../../lib/columns";
+import { stepDiagram } from "./stepParts";
+
+const KEYS = ["interval_us", "forward_us", "backward_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "communication_tail_us"];
+
+function table(values: readonly (number | null)[], reasons: Record<string, string> = {}): Table {
+  const keys = ["step", ...KEYS, ...KEYS.map((key) => key.replace("_us", "_pct")), "total_us"];
+  const columns = keys.map((key) => ({ key, title: key, type: "number" as const, unit: null, help: "", ...PLAIN_COLUMN }));
+  return { columns, rows: [["1", ...values, ...values, 100]], null_reasons: reasons } as unknown as Table;
+}
+
+test("parts stand in the order of time, collectives between the borders of the passes", () => {
+  const of = table([10, 30, 40, 5, 15, 20, 8]);
+  const diagram = stepDiagram(of, of.rows[0] ?? []);
+  expect(diagram.parts.map(({ key, us }) => [key, us])).toEqual([
+    ["interval_us", 10],
+    ["forward_us", 30],
+    ["backward_us", 40],
+    ["tail_us", 20],
+  ]);
+  expect(diagram.passes).toEqual({ from: 10, to: 80 });
+  expect([...diagram.inside, ...diagram.after].map(({ pct }) => pct)).toEqual([5, 15, 8]);
+  expect(diagram.totalUs).toBe(100);
+});
+
+test("what is not known has its reason and takes no room", () => {
+  const of = table([10, 30, null, 0, 0, 60, 0], { backward_us: "inference" });
+  const diagram = stepDiagram(of, of.rows[0] ?? []);
+  expect(diagram.passes).toEqual({ from: 10, to: 40 });
+  expect(diagram.parts[2]).toMatchObject({ us: null, pct: null, reason: "inference" });
+});
