@@ -21,7 +21,12 @@ def dumps(table: Table) -> bytes:
 
     A null is an empty field, an empty text is ``""``, booleans are ``true`` and ``false``.
     """
+    return frame_csv(table.frame)
+
+
+def frame_csv(frame: pl.DataFrame) -> bytes:
+    """As :func:`dumps`, of a frame whose columns have names for people."""
     text = pl.col(pl.String)
     guarded = pl.when(text.str.contains(_FORMULA_START)).then("'" + text).otherwise(text)
-    frame = finite(table.frame).with_columns(guarded.name.keep())
-    return frame.write_csv(line_terminator="\r\n").encode()
+    rows = finite(frame).with_columns(guarded.name.keep())
+    return rows.write_csv(line_terminator="\r\n").encode()

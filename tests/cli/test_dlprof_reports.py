@@ -1,0 +1,105 @@
+"""``report --reports``: DLProf's files under DLProf's names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done
+from torch_tb_profiler.reports.dlprof.registry import REPORTS
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def trained(samples: Path) -> Path:
+    """A CPU training recording with modules and steps."""
+    (path,) = (samples / "cpu_resnet_full").glob("*.json.gz")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_reports_go_into_a_folder_that_is_made(run: Run, trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "reports"
+    done = run("report", trained, "--reports", "all", "--formats", "csv,json", "--output", folder)
+    assert done.code == 0, done.err
+    names = sorted(f"dlprof_{name}.{suffix}" for name in REPORTS for suffix in ("csv", "json"))
+    assert sorted(os.listdir(folder)) == names
+    detail = rows(folder / "dlprof_detail.csv")
+    assert list(detail[0])[:7] == [
+        *("Op ID", "Op Name", "Direction", "Op Type", "No. Calls"),
+        *("TC Eligibility", "Using TC"),
+    ]
+    assert len({row["Op ID"] for row in detail}) == len(detail)
+    same = json.loads((folder / "dlprof_detail.json").read_bytes())["detail"]
+    assert [row["Op ID"] for row in same] == [row["Op ID"] for row in detail]
+
+
+def test_what_is_there_is_kept(run: Run, trained: Path, tmp_path: Path) -> None:
+    command = ("report", trained, "--reports", "summary", "--output", tmp_path)
+    (tmp_path / "dlprof_summary.csv").write_text("mine")
+    refused = run(*command)
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert (tmp_path / "dlprof_summary.csv").read_text() == "mine"
+    assert run(*command, "--force").code == 0
+    assert (tmp_path / "dlprof_summary.csv").read_text().startswith("System")
+    assert run(*command, "--base-name", "other").code == 0
+    assert (tmp_path / "other_summary.csv").exists()
+
+
+def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> None:
+    key = ("--key-node", "aten::conv2d", "--iter-start", "1", "--iter-stop", "2")
+    done = run("report", trained, "--reports", "summary,detail", *key, "--output", tmp_path)
+    assert done.code == 0, done.err
+    summary = (tmp_path / "dlprof_summary.csv").read_text()
+    assert "Aggregated Iterations,2" in summary
+    assert "Iteration Start,1" in summary
+    names = [row["Op Name"] for row in rows(tmp_path / "dlprof_detail.csv")]
+    assert sum(name.rpartition("/")[2].startswith("aten::conv2d") for name in names) >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--reports", "details"), "There is no report 'details'"),
+        (("--reports", "all", "--formats", "xlsx"), "There is no format 'xlsx'"),
+        (("--reports", "all", "--base-name", "../x"), "--base-name"),
+        (("--reports", "all", "--iter-start", "1", "--steps", "2"), "say the same"),
+    ],
+)
+def test_bad_usage(
+    run: Run, trained: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run("report", trained, *arguments, "--output", tmp_path)
+    assert done.code == 2
+    assert said in done.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_several_traces_have_files_of_their_own(run: Run, samples: Path, tmp_path: Path) -> None:
+    ranks = samples / "cpu_ddp4_gloo"
+    done = run("report", ranks, "--reports", "op_type", "--output", tmp_path)
+    assert done.code == 0, done.err
+    assert len(os.listdir(tmp_path)) == 4
+    assert all(name.endswith(".dlprof_op_type.csv") for name in os.listdir(tmp_path))
+
+
+def test_domains_and_unknown_key_nodes(run: Run, samples: Path, tmp_path: Path) -> None:
+    (rank, *_) = sorted((samples / "cpu_ddp4_gloo").glob("*.json.gz"))
+    command = ("report", rank, "--reports", "group_node", "--output", tmp_path)
+    done = run(*command, "--domains", "pytorch")
+    assert done.code == 0, done.err
+    assert "dlprof_group_node_pytorch.csv" in os.listdir(tmp_path)
+    wrong = run(*command, "--force", "--key-node", "aten::conv9d")
+    assert "There is no key node 'aten::conv9d'" in wrong.err
+    assert wrong.code == 2

@@ -1,0 +1,120 @@
+"""The reports of DLProf against a walk over the events of a small recording."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.helpers.traces import call, kernel, memcpy, op, step, trace
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.loading.queries.views import trace_view, view_spec
+from torch_tb_profiler.reports.dlprof.registry import NEEDS, REPORTS
+from torch_tb_profiler.reports.dlprof.table import Report, ReportTable, Views
+from torch_tb_profiler.reports.dlprof.writing import csv_of, json_of
+from torch_tb_profiler.views.schema import View
+
+GEMM = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_nn"
+US = 1000
+
+
+def _events(steps: int) -> list[dict[str, Any]]:
+    """Per step of 100 µs: ``aten::mm`` of 30 µs with a call of 5 µs and a kernel of 20 µs; then
+    ``aten::copy_`` of 10 µs with a call of 4 µs and a copy of 6 µs."""
+    events: list[dict[str, Any]] = []
+    for n in range(steps):
+        at, ids = n * 100, (10 * n + 1, 10 * n + 2)
+        events += [
+            step(n, at, 100),
+            op("aten::mm", at + 10, 30, ext=ids[0]),
+            call("cudaLaunchKernel", at + 15, 5, corr=ids[0], ext=ids[0]),
+            kernel(GEMM, at + 30, 20 + n, corr=ids[0], ext=ids[0]),
+            op("aten::copy_", at + 50, 10, ext=ids[1]),
+            call("cudaMemcpyAsync", at + 52, 4, corr=ids[1], ext=ids[1]),
+            memcpy(at + 60, 6, corr=ids[1], ext=ids[1]),
+        ]
+    return events
+
+
+@pytest.fixture(scope="module")
+def views() -> Views:
+    recorded = trace(_events(3))
+
+    def made(name: str) -> View:
+        selection = Selection(group_by=NEEDS[name].group_by)
+        return trace_view(view_spec(name), recorded, selection)
+
+    return {name: made(name) for name in NEEDS if name != "groups"}
+
+
+def rows(report: Report) -> list[dict[str, Any]]:
+    (table,) = report.tables
+    return table.frame.to_dicts()
+
+
+def test_detail(views: Views) -> None:
+    mm, copy = rows(REPORTS["detail"].make(views))
+    assert mm["Op Name"].endswith("aten::mm")
+    assert (mm["Op Type"], mm["No. Calls"]) == ("matrix_product", 3)
+    assert (mm["TC Eligibility"], mm["Using TC"]) == ("yes", "yes")
+    times = [mm[f"{word} GPU Time (ns)"] for word in ("Total", "Avg.", "Min", "Max")]
+    assert times == [63 * US, 21 * US, 20 * US, 22 * US]
+    assert mm["Total CPU Time (ns)"] == 90 * US
+    assert mm["Total CPU Overhead Time (ns)"] == 75 * US
+    assert mm["Total GPU Idle Time (ns)"] == 0
+    assert (copy["Op Type"], copy["TC Eligibility"], copy["Using TC"]) == ("copy", "no", "no")
+    assert copy["Total GPU Time (ns)"] == 18 * US
+
+
+def test_iteration_and_kernel_hold_every_kernel_call(views: Views) -> None:
+    calls = rows(REPORTS["iteration"].make(views))
+    told = [
+        (r["Iteration"], r["GPU Time (ns)"], r["API Call Time (ns)"], r["Uses TC"]) for r in calls
+    ]
+    assert told == [
+        (n, time * US, api * US, uses)
+        for n in range(3)
+        for time, api, uses in ((20 + n, 5, "yes"), (6, 4, "no"))
+    ]
+    assert [r["API Call Start (ns)"] // US % 100 for r in calls] == [15, 52] * 3
+    assert {r["Grid X"] for r in calls if r["Uses TC"] == "no"} == {None}
+    gemm, copy = rows(REPORTS["kernel"].make(views))
+    assert (gemm["Kernel Name"], gemm["Total GPU Time (ns)"]) == (GEMM, 63 * US)
+    assert (copy["Max API Time (ns)"], copy["Total API Time (ns)"]) == (4 * US, 12 * US)
+    detail = rows(REPORTS["detail"].make(views))
+    assert {r["Op ID"]: r["Op Name"] for r in calls} == {r["Op ID"]: r["Op Name"] for r in detail}
+
+
+def test_tensor_counts_distinct_kernels(views: Views) -> None:
+    (mm,) = rows(REPORTS["tensor"].make(views))
+    assert (mm["Total Kernel Count"], mm["TC Kernel Count"], mm["TC Kernel Names"]) == (1, 1, GEMM)
+    assert (mm["TC GPU Time (ns)"], mm["Non-TC GPU Time (ns)"]) == (63 * US, 0)
+    assert mm["TC Utilization (%)"] == 100
+
+
+def test_op_type_and_summary_add_up(views: Views) -> None:
+    types = {r["Op Name"]: r for r in rows(REPORTS["op_type"].make(views))}
+    assert types["matrix_product"]["Total GPU Time (ns)"] == 63 * US
+    assert types["copy"]["No. Calls"] == 3
+    summary = {table.title: table.frame for table in REPORTS["summary"].make(views).tables}
+    for title in ("Operators", "Kernels"):
+        whole, *parts = summary[title]["GPU Time (ns)"].to_list()
+        assert whole == sum(parts) == 81 * US
+    figures = dict(summary["Performance"].iter_rows())
+    shares = [float(figures[name]) for name in figures if name.endswith("Duration (%)")]
+    assert sum(shares) == pytest.approx(100)
+    assert dict(summary["Iterations"].iter_rows())["Total Iterations"] == "3"
+
+
+def test_text_of_a_trace_is_no_formula_and_several_tables_stand_apart() -> None:
+    frame = pl.DataFrame({"Op Name": ["=1+1"], "Time (ns)": [5]})
+    report = Report("detail", (ReportTable("A", frame), ReportTable("B", frame)))
+    lines = list(csv.reader(io.StringIO(csv_of(report).decode())))
+    assert lines == [["A"], ["Op Name", "Time (ns)"], ["'=1+1", "5"], [], ["B"], *lines[1:3]]
+    assert json.loads(json_of(report))["detail"]["B"] == [{"Op Name": "=1+1", "Time (ns)": 5}]
+    alone = Report("detail", (ReportTable(None, frame),))
+    assert json.loads(json_of(alone)) == {"detail": [{"Op Name": "=1+1", "Time (ns)": 5}]}

@@ -1,0 +1,220 @@
+"""``report --reports``: the reports of DLProf as files (``docs/dlprof.md``)."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from torch_tb_profiler.cli.exits import DONE, tell_warning
+from torch_tb_profiler.cli.file_names import AnswerName, file_stems
+from torch_tb_profiler.cli.output import Output, writing_errors
+from torch_tb_profiler.cli.tasks import (
+    Task,
+    perform,
+    report_tasks,
+    tell_failure,
+)
+from torch_tb_profiler.loading.queries.views import view_spec
+from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
+from torch_tb_profiler.reports.dlprof.table import Report
+from torch_tb_profiler.reports.dlprof.writing import WRITERS
+from torch_tb_profiler.requests import parameters
+from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.views.schema import View
+
+ALL_REPORTS = "all"
+DEFAULT_BASE_NAME = "dlprof"
+_RANGES = "ranges"
+"""How groups are grouped where a domain of ranges is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file to write: a report, of one domain or of all, without its suffix."""
+
+    report: str
+    domain: str | None
+    stem: str
+
+
+def run(arguments: Namespace) -> int:
+    """Write the reports of every trace found. One that cannot be made does not keep the others
+    back.
+
+    Returns:
+        The largest exit code.
+    """
+    output = Output(arguments.output or ".", may_replace=arguments.force)
+    try:
+        reports = _chosen(arguments.reports, REPORTS, "report")
+        formats = _chosen(arguments.formats, WRITERS, "format")
+        domains = _names(arguments.domains)
+        _refuse_bad_base_name(arguments.base_name)
+        _take_iterations(arguments)
+        tasks = report_tasks(arguments, [view_spec(OVERVIEW)], limit=False)
+        plans = [
+            (task, _files(stem, reports, domains))
+            for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
+        ]
+        output.refuse_existing(
+            f"{file.stem}.{suffix}" for _, files in plans for file in files for suffix in formats
+        )
+    except LoadingError as error:
+        return tell_failure(error)
+    code = DONE
+    with writing_errors(arguments.output or ".") as written:
+        for task, files in plans:
+            code = max(code, _written(output, task, files, formats))
+    return max(code, written.code)
+
+
+def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequence[str]) -> int:
+    """Write the files of one trace.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        for file, report in _reports(task, files):
+            for suffix in formats:
+                output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
+    except LoadingError as error:
+        return tell_failure(error)
+    return DONE
+
+
+def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report]]:
+    """The reports of one trace, one after the other; what cannot be made is told.
+
+    Raises:
+        LoadingError: it cannot be read, or what is asked makes no sense.
+    """
+    known: dict[tuple[str, str | None], View | RequestError] = {}
+    for file in files:
+        kind = REPORTS[file.report]
+        views: dict[str, View] = {}
+        for name in kind.views:
+            domain = file.domain if name == GROUPS else None
+            if (name, domain) not in known:
+                known[name, domain] = _answer(task, name, domain)
+            answer = known[name, domain]
+            if isinstance(answer, RequestError):
+                tell_warning(f"Report {file.report} is left out: {answer.problem.message}")
+                break
+            views[name] = answer
+        else:
+            yield file, kind.make(views)
+
+
+def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:
+    """A view with all rows, or why the trace has nothing for it.
+
+    Raises:
+        LoadingError: the trace cannot be read, or what is asked makes no sense.
+    """
+    if task.request is None or task.catalog is None:
+        raise task.problem or OpenError("unreadable", "There is nothing to read.")
+    need = NEEDS[name]
+    group_by = _RANGES if domain is not None else need.group_by
+    asked = {"table": need.table, "group_by": group_by, "domain": domain}
+    given = {key: value for key, value in asked.items() if value is not None}
+    request = parameters.view_request(name, {**_typed(task.request.subject), **given})
+    try:
+        result = perform(Task(view_spec(name), request, task.catalog))
+    except RequestError as error:
+        if error.problem.code != "view_unavailable":
+            raise
+        return error
+    return result.view if result else RequestError("view_unavailable", "There is nothing for it.")
+
+
+def _typed(subject: Subject) -> dict[str, str]:
+    """What is looked at, as parameters."""
+    selection = subject.selection
+    values = {
+        "run": subject.run,
+        "worker": subject.worker,
+        "span": subject.span,
+        "steps": selection.steps,
+        "iterations_by": selection.iterations_by,
+        "phase": selection.phase,
+        "start_us": _us(selection.start_ns),
+        "end_us": _us(selection.end_ns),
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _us(time_ns: int | None) -> str | None:
+    return None if time_ns is None else f"{time_ns}e-3"
+
+
+def _take_iterations(arguments: Namespace) -> None:
+    """DLProf's names of the selection, as ours.
+
+    Raises:
+        RequestError: both are given.
+    """
+    first, last = arguments.iter_start, arguments.iter_stop
+    for theirs, ours in (("key_node", "iterations_by"), ("iter_start", "steps")):
+        if getattr(arguments, theirs) is not None and getattr(arguments, ours) is not None:
+            options = " and ".join(f"--{name.replace('_', '-')}" for name in (theirs, ours))
+            raise RequestError("bad_parameter", f"{options} say the same; give one of them.")
+    if arguments.key_node is not None:
+        arguments.iterations_by = f"name:{arguments.key_node}"
+    if first is not None or last is not None:
+        arguments.steps = f"{first or ''}:{last or ''}"
+
+
+def _chosen(text: str, known: Mapping[str, object], kind: str) -> list[str]:
+    """Names out of ``known``, in its order.
+
+    Raises:
+        UnknownError: one is none of them.
+    """
+    names = _names(text)
+    if names == [ALL_REPORTS]:
+        return list(known)
+    for name in names:
+        if name not in known:
+            raise unknown(kind, name, [*known, ALL_REPORTS])
+    return [name for name in known if name in names]
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _refuse_bad_base_name(name: str) -> None:
+    if not name or name != name.strip() or any(c in '/\\:*?"<>|' or ord(c) < 32 for c in name):
+        raise RequestError("bad_parameter", f"--base-name {name[:80]!r} cannot be a file's name.")
+
+
+def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
+    """Per trace the beginning of the names of its files."""
+    names = [
+        AnswerName(
+            task.catalog.places[0].shown_url if task.catalog else "",
+            about.run or "",
+            about.worker or "",
+            about.span or "",
+            base_name,
+        )
+        for task in tasks
+        for about in [task.request.subject if task.request else Subject()]
+    ]
+    return file_stems(names, several_traces=len(names) > 1)
+
+
+def _files(stem: str, reports: Sequence[str], domains: Sequence[str]) -> list[_File]:
+    return list(_planned(stem, reports, domains))
+
+
+def _planned(stem: str, reports: Sequence[str], domains: Sequence[str]) -> Iterator[_File]:
+    for report in reports:
+        yield _File(report, None, f"{stem}_{report}")
+        if REPORTS[report].of_domain:
+            for domain in domains:
+                (safe,) = file_stems([AnswerName("", "", "", "", domain)], several_traces=False)
+                yield _File(report, domain, f"{stem}_{report}_{safe}")

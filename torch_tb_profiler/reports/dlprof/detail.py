@@ -1,0 +1,45 @@
+"""``detail``: a row per operator."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.reports.dlprof.table import (
+    Report,
+    ReportTable,
+    Views,
+    frame_of,
+    renamed,
+    sixteen_times,
+)
+
+SOURCE = ("operators", "operators")
+
+_TITLES = {
+    "Op ID": "operator_id",
+    "Op Name": "name",
+    "Direction": "direction",
+    "Op Type": "type",
+    "No. Calls": "calls",
+    "TC Eligibility": "tensor_core_eligible",
+    "Using TC": "tensor_core_used",
+    **sixteen_times(),
+    "Data Type": "dtype",
+    "Input Shapes": "input_shape",
+    "Stack Trace": "call_stack",
+}
+
+
+def operators(views: Views) -> pl.DataFrame:
+    """The operators at their places, with whether they use Tensor Cores and all sixteen times."""
+    frame = frame_of(views, SOURCE)
+    return frame.with_columns(
+        tensor_core_used=pl.col("tensor_core_total_pct") > 0,
+        cpu_total_us="host_total_us",
+        gpu_total_us="device_total_us",
+    )
+
+
+def detail(views: Views) -> Report:
+    """The report; operators in the order of the view, most time first."""
+    return Report("detail", (ReportTable(None, renamed(operators(views), _TITLES)),))

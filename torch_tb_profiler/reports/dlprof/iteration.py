@@ -1,0 +1,56 @@
+"""``iteration``: a row per kernel call."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.reports.dlprof.table import (
+    Report,
+    ReportTable,
+    Views,
+    frame_of,
+    renamed,
+    with_operator_paths,
+)
+
+SOURCE = ("iterations", "iteration_kernels")
+OPERATORS = ("operators", "operators")
+
+_AXES = ("X", "Y", "Z")
+_TITLES = {
+    "Iteration": "iteration",
+    "Op ID": "operator_id",
+    "Op Name": "operator",
+    "Direction": "direction",
+    "Op Type": "type",
+    "Kernel Name": "short_name",
+    "Device ID": "gpu",
+    "GPU Start Time (ns)": "gpu_start_us",
+    "GPU Time (ns)": "gpu_time_us",
+    "API Call Start (ns)": "api_start_us",
+    "API Call Time (ns)": "api_time_us",
+    "Uses TC": "tensor_core_used",
+    **{f"Grid {axis}": f"grid_{axis}" for axis in _AXES},
+    **{f"Block {axis}": f"block_{axis}" for axis in _AXES},
+    "Data Type": "dtype",
+    "Input Shapes": "input_shapes",
+    "Parameters": "concrete_inputs",
+    "Output Shapes": "output_shapes",  # no recording of PyTorch has them
+    "Long Kernel Name": "kernel",
+}
+
+
+def iteration(views: Views) -> Report:
+    """The report, in order of iteration and start."""
+    calls = with_operator_paths(frame_of(views, SOURCE), frame_of(views, OPERATORS))
+    frame = calls.with_columns(
+        *(_axis("grid", number) for number in range(3)),
+        *(_axis("block", number) for number in range(3)),
+    )
+    return Report("iteration", (ReportTable(None, renamed(frame, _TITLES)),))
+
+
+def _axis(key: str, number: int) -> pl.Expr:
+    """One number of ``"[4, 1, 1]"``."""
+    numbers = pl.col(key).str.extract_all(r"\d+")
+    return numbers.list.get(number, null_on_oob=True).cast(pl.Int64).alias(f"{key}_{_AXES[number]}")

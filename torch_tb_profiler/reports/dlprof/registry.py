@@ -1,0 +1,75 @@
+"""The reports there are, and what each is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch_tb_profiler.reports.dlprof.detail import detail
+from torch_tb_profiler.reports.dlprof.expert_systems import expert_systems
+from torch_tb_profiler.reports.dlprof.group_node import group_node
+from torch_tb_profiler.reports.dlprof.iteration import iteration
+from torch_tb_profiler.reports.dlprof.kernel import kernel
+from torch_tb_profiler.reports.dlprof.op_type import op_type
+from torch_tb_profiler.reports.dlprof.summary import summary
+from torch_tb_profiler.reports.dlprof.table import Report, Views
+from torch_tb_profiler.reports.dlprof.tensor import tensor
+
+OPERATORS, TYPES, ITERATIONS, GROUPS, OVERVIEW = (
+    "operators",
+    "operator_types",
+    "iterations",
+    "groups",
+    "overview",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A view that reports are made of, as it is asked.
+
+    Attributes:
+        table: The table of which all rows are wanted; None where none is paged.
+        group_by: How its rows are grouped.
+    """
+
+    table: str | None = None
+    group_by: str | None = None
+
+
+NEEDS: dict[str, Need] = {
+    OPERATORS: Need("operators", "path"),
+    TYPES: Need(),
+    ITERATIONS: Need("iteration_kernels"),
+    GROUPS: Need(),
+    OVERVIEW: Need(),
+}
+"""How each view is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportKind:
+    """One report.
+
+    Attributes:
+        make: Makes it of its views.
+        views: The views it is made of.
+        of_domain: Whether it differs from domain to domain.
+    """
+
+    make: Callable[[Views], Report]
+    views: tuple[str, ...]
+    of_domain: bool = False
+
+
+REPORTS: dict[str, ReportKind] = {
+    "summary": ReportKind(summary, (OVERVIEW,)),
+    "detail": ReportKind(detail, (OPERATORS,)),
+    "iteration": ReportKind(iteration, (ITERATIONS, OPERATORS)),
+    "kernel": ReportKind(kernel, (ITERATIONS, OPERATORS)),
+    "tensor": ReportKind(tensor, (OPERATORS, ITERATIONS)),
+    "op_type": ReportKind(op_type, (TYPES,)),
+    "group_node": ReportKind(group_node, (GROUPS,), of_domain=True),
+    "expert_systems": ReportKind(expert_systems, (OVERVIEW,)),
+}
+"""By DLProf's name, in the order of its guide."""

@@ -1,0 +1,113 @@
+"""What a report is made of: small tables whose columns have DLProf's titles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import View
+
+STATISTICS = (("Total", "total"), ("Avg.", "mean"), ("Min", "min"), ("Max", "max"))
+"""DLProf's words for the four figures of a time, and those in the keys of our columns."""
+
+MEASURES = (
+    ("CPU Time", "cpu"),
+    ("GPU Time", "gpu"),
+    ("CPU Overhead Time", "cpu_overhead"),
+    ("GPU Idle Time", "gpu_idle"),
+)
+"""DLProf's words for the four times of an operator, and those in the keys of our columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """One table of a report.
+
+    Attributes:
+        title: What it is about; None where the report is this table alone.
+        frame: Its rows; the names of the columns are DLProf's titles.
+    """
+
+    title: str | None
+    frame: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes:
+        name: DLProf's name of it, ``"detail"``.
+        tables: Its tables.
+    """
+
+    name: str
+    tables: tuple[ReportTable, ...]
+
+
+Views = Mapping[str, View]
+"""The views that reports are made of, by name."""
+
+
+def frame_of(views: Views, source: tuple[str, str]) -> pl.DataFrame:
+    """A table by the names of its view and of itself.
+
+    Raises:
+        KeyError: there is no such view, or it has no such table.
+    """
+    view, table = source
+    return views[view].tables[table].frame
+
+
+def sixteen_times() -> dict[str, str]:
+    """DLProf's titles of the sixteen times, with the keys of our columns."""
+    return {
+        f"{word} {measure} (ns)": f"{stem}_{statistic}_us"
+        for measure, stem in MEASURES
+        for word, statistic in STATISTICS
+    }
+
+
+def renamed(frame: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Columns of ``frame`` under other titles: times in whole ns, booleans as yes and no.
+
+    Args:
+        frame: The rows; a column that it lacks is null.
+        titles: Title → key; a key that ends in ``_us`` is a time.
+    """
+    return frame.select(_cell(frame, key).alias(title) for title, key in titles.items())
+
+
+def _cell(frame: pl.DataFrame, key: str) -> pl.Expr:
+    if key not in frame.columns:
+        return pl.lit(None, pl.String)
+    if key.endswith("_us"):
+        return in_ns(pl.col(key))
+    if frame.schema[key] == pl.Boolean:
+        return yes_no(pl.col(key))
+    return pl.col(key)
+
+
+def in_ns(time_us: pl.Expr) -> pl.Expr:
+    """A time in whole ns."""
+    return (time_us * NS_PER_US).round(0).cast(pl.Int64)
+
+
+def yes_no(flag: pl.Expr) -> pl.Expr:
+    """DLProf's words for a boolean."""
+    return pl.when(flag).then(pl.lit("yes")).when(~flag).then(pl.lit("no"))
+
+
+def with_operator_paths(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
+    """``calls`` with ``operator`` as the path that the operator has in the report ``detail``.
+
+    Args:
+        calls: Rows with ``operator_id`` and ``operator``.
+        operators: Operators at their places: ``operator_id``, and ``name``, the path.
+    """
+    paths = operators.select("operator_id", path="name").drop_nulls().unique("operator_id")
+    joined = calls.join(paths, on="operator_id", how="left", maintain_order="left")
+    return joined.with_columns(operator=pl.coalesce("path", "operator")).drop("path")
