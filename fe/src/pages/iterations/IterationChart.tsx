@@ -22,6 +22,8 @@ interface Props {
   readonly fileName: string;
 }
 
+const TITLE = "Iteration time";
+
 export function IterationChart({ table, fileName }: Props) {
   const params = useParams();
   const recorded = useMemo(() => barsOf(table), [table]);
@@ -34,9 +36,9 @@ export function IterationChart({ table, fileName }: Props) {
   const chosen = params["iteration"] === undefined ? -1 : names.indexOf(params["iteration"]);
   const { range } = draft;
   return (
-    <figure className="card chart" aria-label={table.title}>
+    <figure className="card chart" aria-label={TITLE}>
       <header>
-        <h2 title={table.help}>{table.title}</h2>
+        <h2 title={table.help}>{TITLE}</h2>
         <Segmented label="Shown" values={["all", "selected"]} value={isZoomed ? "selected" : "all"} onPick={(value) => adjust({ bars: value === "all" ? null : value })} title={(value) => (value === "all" ? "All" : "Selected")} />
         {range !== null && (
           <span className="iteration-range no-print">
@@ -66,7 +68,7 @@ export function IterationChart({ table, fileName }: Props) {
           Not selected
         </li>
       </ul>
-      <BarStage title={table.title} bars={bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(place) => navigate({ iteration: names[place], operator_id: null })} />
+      <BarStage title={TITLE} bars={bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(place) => navigate({ iteration: names[place], operator_id: null })} />
       <p role="status" className="off-screen">
         {selected === null ? "No iteration is selected." : `Iterations ${visibleText(names[selected.first] ?? "")} to ${visibleText(names[selected.last] ?? "")} are selected.`}
       </p>
