@@ -5,7 +5,7 @@ Definitions: ``docs/views-phases.md#step-trace``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,8 +14,7 @@ from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.intervals import Intervals, subtract, total_within
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.phases.times import PhaseCalls, PhaseWork, host_steps, phase_calls
-from torch_tb_profiler.analysis.phases.times import phase_work as work_of
+from torch_tb_profiler.analysis.phases.times import HostSteps, PhaseCalls, PhaseWork
 from torch_tb_profiler.analysis.roles import computation
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
@@ -74,18 +73,24 @@ def exposed_communication(trace: Trace) -> tuple[Intervals, Intervals]:
     return communication, subtract(communication, computation(trace))
 
 
-def step_trace(trace: Trace, selection: Selection) -> StepTrace:
-    """The step trace of the steps of ``selection``; its phase is not looked at.
+def step_trace(
+    trace: Trace, selection: Selection, steps: HostSteps, calls: PhaseCalls, work: PhaseWork
+) -> StepTrace:
+    """The step trace of the steps of ``selection``.
+
+    Args:
+        trace: The trace.
+        selection: What is selected; its phase is not looked at.
+        steps: Its steps as the host saw them.
+        calls: The phases in them.
+        work: Their device work.
 
     Raises:
-        SelectionError: steps or borders that are not in this trace.
+        SelectionError: steps that are not in this trace.
     """
-    selection = replace(selection, phase=None)
     windows = step_windows(trace, selection)
-    steps = host_steps(trace, selection)
-    calls = phase_calls(trace, selection, steps)
     of_step = windows.of_step[steps.row]
-    events = _of_device(trace, work_of(trace, selection, steps, calls), of_step)
+    events = _of_device(trace, work, of_step)
     side: Side = "device"
     if not len(events.window):
         events, side = _of_host(calls, of_step), "host"

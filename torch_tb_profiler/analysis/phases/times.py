@@ -159,22 +159,32 @@ def phase_work(
 def _call_of(calls: PhaseCalls, step: Int64, phase: Int8, time_ns: Int64) -> Int64:
     """The last call of the phase in the step that begins no later than each time; the first one
     where none does."""
+    if not len(calls.step):
+        return np.full(len(step), -1, np.int64)
+    # Mostly the call of the step that the time lies in is of the phase.
+    in_order = bool(np.all(calls.start_ns[1:] >= calls.start_ns[:-1]))
+    near = np.searchsorted(calls.start_ns, time_ns, "right") - 1 if in_order else step * 0 - 1
+    found = (near >= 0) & (calls.step[near] == step) & (calls.phase[near] == phase)
+    called = np.where(found, near, -1)
+    others = np.flatnonzero(~found & (phase >= 0))
+    called[others] = _searched_call(calls, step[others], phase[others], time_ns[others])
+    return called
+
+
+def _searched_call(calls: PhaseCalls, step: Int64, phase: Int8, time_ns: Int64) -> Int64:
+    """:func:`_call_of` wherever the times lie."""
     kinds = len(Phase)
-    of_call = calls.step * kinds + calls.phase
-    key = np.where(phase >= 0, step * kinds + phase, -1)
+    of_call, key = calls.step * kinds + calls.phase, step * kinds + phase
     order = np.lexsort((calls.start_ns, of_call))
-    sorted_key = of_call[order]
-    first = np.searchsorted(sorted_key, key)
-    until = np.searchsorted(sorted_key, key, "right")
+    first = np.searchsorted(of_call[order], key)
+    until = np.searchsorted(of_call[order], key, "right")
     # Both in one order of (key, time), calls before the work that begins with them.
     count = len(calls.step)
     keys, times = np.concatenate((of_call, key)), np.concatenate((calls.start_ns, time_ns))
     together = np.lexsort((np.arange(len(keys)) >= count, times, keys))
-    seen = np.cumsum(together < count)
     place = np.empty(len(keys), np.int64)
-    place[together] = seen
-    last = place[count:] - 1
-    found = np.clip(last, first, until - 1)
+    place[together] = np.cumsum(together < count)
+    found = np.clip(place[count:] - 1, first, until - 1)
     called: Int64 = np.append(order, -1)[np.where(until > first, found, -1)]
     return called
 

@@ -61,7 +61,7 @@ def phases(trace: Trace, selection: Selection) -> View:
     calls = phase_calls(trace, whole, steps)
     work = phase_work(trace, whole, steps, calls)
     unknown = _unknown(trace, selection)
-    parts = step_trace(trace, whole)
+    parts = step_trace(trace, whole, steps, calls, work)
     step_table = step_trace_table(trace, parts, unknown)
     tables = [
         phases_table(trace, steps, calls, work, unknown),
