@@ -68,6 +68,10 @@ test("what was checked is told, with why the rest cannot be", async ({ guarded: 
   const row = findings.getByRole("row").filter({ hasText: "GPU utilization" });
   await expect(row).toContainText("cannot be told");
   await expect(row).toContainText("No device work was recorded");
+  // Panels without numbers say why.
+  await expect(page.getByRole("region", { name: "GPU utilization" })).toContainText("No GPU ran work");
+  await expect(page.getByRole("region", { name: "Resource breakdown" })).toContainText("no device work");
+  await expect(page.getByRole("region", { name: "Resource breakdown" }).getByRole("row", { name: /^CPU/ })).toContainText("96.8 %");
 });
 
 const NEWER = ["estimated_gain_pct_of_step", "timeline", "same_time"];

@@ -12,6 +12,13 @@ test("the overview answers first", async ({ guarded: page, standalone }) => {
   await expect(page.locator('[data-fact="gpu_utilization_pct"]')).toHaveText("55.5 %");
   await expect(card(page, "Average step").getByRole("row", { name: /^DataLoader/ })).toContainText("33.4 %");
   await expect(card(page, "GPUs")).toContainText("Tesla V100-DGXS-32GB");
+  // The dashboard: the same time seen from the GPU, and from all that are visible.
+  await expect(card(page, "GPU utilization").getByRole("row", { name: /^GPU 0/ })).toContainText("55.5 %");
+  await expect(card(page, "GPU utilization").getByRole("row", { name: /^Mean of 4/ })).toContainText("13.9 %");
+  await expect(card(page, "Resource breakdown").getByRole("row", { name: /^Other kernels/ })).toContainText("55.5 %");
+  await expect(card(page, "Kernels by class")).toContainText("Copies and sets");
+  await expect(card(page, "System")).toContainText("No format of traces that is read here records it.");
+  await expect(card(page, "Guidance").getByRole("link", { name: "torch.compile" })).toHaveAttribute("rel", "noreferrer");
 });
 
 test("a range dragged over the steps becomes the selection of every view", async ({ guarded: page, standalone }) => {

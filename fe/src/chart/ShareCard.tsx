@@ -28,9 +28,11 @@ interface Props {
   /** Why an amount is null. */
   readonly nullReason: string;
   readonly fileName: string;
+  /** What is said below the parts. */
+  readonly note?: ReactNode;
 }
 
-export function ShareCard({ title, help, parts, totalUs, nullReason, fileName }: Props) {
+export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, note }: Props) {
   const most = Math.max(0, ...parts.map((part) => part.us ?? 0));
   const scale = scaleFor("us", most);
   const text = (us: number | null) => amountText(us, scale, digitsFor(most / scale.divisor, false));
@@ -69,6 +71,7 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName }:
             )}
           </tbody>
         </table>
+        {note}
       </div>
     </section>
   );

@@ -5,27 +5,32 @@ import { colorVariable } from "../chart/palette";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { bigFacts, isBig } from "./bigFacts";
+import { bigFacts } from "./bigFacts";
 import { EmptySelection } from "./EmptySelection";
-import { BigFacts, FactList } from "./Facts";
+import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
+import { withClassTitles } from "./overview/categories";
+import { Dashboard } from "./overview/Dashboard";
+import { Guidance } from "./overview/Guidance";
+import { System } from "./overview/System";
 import { QualityNotes } from "./QualityNotes";
 import { numberOf, textOf } from "./rows";
 import { stepChart, stepsInRange } from "./steps";
 import { TopRows } from "./TopRows";
-import { ViewFrame, type PageProps } from "./ViewFrame";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function OverviewPage(props: PageProps) {
   return (
     <ViewFrame {...props}>
       {(context) => {
         const { view, source, fileName } = context;
-        const { average_step: average, steps, gpus } = view.tables;
+        const { average_step: average, steps, gpus, guidance, resources_by_gpu: perGpu } = view.tables;
         return (
           <>
             <BigFacts shown={bigFacts(view)} notes={view.notes} />
             {steps?.row_count === 0 && <EmptySelection what="step" consequence="The numbers below are therefore missing, not zero." />}
             <Findings notes={view.notes} always={steps?.row_count !== 0} checked={view.tables["checked"]} />
+            <Dashboard context={context} />
             {steps !== undefined && steps.row_count > 0 && (
               <div className="chart-row">
                 <Chart
@@ -40,25 +45,41 @@ export function OverviewPage(props: PageProps) {
                 {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
               </div>
             )}
-            <div className="columns">
+            <div className="tops">
               <TopRows context={context} name="top_operators" view="operators" />
               <TopRows context={context} name="top_kernels" view="kernels" />
             </div>
+            <div className="columns">
+              <Classes context={context} name="operator_classes" />
+              <Classes context={context} name="kernel_classes" />
+            </div>
+            {perGpu !== undefined && perGpu.row_count > 1 && (
+              <DataTable name="overview.resources_by_gpu" table={perGpu} source={source("resources_by_gpu")} address="resources_by_gpu" fileName={fileName("resources_by_gpu")} notes={view.notes} />
+            )}
             {gpus !== undefined && gpus.row_count > 0 && (
               <DataTable name="overview.gpus" table={gpus} source={source("gpus")} address="gpus" fileName={fileName("gpus")} notes={view.notes} />
             )}
-            <div className="columns">
-              <QualityNotes notes={view.notes} always />
-              <FactList title="Environment" facts={view.facts.filter((fact) => !isBig(fact))} />
-            </div>
             {steps !== undefined && (
               <DataTable name="overview.steps" table={steps} source={source("steps")} address="steps" fileName={fileName("steps")} notes={view.notes} maxHeight="400px" />
             )}
+            <div className="columns">
+              <QualityNotes notes={view.notes} always />
+              <System target={context.target} facts={view.facts} />
+            </div>
+            {guidance !== undefined && <Guidance table={guidance} />}
           </>
         );
       }}
     </ViewFrame>
   );
+}
+
+/** Few rows, whose classes read as words. */
+function Classes({ context, name }: { readonly context: ViewContext; readonly name: string }) {
+  const table = context.view.tables[name];
+  // Where nothing is known a panel above says why.
+  if (table === undefined || table.rows.every((row) => numberOf(table, row, "gpu_time_us") === null)) return null;
+  return <DataTable name={`overview.${name}`} table={withClassTitles(table)} source={null} address={name} fileName={context.fileName(name)} notes={context.view.notes} />;
 }
 
 interface AverageStepProps {

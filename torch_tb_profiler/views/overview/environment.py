@@ -144,7 +144,9 @@ def _framework(trace: Trace) -> str | None:
     if info.framework:
         names.append(f"{info.framework} {info.framework_version or ''}".rstrip())
     told = torch_version(trace)
-    return ", ".join([*names, *([told] if told is not None else [])]) or None
+    if told is not None:
+        names.append(f"PyTorch {told}")
+    return ", ".join(names) or None
 
 
 def _job(trace: Trace) -> tuple[_Said, ...]:

@@ -1,0 +1,97 @@
+/** How much of the time each GPU was used, and all of them in the mean. */
+import type { Fact, Table } from "../../api/types";
+import { exactValue, formatNumber } from "../../lib/format";
+import { numberOf, textOf } from "../rows";
+
+interface Props {
+  readonly gpus: Table;
+  readonly facts: readonly Fact[];
+}
+
+export function GpuPanel({ gpus, facts }: Props) {
+  const fact = (key: string) => facts.find((each) => each.key === key);
+  const mean = fact("gpu_utilization_mean_pct");
+  const visible = fact("gpu_count")?.value;
+  const unused = typeof visible === "number" ? visible - gpus.row_count : 0;
+  const column = gpus.columns.find(({ key }) => key === "utilization_pct");
+  return (
+    <section className="card" aria-label="GPU utilization">
+      <header>
+        <h2 title={column?.help}>GPU utilization</h2>
+      </header>
+      <div className="body">
+        {gpus.row_count === 0 ? (
+          <p className="soft">{mean?.reason ?? gpus.why_empty ?? "No GPU ran work."}</p>
+        ) : (
+          <table className="average uses">
+            <thead className="soft">
+              <tr>
+                <td />
+                <td />
+                <th scope="col">
+                  <i className="swatch use-used" />
+                  Used
+                </th>
+                <th scope="col">
+                  <i className="swatch use-idle" />
+                  Idle
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {gpus.rows.map((row) => {
+                const gpu = textOf(gpus, row, "gpu");
+                const reason = gpus.null_reasons["utilization_pct"];
+                return <Use key={gpu} name={`GPU ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
+              })}
+              {mean !== undefined && gpus.row_count + unused > 1 && (
+                <Use name={`Mean of ${gpus.row_count + unused}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} total />
+              )}
+            </tbody>
+          </table>
+        )}
+        {gpus.row_count > 0 && unused > 0 && (
+          <p className="soft uses-note">
+            {unused === 1 ? "1 more GPU is" : `${unused} more GPUs are`} visible and not used in this recording. In a job of several processes others may use
+            {unused === 1 ? " it" : " them"}.
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function asNumber(fact: Fact): number | null {
+  return typeof fact.value === "number" ? fact.value : null;
+}
+
+interface UseProps {
+  readonly name: string;
+  readonly pct: number | null;
+  readonly help: string;
+  readonly reason: string | undefined;
+  readonly total?: boolean;
+}
+
+function Use({ name, pct, help, reason, total = false }: UseProps) {
+  const text = (value: number | null) => (value === null ? "–" : `${formatNumber(value, 1)} %`);
+  const idle = pct === null ? null : Math.max(0, 100 - pct);
+  const title = (value: number | null) => (value === null ? reason : exactValue(value, "pct"));
+  return (
+    <tr className={total ? "total" : undefined}>
+      <th scope="row" title={help}>
+        {name}
+      </th>
+      <td className="use-bar">
+        <div className="split" aria-hidden="true">
+          <i className="use-used" style={{ width: `${pct ?? 0}%` }} />
+          <i className="use-idle" style={{ width: `${idle ?? 0}%` }} />
+        </div>
+      </td>
+      <td title={title(pct)}>{text(pct)}</td>
+      <td className="soft" title={title(idle)}>
+        {text(idle)}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+
+import type { Column, Scalar, Table } from "../../api/types";
+import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
+import { classParts, maybeTensorCoreUs, resourceParts, withClassTitles } from "./categories";
+
+const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
+const table = (keys: string[], ...rows: Scalar[][]): Table => ({
+  title: "",
+  help: "",
+  columns: keys.map(column),
+  rows,
+  row_count: rows.length,
+  null_reasons: {},
+  sort: "",
+  ...PLAIN_TABLE,
+});
+
+it("gives resources their titles and colours, and keeps what is not known", () => {
+  const parts = resourceParts(table(["category", "duration_us", "pct"], ["tensor_core", null, null], ["cpu", 5, 50], ["new", 5, 50]));
+  expect(parts.map(({ name, us, pct }) => [name, us, pct])).toEqual([
+    ["Tensor Core kernels", null, null],
+    ["CPU", 5, 50],
+    ["new", 5, 50],
+  ]);
+  expect(parts[0]?.color).toBe("--cat-tensor-core");
+});
+
+it("leaves the whole out of the parts", () => {
+  const classes = table(["class", "gpu_time_us", "gpu_time_pct"], ["all", 9, 100], ["memory", 9, 100]);
+  expect(classParts(classes)).toEqual([{ name: "Copies and sets", us: 9, pct: 100, color: "--cat-memcpy" }]);
+  expect(withClassTitles(classes).rows.map((row) => row[0])).toEqual(["All", "Copies and sets"]);
+});
+
+it("tells how much may be Tensor Core time", () => {
+  expect(maybeTensorCoreUs(table(["tensor_core_unknown_us"], [null], [7], [2]))).toBe(7);
+  expect(maybeTensorCoreUs(table(["category"], ["cpu"]))).toBe(0);
+});

@@ -1,0 +1,67 @@
+/** Resources and classes as people read them, and in which colours. */
+import type { Row, Scalar, Table } from "../../api/types";
+import { colorVariable } from "../../chart/palette";
+import type { SharePart } from "../../chart/ShareCard";
+import { numberOf, textOf } from "../rows";
+
+const RESOURCE_TITLES: Readonly<Record<string, string>> = {
+  tensor_core: "Tensor Core kernels",
+  other_kernels: "Other kernels",
+  memory: "Memory",
+  cpu: "CPU",
+  other: "Other",
+};
+
+export const CLASS_TITLES: Readonly<Record<string, string>> = {
+  all: "All",
+  using_tensor_cores: "Using Tensor Cores",
+  eligible_not_using: "Eligible, not using them",
+  memory: "Copies and sets",
+  other: "Other",
+};
+
+/** The classes have the colours of the resources that they are. */
+const CLASS_COLORS: Readonly<Record<string, string>> = {
+  using_tensor_cores: "tensor_core",
+  memory: "memory",
+  other: "other_kernels",
+};
+
+export function resourceParts(table: Table): SharePart[] {
+  return table.rows.map((row) => {
+    const key = textOf(table, row, "category");
+    return {
+      name: RESOURCE_TITLES[key] ?? key,
+      us: numberOf(table, row, "duration_us"),
+      pct: numberOf(table, row, "pct"),
+      color: colorVariable(key),
+    };
+  });
+}
+
+/** The parts of all device work: without the row of the whole. */
+export function classParts(table: Table): SharePart[] {
+  return table.rows
+    .filter((row) => textOf(table, row, "class") !== "all")
+    .map((row) => {
+      const key = textOf(table, row, "class");
+      return {
+        name: CLASS_TITLES[key] ?? key,
+        us: numberOf(table, row, "gpu_time_us"),
+        pct: numberOf(table, row, "gpu_time_pct"),
+        color: colorVariable(CLASS_COLORS[key] ?? key),
+      };
+    });
+}
+
+/** A table whose classes read as words. */
+export function withClassTitles(table: Table): Table {
+  const place = table.columns.findIndex((column) => column.key === "class");
+  const titled = (row: Row): Scalar[] => row.map((cell, at) => (at === place ? (CLASS_TITLES[String(cell)] ?? cell) : cell));
+  return { ...table, rows: table.rows.map(titled) };
+}
+
+/** Of the time of other kernels, the part that may be Tensor Core time; 0 where all of it is known. */
+export function maybeTensorCoreUs(table: Table): number {
+  return Math.max(0, ...table.rows.map((row) => numberOf(table, row, "tensor_core_unknown_us") ?? 0));
+}

@@ -1,0 +1,35 @@
+/** Which facts of the overview stand in which panel. */
+import type { Fact } from "../../api/types";
+import { isBig } from "../bigFacts";
+
+const PERFORMANCE = [
+  "wall_clock_us",
+  "iterations_total",
+  "iterations_selected",
+  "iterations_first",
+  "iterations_last",
+  "iteration_mean_us",
+  "iteration_stddev_us",
+  "tensor_core_efficiency_pct",
+  "gpu_utilization_mean_pct",
+  "gpu_utilization_used_mean_pct",
+  "kernel_calls",
+  "event_count",
+];
+
+/** In this order; those that an older server does not tell are left out. */
+export function performanceFacts(facts: readonly Fact[]): Fact[] {
+  return PERFORMANCE.flatMap((key) => facts.filter((fact) => fact.key === key && !isTwin(fact, facts)));
+}
+
+/** Where every GPU that is seen is used, both means are one. */
+function isTwin(fact: Fact, facts: readonly Fact[]): boolean {
+  if (fact.key !== "gpu_utilization_used_mean_pct") return false;
+  const all = facts.find((other) => other.key === "gpu_utilization_mean_pct");
+  return all !== undefined && all.value === fact.value;
+}
+
+/** All that has no place elsewhere: the machine, its devices and versions, the job. */
+export function systemFacts(facts: readonly Fact[]): Fact[] {
+  return facts.filter((fact) => !isBig(fact) && !PERFORMANCE.includes(fact.key));
+}
