@@ -159,23 +159,38 @@ def _grouped(trace: Trace, rows: Int64) -> tuple[list[str], list[str], Int64, In
     texts = [str(trace.strings[number // len(Category)]) for number in distinct.tolist()]
     categories = [Category(number % len(Category)) for number in distinct.tolist()]
     kinds = [KINDS[each] for each in categories]
-    patterns: dict[tuple[str, str], list[int]] = {}
-    for place, (text, each) in enumerate(zip(texts, categories, strict=True)):
-        for name in _names_with_counters(text, each):
-            patterns.setdefault((name, kinds[place]), []).append(place)
-    joined = [np.arange(len(rows))]
-    groups = [group.astype(np.int64)]
-    known = {entry.name for entry in iterations_file().ranges}
-    for (name, kind), places in patterns.items():
-        if len(places) > 1 or name in known:
-            of_pattern = np.zeros(len(distinct), np.bool_)
-            of_pattern[places] = True
-            members = np.flatnonzero(of_pattern[group])
-            joined.append(members)
-            groups.append(np.full(len(members), len(texts), np.int64))
-            texts.append(name)
-            kinds.append(kind)
+    pattern, named = _patterns(texts, categories)
+    joined, groups = [np.arange(len(rows))], [group.astype(np.int64)]
+    for of_name in pattern:
+        members = np.flatnonzero(of_name[group] >= 0)
+        joined.append(members)
+        groups.append(len(distinct) + of_name[group[members]])
+    texts += [name for name, _ in named]
+    kinds += [kind for _, kind in named]
     return texts, kinds, rows[np.concatenate(joined)], np.concatenate(groups)
+
+
+def _patterns(
+    texts: list[str], categories: list[Category]
+) -> tuple[list[Int64], list[tuple[str, str]]]:
+    """The names with ``*`` that are candidates too, each with its kind, and in one or more arrays
+    which of them each name is of, -1 for none."""
+    named: dict[tuple[str, str], list[int]] = {}
+    for place, (text, category) in enumerate(zip(texts, categories, strict=True)):
+        for name in _names_with_counters(text, category):
+            named.setdefault((name, KINDS[category]), []).append(place)
+    known = {entry.name for entry in iterations_file().ranges}
+    chosen = {key: places for key, places in named.items() if len(places) > 1 or key[0] in known}
+    arrays = [np.full(len(texts), -1, np.int64)]
+    for number, places in enumerate(chosen.values()):
+        for array in arrays:
+            if (array[places] < 0).all():
+                break
+        else:
+            array = np.full(len(texts), -1, np.int64)
+            arrays.append(array)
+        array[places] = number
+    return arrays, list(chosen)
 
 
 def _names_with_counters(text: str, category: Category) -> list[str]:

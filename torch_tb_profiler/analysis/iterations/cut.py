@@ -137,9 +137,9 @@ def check_calls(by: CutBy, times: int) -> None:
     """
     if times >= MAX_ITERATIONS:
         raise SelectionError(
-            f"iterations_by: {by.name[:80]!r} would make {times + 1} iterations; what is called "
-            f"more than {MAX_ITERATIONS} times is no iteration. Choose what runs once per step "
-            "(table key_nodes of the view iterations)"
+            f"iterations_by: {by.name[:80]!r} would cut {times} times; what is called more than "
+            f"{MAX_ITERATIONS} times is no iteration. Choose what runs once per step (table "
+            "key_nodes of the view iterations)"
         )
 
 
