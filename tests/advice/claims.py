@@ -15,6 +15,7 @@ NOISE = 0.005
 OF_COPIES = {"memcpy_share", "pageable_copies"}
 OF_COMMUNICATION = {"communication_share", "exposed_communication"}
 OF_KERNELS = {
+    "mixed_precision",
     "tensor_core_candidates",
     "tensor_cores_unused",
     "unfused_kernels",

@@ -34,6 +34,7 @@ OF_COMMUNICATION = {
     "buffer_broadcasts",
 }
 OF_KERNELS = {
+    "mixed_precision",
     "tensor_core_candidates",
     "tensor_cores_unused",
     "low_occupancy",

@@ -15,6 +15,7 @@ COPY = (
     "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>"
 )
 CAT = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64, 64>"
+REDUCE = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>"
 HAND_MADE = (
     "void vllm::act_and_mul_kernel<c10::BFloat16, &(vllm::silu_kernel<c10::BFloat16>), true>"
 )
@@ -45,10 +46,22 @@ def test_a_run_takes_at_least_as_long_as_its_longest_kernel() -> None:
 
 
 def test_a_kernel_alone_between_products_saves_nothing() -> None:
+    """So nobody should compile for it."""
     events = scene((GEMM, 10), (COPY, 200), (GEMM, 10))
+    assert detect(context(one_step(events, length=320))) is None
+
+
+@pytest.mark.parametrize(("short", "speaks"), [(8, False), (12, True)])
+def test_what_fusing_saves_has_to_be_noticeable(short: float, speaks: bool) -> None:
+    events = scene((ELEMENTWISE, 200), (COPY, short), (GEMM, 10))
+    assert (detect(context(one_step(events, length=320))) is not None) is speaks
+
+
+def test_reductions_are_passes_over_memory_too() -> None:
+    """Those of a normalization that is written out: pow, mean, rsqrt, mul."""
+    events = scene((ELEMENTWISE, 50), (REDUCE, 60), (ELEMENTWISE, 50), (GEMM, 60))
     advice = finding(detect(context(one_step(events, length=320))))
-    assert advice.gain_us is None
-    assert "sets the pace" not in advice.text
+    assert advice.measured == pytest.approx(160 / 220 * 100)
 
 
 def test_parts_of_a_run_that_are_told_elsewhere_are_not_told_twice() -> None:

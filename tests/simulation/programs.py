@@ -27,6 +27,7 @@ from tests.simulation.program import (
 
 SGEMM = "volta_sgemm_128x32_nn"
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1"
+TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_stage3_warpsize2x2x1"
 ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"
 
 
@@ -46,6 +47,29 @@ def _products(count: int, kernel_us: float, us: float = 5.0) -> tuple[Operation,
 
 def _small(count: int, us: float = 10.0, kernel_us: float = 4.0) -> tuple[Operation, ...]:
     return tuple(launching("aten::add", ADD, kernel_us, us) for _ in range(count))
+
+
+def _region(number: int, *body: Operation) -> tuple[Operation, ...]:
+    """A compiled region, with what calling it costs."""
+    entering = operator("AOTDispatcher Runtime Wrapper Prologue", us=5.0)
+    region = operator(f"Torch-Compiled Region: {number}/0", entering, *body)
+    return operator("TorchDynamo Cache Lookup", us=15.0), region
+
+
+def _broken(parts: int, *body: Operation) -> tuple[Operation, ...]:
+    """A region that goes on in others after graph breaks."""
+    inside: tuple[Operation, ...] = ()
+    for number in range(parts, -1, -1):
+        inside = _region(number, *body, *inside)
+    return inside
+
+
+def _checked(*body: Operation) -> Operation:
+    """A node of a backward pass under anomaly detection."""
+    isnan = operator("aten::isnan", Launch(ADD, 5.0))
+    any_true = operator("aten::_is_any_true", Launch(ADD, 5.0))
+    name = "autograd::engine::evaluate_function: MmBackward0"
+    return operator(name, *body, isnan, any_true, item(), us=0.0)
 
 
 WAITS = ("host_synchronization",)
@@ -258,6 +282,42 @@ CASES: dict[str, Case] = {
         steps(3, *(20 * (launching("aten::mm", SGEMM, 500.0),))),
         first=("tensor_cores_unused",),
         silent=("launch_bound", "host_bound", "host_synchronization"),
+    ),
+    "matrix products in TF32": Case(
+        steps(3, *(20 * (launching("aten::mm", TF32, 500.0),))),
+        first=("mixed_precision",),
+        silent=("launch_bound", "host_bound", "tensor_cores_unused"),
+    ),
+    "compilation in a step": Case(
+        steps(3, *_small(20), operator("entire_frame_compile", us=20_000.0), *_small(20)),
+        first=("compilation",),
+        silent=("python_code", "launch_bound", "host_bound"),
+    ),
+    "compilation beside kernels": Case(
+        steps(3, *_products(40, 1500.0), operator("entire_frame_compile", us=2000.0)),
+        silent=("launch_bound", "host_bound"),
+    ),
+    "garbage collection between kernels": Case(
+        steps(3, *_products(10, 100.0), item(), frame("Python GC", Work(3000.0))),
+        first=("garbage_collection",),
+        silent=("python_code",),
+    ),
+    "garbage collection beside kernels": Case(
+        steps(3, *_products(10, 1000.0), frame("Python GC", Work(3000.0))),
+        silent=("garbage_collection", "python_code"),
+    ),
+    "graph breaks in front of small kernels": Case(
+        steps(3, *_broken(12, launching("aten::mm", GEMM, 20.0))),
+        silent=("host_synchronization",),
+    ),
+    "graph breaks behind a long queue": Case(
+        steps(3, *_products(4, 3000.0), *_broken(12, launching("aten::mm", GEMM, 20.0))),
+        silent=("graph_breaks", "launch_bound", "host_bound"),
+    ),
+    "anomaly detection": Case(
+        steps(3, *(20 * (_checked(launching("aten::mm", GEMM, 100.0)),))),
+        first=("slow_api",),
+        silent=("host_synchronization",),
     ),
     "matrix products behind a slow host": Case(
         steps(3, *(20 * (launching("aten::mm", SGEMM, 100.0, us=200.0),))),

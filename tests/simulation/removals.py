@@ -155,6 +155,27 @@ def faster_kernels(of: Callable[[str], bool], factor: float) -> Removal:
     return _by(rule)
 
 
+def _without(*names: str) -> Removal:
+    """Ranges whose names begin so are gone, with what is in them."""
+
+    def rule(operation: Operation) -> Sequence[Operation]:
+        gone = isinstance(operation, Range) and operation.name.startswith(names)
+        return () if gone else (operation,)
+
+    return _by(rule)
+
+
+def unchecked(program: Program) -> Program:
+    """Nodes of a backward pass end with their own work."""
+
+    def rule(operation: Operation) -> Sequence[Operation]:
+        if isinstance(operation, Range) and operation.name.startswith("autograd::engine"):
+            return (replace(operation, body=operation.body[:1]),)
+        return (operation,)
+
+    return rewritten(program, rule)
+
+
 def _is_eager(operation: Operation) -> bool:
     return isinstance(operation, Range) and len(operation.body) == 1 and _is_small_pass(operation)
 
@@ -205,6 +226,11 @@ REMOVALS: dict[str, tuple[Removal, ...]] = {
     "tensor_cores_unused": (faster_kernels(lambda name: "gemm" in name, 0.5),),
     "tensor_core_candidates": (faster_kernels(lambda name: "sgemm" in name, 0.5),),
     "eager_attention": (faster_kernels(lambda name: "softmax" in name.lower(), 0.0),),
+    "mixed_precision": (faster_kernels(lambda name: "tf32" in name, 2 / 3),),
+    "compilation": (_without("entire_frame_compile"),),
+    "garbage_collection": (_without("Python GC"),),
+    "graph_breaks": (_without("TorchDynamo Cache Lookup", "AOTDispatcher"),),
+    "slow_api": (unchecked,),
     "layout_transposes": (faster_kernels(lambda name: "nchwToNhwc" in name, 0.0),),
 }
 """Code of a finding → what takes its cause out of a program, the best way counts. Codes without an

@@ -89,6 +89,9 @@ class Detector(Protocol):
 DETECTORS: tuple[Detector, ...] = (
     uneven_steps,
     dataloader_bound,
+    slow_api,
+    compilation,
+    garbage_collection,
     data_parallel,
     nccl_backend,
     communication_share,
@@ -120,10 +123,7 @@ DETECTORS: tuple[Detector, ...] = (
     eager_attention,
     layout_transposes,
     graph_breaks,
-    compilation,
-    garbage_collection,
     waiting_copies,
-    slow_api,
     mixed_precision,
     cudnn_benchmark,
     gpu_underused,
@@ -132,7 +132,7 @@ DETECTORS: tuple[Detector, ...] = (
     unsteady_steps,
     odd_layer,
 )
-"""What looks at one trace."""
+"""What looks at one trace; of findings on the same time with the same gain the first one tells."""
 
 RUN_DETECTORS: tuple[RunDetector, ...] = (
     gpu_imbalance.detect_in_run,

@@ -19,7 +19,7 @@ from torch_tb_profiler.advice.evidence import (
 )
 from torch_tb_profiler.advice.matrix_reasons import Why, why_unused
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
@@ -142,16 +142,17 @@ def that_compute(context: Context, kernels: pl.DataFrame, min_flop_per_byte: flo
 
 
 def _with_inputs(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels with the name of their operator and the shapes and types of its inputs."""
-    owner = kernels["owner"].to_numpy()
+    """Kernels with the name of their operator, -1 for none, and the shapes and types of its
+    inputs."""
+    owner = indices(kernels["owner"])
     described = trace.operators["slice"].to_numpy()  # ascending
     row = np.searchsorted(described, owner)
-    is_described = pl.Series(np.append(described, -1)[row] == owner)
+    is_described = pl.Series(np.append(described, -1)[row] == owner) & pl.Series(owner >= 0)
     row_or_null = pl.select(pl.when(is_described).then(pl.lit(pl.Series(row)))).to_series()
     inputs = trace.operators.select(
         pl.col("input_shape_code", "input_type_code").gather(row_or_null)
     )
-    names = trace.slices["name_code"].to_numpy()[owner]
+    names = gather(indices(trace.slices["name_code"]), owner)
     return kernels.with_columns(*inputs.get_columns(), operator_code=pl.Series(names))
 
 

@@ -28,11 +28,12 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """A step calls more compiled regions inside other ones than the threshold, and to enter them
-    takes a noticeable part of it: code after a graph break is a region of its own, which the code
-    before it calls.
+    """A step calls more compiled regions inside other ones than the threshold, and entering them
+    keeps up a noticeable part of it: code after a graph break is a region of its own, which the
+    code before it calls.
 
-    The gain is what entering them takes, where devices work as far as none does meanwhile.
+    The gain is that time: what entering them takes, where devices work as far as none does
+    meanwhile.
     """
     resumed = in_steps(context, _resumed(context.trace))
     per_step = context.per_step(float(resumed.height))
@@ -40,11 +41,10 @@ def detect(context: Context) -> Finding | None:
     if per_step <= known.threshold:
         return None
     entering = time_of(_entering(context.trace))
-    entering_pct = context.share_pct(context.in_steps_ns(entering))
-    if entering_pct <= known.parameters["min_step_share_pct"]:
-        return None
     time = context.within_steps(lost_in(context.trace, entering))
-    gain_us = context.in_steps_ns(time) / NS_PER_US
+    lost_ns = context.in_steps_ns(time)
+    if context.share_pct(lost_ns) <= known.parameters["min_step_share_pct"]:
+        return None
     rows = calls_and_time(resumed, "name_code").sort("calls", descending=True, maintain_order=True)
     rows = rows.with_columns(region=context.texts(rows["name_code"]))
     longest = resumed.row(int(resumed["dur_ns"].to_numpy().argmax()), named=True)
@@ -52,8 +52,8 @@ def detect(context: Context) -> Finding | None:
     return Finding(
         CODE,
         per_step,
-        gain_us or None,
-        values={"entering": entering_pct},
+        lost_ns / NS_PER_US,
+        values={"entering": context.share_pct(lost_ns)},
         evidence=filled(EVIDENCE, rows.head(MAX_ROWS)),
         source={"view": "operators", "table": "operators", "filter": "name~Torch-Compiled Region"},
         time=time,

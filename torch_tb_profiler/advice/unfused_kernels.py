@@ -1,5 +1,5 @@
-"""Most of the kernel time goes to elementwise work, copies and concatenations, each a pass over
-memory of its own."""
+"""Most of the kernel time goes to elementwise work, reductions, copies and concatenations, each a
+pass over memory of its own."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from torch_tb_profiler.trace.model import Trace
 
 CODE = "unfused_kernels"
 EVIDENCE = kernel_table(CODE, "Kernels that are not fused")
-UNFUSED = frozenset({"elementwise", "copy", "concatenation"})
+UNFUSED = frozenset({"elementwise", "reduction", "copy", "concatenation"})
 EAGER = ("at::native", "2at6native")
 """In the names of the kernels of PyTorch's own operators, as text and mangled; kernels that
 torch.compile or a library made are fused already."""
 
 
 def detect(context: Context) -> Finding | None:
-    """Elementwise, copy and concatenation kernels of single operators take more than the threshold
-    of the kernel time; those of eager attention, of layout conversions and of the optimizer have
-    findings of their own.
+    """Elementwise, reduction, copy and concatenation kernels of single operators take more than the
+    threshold of the kernel time, and fused they would take less by a noticeable part of the step;
+    those of eager attention, of layout conversions and of the optimizer have findings of their own.
 
     The gain is what fusing them with their neighbours on the stream could save: at most the
     assumed part of a run, and a fused run takes as long as its longest kernel. A kernel between
@@ -51,11 +51,15 @@ def detect(context: Context) -> Finding | None:
     slices = kernels["slice"].to_numpy()
     saved_share = savings_of_runs(trace, entry(CODE).parameters["assumed_saved_share"])
     row = np.searchsorted(trace.device_work["slice"].to_numpy(), slices)
+    saved_ns = kernels["dur_ns"].to_numpy() * saved_share[row]
+    least_pct = entry(CODE).parameters["min_saved_pct"]
+    if context.share_pct(context.per_step(float(saved_ns.sum()))) < least_pct:
+        return None
     return kernel_finding(
         context,
         EVIDENCE,
         kernels,
-        kernels["dur_ns"].to_numpy() * saved_share[row],
+        saved_ns,
         "compiled" if is_compiled(trace) else "default",
     )
 
