@@ -55,7 +55,7 @@ def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     ``gpu_…_ns`` of :data:`FIGURES`.
 
     A call inside another one of its group on the same thread is part of that: it counts as a call,
-    and not in the totals.
+    and not in the times.
 
     Args:
         calls: Rows as of :func:`calls_of`, in order of slice id.
@@ -66,8 +66,8 @@ def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     outer = before.is_null() | (pl.col("start_ns") >= before)
     figures = []
     for side in SIDES:
-        time = pl.col(f"{side}_ns")
-        total = pl.when(time.is_not_null().any()).then(time.filter("outer").sum())
+        time = pl.col(f"{side}_ns").filter("outer")
+        total = pl.when(time.is_not_null().any()).then(time.sum())
         values = (total, time.mean(), time.max(), time.min())
         figures += [
             value.alias(f"{side}_{figure}_ns")
