@@ -10,6 +10,7 @@ from torch_tb_profiler.knowledge.phases import (
     RangeRule,
     Window,
     category_rule,
+    is_beside_model,
     phase_of_words,
     phases_file,
     range_rule,
@@ -43,6 +44,12 @@ def test_categories_of_a_framework_tell_whole_phases() -> None:
     assert (forward.phase, forward.whole) == ("forward", True)
     assert (backward.phase, backward.whole) == ("backward", True)
     assert category_rule("user_annotation") is None
+
+
+def test_modules_beside_the_model() -> None:
+    rule = phases_file().beside
+    assert all(is_beside_model(name) for name in rule.examples)
+    assert not any(is_beside_model(name) for name in rule.counter_examples)
 
 
 def test_every_window_rule_takes_its_examples() -> None:

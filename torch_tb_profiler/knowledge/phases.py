@@ -59,6 +59,14 @@ class Seeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     operators: tuple[str, ...]
 
 
+class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Modules that are no part of a forward pass, by the name of their class."""
+
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...]
+
+
 class WindowRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Ranges around one iteration of a server's scheduler."""
 
@@ -81,6 +89,7 @@ class PhasesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     ranges: tuple[RangeRule, ...]
     seeds: Seeds
+    beside: Beside
     words: Words
     windows: tuple[WindowRule, ...]
     modes: Modes
@@ -152,6 +161,16 @@ def phase_of_words(name: str) -> PhaseName | None:
     context = phases_file().words.context
     words = (word.lower() for word in _WORD.findall(name) if word.isalpha())
     return _phrases().get(" ".join(word for word in words if word not in context))
+
+
+@once
+def _beside() -> re.Pattern[str]:
+    return re.compile(rf"(?:{phases_file().beside.pattern})(_\d+)?")
+
+
+def is_beside_model(name: str) -> bool:
+    """Whether a module of this name (``Sampler_0``) is called beside the model."""
+    return _beside().fullmatch(name[:MAX_NAME_CHARS]) is not None
 
 
 @once

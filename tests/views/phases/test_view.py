@@ -204,6 +204,22 @@ def test_windows_of_a_server() -> None:
     assert "serving_windows" not in phases(t.trace(on_gpu()), Selection()).tables
 
 
+def test_windows_tell_forward_where_no_module_does() -> None:
+    """Prefill calls the model's modules, decode replays a graph; sampling is no forward pass."""
+    trace = t.trace(
+        [
+            t.annotation("step[EXTEND bs=1 toks=9]", 0, 100),
+            t.frame("nn.Module: LlamaForCausalLM_0", 10, 60, python_id=1, module=0),
+            t.frame("nn.Module: Sampler_0", 110, 20, python_id=2, module=1),
+            t.annotation("step[DECODE bs=1]", 200, 50),
+            t.call("cudaGraphLaunch", 210, 5, corr=7),
+            t.kernel("gemm", 300, 40, corr=7),
+        ]
+    )
+    got = rows(trace, "phases")["forward"]
+    assert (got["calls"], got["cpu_total_us"], got["gpu_total_us"]) == (2, 110, 40)
+
+
 def test_a_window_around_a_named_forward_pass_is_no_forward_pass_itself() -> None:
     trace = t.trace(
         [

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.intervals import total_within, union
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.knowledge import phases as knowledge
@@ -136,16 +137,31 @@ def marks(trace: Trace) -> Marks:
         if np.any(of_phase & found.whole):
             whole.add(phase)
             keep &= ~of_phase | found.whole
-        for weak in _WEAK:
-            if np.any(of_phase & keep & (found.source < weak)):
-                keep &= ~of_phase | (found.source != weak)
     found = found.rows(keep)
+    for weak in _WEAK:
+        found = found.rows(~_is_beside(trace, found, weak))
     # Of several that tell of one slice the strongest counts.
     order = np.lexsort((found.source, found.slice))
     ids = found.slice[order]
     first = order[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
     found = found.rows(first)
     return Marks(found.slice, found.phase, found.source, frozenset(whole))
+
+
+def _is_beside(trace: Trace, found: _Found, weak: Source) -> Bools:
+    """Which marks of a weak source something stronger tells of too: on the same thread, inside
+    them or around them."""
+    is_weak = found.source == weak
+    beside = np.zeros(len(is_weak), np.bool_)
+    start = trace.slices["start_ns"].to_numpy()[found.slice]
+    end = start + trace.slices["dur_ns"].to_numpy()[found.slice]
+    track = trace.slices["track"].to_numpy()[found.slice]
+    for number in np.unique(track[is_weak]).tolist():
+        asked = np.flatnonzero(is_weak & (track == number))
+        strong = (found.source < weak) & (track == number)
+        told = union(start[strong], end[strong])
+        beside[asked] = total_within(told, start[asked], end[asked]) > 0
+    return beside
 
 
 def _structural(trace: Trace) -> tuple[_Found, ...]:
@@ -155,7 +171,9 @@ def _structural(trace: Trace) -> tuple[_Found, ...]:
     linked = trace.operators["forward"].drop_nulls().unique().to_numpy()
     linked = linked[nodes.around[linked] < 0]
     tree = module_tree(trace)
-    roots = tree.slice[(tree.parent < 0) & ~tree.is_recomputed]
+    roots = np.flatnonzero((tree.parent < 0) & ~tree.is_recomputed)
+    is_part = np.array([knowledge.is_beside_model(name) for name in tree.nodes.name], np.bool_)
+    roots = tree.slice[roots[~is_part[tree.node[roots]]]]
     of_category = {
         Phase.DATALOADER: np.flatnonzero(category == Category.DATALOADER),
         Phase.OPTIMIZER: np.flatnonzero(category == Category.OPTIMIZER),
