@@ -75,7 +75,7 @@ export function columnViews(table: Table, opens: boolean, mode: NameMode = "shor
       shown,
       names: ofKernels,
       ...widths(column, table.rows, shown, {
-        numberLength: numeric ? formatNumber(largest, digits).length : 0,
+        numberPx: numeric ? textPx(formatNumber(largest, digits)) : 0,
         openerPx: (row) => (index === label ? OPENER_PX + (tree?.depthOf(row) ?? 0) * INDENT_PX : 0),
       }),
     };
@@ -116,7 +116,7 @@ function widths(
   column: Column,
   rows: readonly Row[],
   shown: (row: Row) => Scalar,
-  { numberLength, openerPx }: { readonly numberLength: number; readonly openerPx: (row: Row) => number },
+  { numberPx, openerPx }: { readonly numberPx: number; readonly openerPx: (row: Row) => number },
 ): Pick<ColumnView, "width" | "idealWidth"> {
   // A title breaks into two or three lines, but not inside a word.
   const longestWordPx = Math.max(...column.title.split(" ").map(textPx)) * BOLD;
@@ -124,7 +124,7 @@ function widths(
   const titlePx = Math.max(longestWordPx, halfTitlePx) + SORT_MARK_CHARACTERS * characterPx();
   const titleTwoLines = Math.max(MIN_NUMBER_PX, titlePx + CELL_PADDING_PX);
   if (column.type !== "string") {
-    const width = Math.round(Math.max(titleTwoLines, numberLength * characterPx() + CELL_PADDING_PX));
+    const width = Math.ceil(Math.max(titleTwoLines, numberPx + CELL_PADDING_PX));
     return { width, idealWidth: width };
   }
   let longestPx = 0;

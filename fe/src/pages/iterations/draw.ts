@@ -60,7 +60,9 @@ function drawGround(context: CanvasRenderingContext2D, { window, range, colors }
   if (range === null) return;
   const [left, right] = [range.first, range.last + 1].map((edge) => Math.max(0, Math.min(window.widthPx, edgeX(edge, window))));
   context.fillStyle = colors.of("--chosen");
+  context.globalAlpha = 0.5;
   context.fillRect(left ?? 0, PLOT.top, (right ?? 0) - (left ?? 0), bottom - PLOT.top);
+  context.globalAlpha = 1;
 }
 
 function drawGrid(context: CanvasRenderingContext2D, { window, colors }: Picture, most: number, perUs: number, bottom: number): void {
