@@ -10,21 +10,25 @@ from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 _HELPS: dict[str, tuple[str, Unit | None, str]] = {
     "iterations_total": ("Iterations", "count", "Iterations of the recording."),
-    "iterations_selected": ("Iterations Selected", "count", "Iterations in the selection."),
-    "iterations_first": ("First Iteration", None, "Name of the first selected iteration."),
-    "iterations_last": ("Last Iteration", None, "Name of the last selected iteration."),
+    "iterations_selected": (
+        "Iterations selected",
+        "count",
+        "Those that the numbers here are of.",
+    ),
+    "iterations_first": ("First iteration", None, "Name of the first of these."),
+    "iterations_last": ("Last iteration", None, "Name of the last of these."),
     "iteration_mean_us": (
-        "Mean Iteration",
+        "Mean iteration",
         "us",
-        "Mean length of the selected iterations that were recorded from end to end.",
+        "Mean length of the selected iterations that are whole; of all of them where none is.",
     ),
     "iteration_stddev_us": (
-        "Standard Deviation of Iterations",
+        "Standard deviation",
         "us",
         "Root of the mean squared difference of these lengths from their mean.",
     ),
     "wall_clock_us": (
-        "Wall Clock",
+        "Wall clock",
         "us",
         "From the start of the first operation on the host in the first selected iteration to the "
         "last end on host or device in the last.",

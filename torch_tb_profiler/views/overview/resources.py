@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
-from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_STEP_TIME = "No time of a step lies in the selection."
 UNNUMBERED = "The recording numbers none of its devices."
@@ -174,17 +174,3 @@ def _by_gpu(
         schema=RESOURCES_BY_GPU.polars_schema(),
     )
     return Table(RESOURCES_BY_GPU, frame, needed(frame, reasons))
-
-
-def wall_clock_fact(windows: StepWindows) -> Fact:
-    """The time that the breakdown is of."""
-    return Fact(
-        "wall_clock_us",
-        "Wall clock",
-        int((windows.end_ns - windows.start_ns).sum()) / NS_PER_US if windows.names else None,
-        "us",
-        None,
-        "Time of the steps shown, from the start of each to the end of its work on host and "
-        "devices; what lies between two steps is in none.",
-        None if windows.names else NO_STEP_TIME,
-    )

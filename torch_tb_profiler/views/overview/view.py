@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
+from torch_tb_profiler.views.iteration_facts import iteration_facts
 from torch_tb_profiler.views.overview.classes import (
     KERNEL_CLASSES,
     OPERATOR_CLASSES,
@@ -30,12 +31,10 @@ from torch_tb_profiler.views.overview.gpus import (
     mean_facts,
 )
 from torch_tb_profiler.views.overview.guidance import GUIDANCE, guidance_table
-from torch_tb_profiler.views.overview.iterations import iteration_facts
 from torch_tb_profiler.views.overview.resources import (
     RESOURCES,
     RESOURCES_BY_GPU,
     resource_tables,
-    wall_clock_fact,
 )
 from torch_tb_profiler.views.overview.top import (
     TOP_KERNELS,
@@ -147,7 +146,6 @@ def overview(trace: Trace, selection: Selection) -> View:
         series={"step_time": _step_series(windows, costs, unknown)},
         facts=(
             *_step_facts(windows),
-            wall_clock_fact(windows),
             *iteration_facts(trace, selection),
             efficiency,
             *mean_facts(trace, gpus),

@@ -13,7 +13,6 @@ import "./dashboard.css";
 export function Dashboard({ context }: { readonly context: ViewContext }) {
   const { view, fileName } = context;
   const { gpus, resources, kernel_classes: kernels } = view.tables;
-  const wallClock = view.facts.find((fact) => fact.key === "wall_clock_us")?.value;
   return (
     <div className="dashboard">
       {gpus !== undefined && <GpuPanel gpus={gpus} facts={view.facts} />}
@@ -23,7 +22,7 @@ export function Dashboard({ context }: { readonly context: ViewContext }) {
             title={resources.title}
             help={resources.help}
             parts={resourceParts(resources)}
-            totalUs={typeof wallClock === "number" ? wallClock : null}
+            totalUs={resources.sums?.["duration_us"]?.all ?? null}
             nullReason={resources.null_reasons["duration_us"] ?? "Does not apply here."}
             fileName={fileName("resources")}
             note={<PartsNote table={resources} measure="duration_us" />}
