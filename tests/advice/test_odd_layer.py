@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
+from tests.advice.test_sources import rows_of
 from tests.helpers.traces import Event, frame, op
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.odd_layer import detect
@@ -32,7 +33,9 @@ def layers(*times: float, inside: bool = True, length: float = 2000) -> Context:
 
 
 def test_the_slow_one_is_named() -> None:
-    advice = finding(detect(layers(100, 100, 100, 150, 100)))
+    of = layers(100, 100, 100, 150, 100)
+    advice = finding(detect(of))
+    assert rows_of(advice, {"w": of.trace})["path"].to_list() == ["Model_0/Layer_3"]
     assert advice.measured == pytest.approx(50)
     assert advice.gain_us is None
     assert advice.at_stake_us == pytest.approx(50)

@@ -39,6 +39,7 @@ from torch_tb_profiler.advice import (
     memory_near_limit,
     mixed_precision,
     nccl_backend,
+    no_iterations,
     odd_layer,
     operators_missing,
     optimizer_not_fused,
@@ -131,6 +132,7 @@ DETECTORS: tuple[Detector, ...] = (
     operators_missing,
     unsteady_steps,
     odd_layer,
+    no_iterations,
 )
 """What looks at one trace; of findings on the same time with the same gain the first one tells."""
 

@@ -8,6 +8,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.sources import clause
 from torch_tb_profiler.analysis.hierarchies.equal_modules import EqualModules, equal_modules
 from torch_tb_profiler.analysis.hierarchies.kept import kept_modules
 from torch_tb_profiler.knowledge.advice import entry
@@ -77,7 +78,12 @@ def detect(context: Context) -> Finding | None:
             "what": "device time" if group.is_device_time else "host time",
         },
         evidence=filled(EVIDENCE, rows.head(int(known.parameters["max_rows"]))),
-        source={"view": "groups", "table": "groups", "filter": f"name~{group.name}"},
+        source={
+            "view": "groups",
+            "table": "groups",
+            "group_by": "modules",
+            "filter": clause("path", rows["layer"][0]),
+        },
         architecture=context.architecture_name,
         spot=context.spot(start_ns, start_ns + call["dur_ns"], call["id"]),
         at_stake_us=excess_ns / NS_PER_US,

@@ -9,6 +9,8 @@ from torch_tb_profiler.advice import uneven_steps
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.analysis.iterations.cut import cut_of
 from torch_tb_profiler.analysis.iterations.steady import steadiness
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import microseconds
@@ -29,14 +31,16 @@ EVIDENCE = TableSpec(
 
 def detect(context: Context) -> Finding | None:
     """The selected steps vary by more than the threshold, and a range of them by clearly less;
-    not where ``uneven_steps`` names the long ones.
+    not where ``uneven_steps`` names the long ones, and not the executions of an inference engine,
+    which vary with the requests.
 
     To look at other steps saves no time.
     """
     known, steady = entry(CODE), steadiness(context.trace, context.selection)
     if steady.first is None or steady.variation is None or steady.steady_variation is None:
         return None
-    if uneven_steps.detect(context) is not None:
+    is_serving = cut_of(context.trace).by.kind != "steps" and not trains(context.trace)
+    if is_serving or uneven_steps.detect(context) is not None:
         return None
     windows = context.windows
     total_ns = windows.end_ns - windows.start_ns
