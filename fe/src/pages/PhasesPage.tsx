@@ -1,5 +1,6 @@
 /** What the steps were for: a step as a diagram, its parts over the steps, phases and summaries. */
 import type { Table } from "../api/types";
+import { ViewLink } from "../app/ViewLink";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
 import { colorVariable } from "../chart/palette";
@@ -79,6 +80,12 @@ function Step({ table, fileName }: { readonly table: Table; readonly fileName: s
   return <StepDiagram title={title} help={table.help} diagram={stepDiagram(table, row)} fileName={fileName} choice={choice} />;
 }
 
+/** What ran in a phase: a view that it narrows. */
+const INSIDE = {
+  cpu: { view: "operators", title: "The operators of this phase" },
+  gpu: { view: "kernels", title: "The kernels of this phase" },
+} as const;
+
 interface SharesProps {
   readonly table: Table;
   readonly side: "cpu" | "gpu";
@@ -94,10 +101,20 @@ function PhaseShares({ table, side, title, fileName }: SharesProps) {
   if (totalUs === null || totalUs === 0) return null;
   const parts = rows.map((row): SharePart => {
     const name = textOf(table, row, "phase");
-    return { name, us: numberOf(table, row, key), pct: numberOf(table, row, `${side}_pct`), color: colorVariable(name) };
+    const us = numberOf(table, row, key);
+    const part = { name, us, pct: numberOf(table, row, `${side}_pct`), color: colorVariable(name) };
+    return us === null || us === 0 ? part : { ...part, label: <PhaseLink side={side} phase={name} /> };
   });
   return (
     <ShareCard title={title} help={table.help} parts={parts} totalUs={totalUs} nullReason={table.null_reasons[key] ?? "Does not apply here."} fileName={fileName} />
+  );
+}
+
+function PhaseLink({ side, phase }: { readonly side: "cpu" | "gpu"; readonly phase: string }) {
+  return (
+    <ViewLink {...INSIDE[side]} params={{ phase }}>
+      {phase}
+    </ViewLink>
   );
 }
 
