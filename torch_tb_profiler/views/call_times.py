@@ -15,6 +15,7 @@ from torch_tb_profiler.views.schema import Column
 from torch_tb_profiler.views.shares import of_whole
 
 STEP_TIME = "the steps' time on the host"
+DEVICE_TIME = "the summed duration of all device work of the steps"
 NO_WHOLE = "What it is a share of takes no time."
 _NAMES = {"cpu": "CPU", "gpu": "GPU"}
 _TIME = {
@@ -24,17 +25,18 @@ _TIME = {
 _OF_ONE = {"mean": "Mean", "max": "Longest", "min": "Shortest"}
 
 
-def call_columns(whole: str) -> tuple[Column, ...]:
+def call_columns(cpu_whole: str, gpu_whole: str = DEVICE_TIME) -> tuple[Column, ...]:
     """``cpu_total_us`` … ``cpu_pct`` and ``gpu_total_us`` … ``gpu_pct``.
 
     Args:
-        whole: What the shares are of, ``"the time of the steps"``.
+        cpu_whole: What the shares of the host are of, ``"the time of the steps"``.
+        gpu_whole: What those of the device are of.
     """
-    return tuple(column for side in SIDES for column in side_columns(side, whole))
+    return (*side_columns("cpu", cpu_whole), *side_columns("gpu", gpu_whole))
 
 
 def side_columns(side: str, whole: str) -> tuple[Column, ...]:
-    """The five columns of one side, ``"cpu"`` or ``"gpu"``; ``whole`` as above."""
+    """The five columns of one side, ``"cpu"`` or ``"gpu"``; ``whole`` is what its shares are of."""
     name = _NAMES[side]
     of_one = tuple(
         Column(
@@ -42,7 +44,7 @@ def side_columns(side: str, whole: str) -> tuple[Column, ...]:
             f"{name} {figure.capitalize()}",
             "number",
             "us",
-            f"{word} of one call.",
+            f"{word} of one call that is in no other call of its row.",
             family=side,
         )
         for figure, word in _OF_ONE.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.summaries.calls import step_time_ns
+from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.summaries.event_types import event_types
 from torch_tb_profiler.analysis.summaries.memory_operations import memory_operations
 from torch_tb_profiler.analysis.summaries.user_ranges import user_ranges
@@ -135,10 +135,9 @@ def memory_operations_table(spec: TableSpec, trace: Trace, selection: Selection)
         SelectionError: steps that are malformed or not in this trace.
     """
     groups = memory_operations(trace, selection)
-    whole = step_time_ns(trace, selection)
     # Bytes per ns are 10^9 bytes per second.
     rate = pl.col("bytes") / pl.col("sized_ns")
-    rows = with_times(groups, whole, whole).with_columns(
+    rows = with_times(groups, *_wholes(trace, selection)).with_columns(
         bandwidth_gbps=pl.when(pl.col("sized_ns") > 0).then(rate)
     )
     reasons = {
@@ -160,5 +159,10 @@ def user_ranges_table(
         SelectionError: steps that are malformed or not in this trace.
     """
     groups = user_ranges(trace, selection, by_thread=by_thread)
-    whole = step_time_ns(trace, selection)
-    return filled(spec, with_times(groups, whole, whole), time_reasons(trace))
+    rows = with_times(groups, *_wholes(trace, selection))
+    return filled(spec, rows, time_reasons(trace))
+
+
+def _wholes(trace: Trace, selection: Selection) -> tuple[int, int]:
+    """What shares of the host and of devices are of."""
+    return step_time_ns(trace, selection), step_device_time_ns(trace, selection)

@@ -22,9 +22,9 @@ export type Face = "tensorboard" | "standalone";
 
 export type Scope = "trace" | "run" | "pair";
 
-export type TimelineTrackKind = "steps" | "merged" | "counter" | "annotations" | "device_stream" | "operators" | "python" | "runtime" | "other";
+export type TimelineTrackKind = "steps" | "merged" | "counter" | "annotations" | "device_stream" | "operators" | "python" | "runtime" | "other" | "levels";
 
-export type TimelineGroupKind = "trace" | "process" | "device";
+export type TimelineGroupKind = "trace" | "process" | "device" | "levels";
 
 export type TimelineUnit = "pct" | "bytes" | "count";
 

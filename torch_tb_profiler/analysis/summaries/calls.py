@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.intervals import total, union
 from torch_tb_profiler.analysis.phases.times import host_steps
-from torch_tb_profiler.analysis.selection import Selection, slice_mask
+from torch_tb_profiler.analysis.selection import (
+    Selection,
+    device_work_mask,
+    device_work_steps,
+    slice_mask,
+)
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -88,6 +94,18 @@ def step_time_ns(trace: Trace, selection: Selection) -> int:
     """
     steps = host_steps(trace, selection)
     return total(union(steps.start_ns, steps.end_ns))
+
+
+def step_device_time_ns(trace: Trace, selection: Selection) -> int:
+    """Summed duration of the device work of the selected steps.
+
+    Raises:
+        SelectionError: as :func:`step_time_ns`.
+    """
+    is_chosen = np.zeros(trace.steps.height + 1, np.bool_)
+    is_chosen[host_steps(trace, selection).row] = True
+    chosen = device_work_mask(trace, selection) & is_chosen[device_work_steps(trace)]
+    return int(trace.device_work["dur_ns"].to_numpy()[chosen].sum())
 
 
 def threads(trace: Trace) -> pl.Series:

@@ -89,7 +89,7 @@ OPERATOR = TableSpec(
         Column("name", "Name", "string", None, "Name of the operator, or of its part."),
         _THREAD,
         _CALLS,
-        *call_columns("all operators that lie in no other, and of a part: of its operator"),
+        *call_columns(*["all operators that lie in no other, and of a part: of its operator"] * 2),
         Column("path", "Path", "string", None, "What names the row.", hidden=True),
         Column("parent", "Parent", "string", None, "Path of its operator.", hidden=True),
     ),

@@ -5,11 +5,13 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.analysis.summaries.calls import step_time_ns
+from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.summaries.distributed import communication_times
 from torch_tb_profiler.analysis.summaries.kernels import kernel_summary
 from torch_tb_profiler.analysis.summaries.model import model_summary
@@ -46,15 +48,16 @@ def device_table(trace: Trace, selection: Selection) -> Table:
 
 
 def model_table(trace: Trace, selection: Selection) -> Table:
-    """The steps and their phases.
+    """The steps and their phases, all of them whatever phase is selected.
 
     Raises:
         SelectionError: as above.
     """
+    selection = replace(selection, phase=None)
     groups = model_summary(trace, selection)
-    cpu_ns = step_time_ns(trace, selection)
+    cpu_ns, gpu_ns = step_time_ns(trace, selection), step_device_time_ns(trace, selection)
     reasons = dict.fromkeys(("calls", *side_keys("cpu"), *side_keys("gpu")), NO_CALLS)
-    return filled(MODEL, with_times(groups, cpu_ns, cpu_ns), reasons | time_reasons(trace))
+    return filled(MODEL, with_times(groups, cpu_ns, gpu_ns), reasons | time_reasons(trace))
 
 
 def distributed_table(trace: Trace, selection: Selection) -> Table:
