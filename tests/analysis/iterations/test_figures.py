@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.traces import Event, call, kernel, op, step, trace
+from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.iterations.figures import IterationFigures, iteration_figures
 from torch_tb_profiler.analysis.iterations.windows import iterations
@@ -56,6 +56,13 @@ def test_a_time_range_cuts_the_wall_clock() -> None:
     figures = iteration_figures(_recorded(), Selection(start_ns=105_000, end_ns=300_000))
     assert (figures.selected, figures.first, figures.last) == (2, "4", "5")
     assert figures.wall_clock_ns == 190_000  # from the operator at 110 µs to the edge at 300
+
+
+def test_a_range_around_several_iterations_ends_with_the_selected_ones() -> None:
+    events = [annotation("epoch", 0, 900), *(op("train", 100 * n, 80) for n in range(8))]
+    recorded = cut(trace(events), "name:train")
+    assert iteration_figures(recorded, Selection(steps="0")).wall_clock_ns == 80_000
+    assert iteration_figures(recorded, Selection(steps="0:1")).wall_clock_ns == 180_000
 
 
 def test_nothing_selected_has_no_figures() -> None:

@@ -11,13 +11,14 @@ import numpy as np
 
 from torch_tb_profiler.analysis.iterations.windows import iterations
 from torch_tb_profiler.analysis.selection import Selection, slice_mask, slice_steps, time_range
+from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
     NODE_CATEGORIES,
     PYTHON_CATEGORIES,
     Category,
 )
-from torch_tb_profiler.trace.columns import Bools, Int8, Int64
+from torch_tb_profiler.trace.columns import Bools, Int8
 from torch_tb_profiler.trace.model import Trace
 
 NO_ITERATION = "No iteration lies in the selection."
@@ -69,16 +70,16 @@ def iteration_figures(trace: Trace, selection: Selection) -> IterationFigures:
         last=windows.names[last],
         mean_ns=float(lengths.mean()) if len(lengths) else None,
         stddev_ns=float(lengths.std()) if len(lengths) else None,
-        wall_clock_ns=_wall_clock(trace, selection, first, last, windows.of_step),
+        wall_clock_ns=_wall_clock(trace, selection, first, last, windows),
     )
 
 
 def _wall_clock(
-    trace: Trace, selection: Selection, first: int, last: int, of_step: Int64
+    trace: Trace, selection: Selection, first: int, last: int, windows: StepWindows
 ) -> int | None:
     """From the first start in window ``first`` to the last end in window ``last``, as far as the
-    selected time range reaches."""
-    window = np.append(of_step, -1)[slice_steps(trace)]
+    selected time range reaches; what goes on behind the window ends with it."""
+    window = np.append(windows.of_step, -1)[slice_steps(trace)]
     category = trace.slices["category"].to_numpy()
     inside = slice_mask(trace, selection)
     start = trace.slices["start_ns"].to_numpy()
@@ -91,7 +92,8 @@ def _wall_clock(
         return None
     end = start[ends] + trace.slices["dur_ns"].to_numpy()[ends]
     until = time_range(trace, selection)[1]
-    last_ns = int(end.max()) if until is None else min(int(end.max()), until)
+    last_ns = min(int(end.max()), int(windows.end_ns[last]))
+    last_ns = last_ns if until is None else min(last_ns, until)
     return max(last_ns - int(start[begins].min()), 0)
 
 

@@ -35,8 +35,8 @@ DIFFERENCE = (
 RESOURCES = TableSpec(
     "resources",
     "Resource breakdown",
-    "What the wall clock was spent on, the mean over the GPUs that ran work. Every moment counts "
-    "once, for the first row that was active, so the rows add up to the wall clock. " + DIFFERENCE,
+    "What the time of the steps was spent on, the mean over the GPUs that ran work. Every moment "
+    "counts once, for the first row that was active, so the rows add up to it. " + DIFFERENCE,
     (
         Column(
             "category",
@@ -49,7 +49,7 @@ RESOURCES = TableSpec(
             "of these.",
         ),
         Column("duration_us", "Duration", "number", "us", "Time of the category.", additive=True),
-        Column("pct", "Share", "number", "pct", "Share of the wall clock.", additive=True),
+        Column("pct", "Share", "number", "pct", "Share of the time of the steps.", additive=True),
         Column(
             "tensor_core_unknown_us",
             "Maybe Tensor Core",
@@ -88,7 +88,7 @@ def _columns_of_gpu() -> tuple[Column, ...]:
             f"{titles[resource]}, Share",
             "number",
             "pct",
-            f"Share of {resource.name.lower()} in the wall clock.",
+            f"Share of {resource.name.lower()} in the time of the steps.",
             hidden=True,
         )
         for resource in Resource
@@ -99,8 +99,8 @@ def _columns_of_gpu() -> tuple[Column, ...]:
 RESOURCES_BY_GPU = TableSpec(
     "resources_by_gpu",
     "Resource breakdown by GPU",
-    "One row per GPU that ran work: what the wall clock was spent on, seen from it. Every moment "
-    "counts once.",
+    "One row per GPU that ran work: what the time of the steps was spent on, seen from it. Every "
+    "moment counts once.",
     (
         Column("gpu", "GPU", "integer", None, "Number of the device, as the program counts them."),
         *_columns_of_gpu(),
