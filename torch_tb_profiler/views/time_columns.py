@@ -42,7 +42,7 @@ def time_keys(measure: str) -> tuple[str, ...]:
 
 
 def time_columns(
-    measure: str, total: str, of: str, *, hidden: bool = True, with_total: bool = True
+    measure: str, total: str, of: str, *, hide_total: bool = False, with_total: bool = True
 ) -> tuple[Column, ...]:
     """The columns of one measure.
 
@@ -50,8 +50,7 @@ def time_columns(
         measure: One of ``MEASURES``.
         total: How the total of a row is made, ``"summed over its outermost calls"``.
         of: What the other three are of, ``"its outermost calls"``.
-        hidden: Whether mean, smallest and largest are shown only when asked for; of overhead and
-            idle time the total too.
+        hide_total: Whether the total is shown only when asked for, as the others are.
         with_total: False where the table tells the total under another key.
     """
     title, text = _TITLES[measure], _TEXTS[measure]
@@ -63,13 +62,12 @@ def time_columns(
             "us",
             f"{text}: {words} {of}.",
             family="call",
-            hidden=hidden,
+            hidden=True,
         )
         for statistic, (name, words) in _OF.items()
     )
     if not with_total:
         return figures
-    is_aside = hidden and measure not in ("cpu", "gpu")
     whole = Column(
         time_key(measure, "total"),
         f"{title} Total",
@@ -77,7 +75,7 @@ def time_columns(
         "us",
         f"{text}, {total}.",
         family="total",
-        hidden=is_aside,
+        hidden=hide_total,
     )
     return (whole, *figures)
 

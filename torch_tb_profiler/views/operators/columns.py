@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch_tb_profiler.analysis.operator_times import MEASURES
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
@@ -75,6 +77,8 @@ _IDENTITY = (
         hidden=True,
     ),
 )
+
+_TOLD_OF_PLACES = ("direction", "type", "kernel_calls")
 
 OPERATORS = TableSpec(
     "operators",
@@ -253,6 +257,7 @@ OPERATORS = TableSpec(
                 measure,
                 "summed over its outermost calls",
                 "its outermost calls",
+                hide_total=True,
                 with_total=measure not in ("cpu", "gpu"),
             )
         ),
@@ -267,3 +272,12 @@ OPERATORS = TableSpec(
     ),
     sort="-device_self_us,-host_self_us,name",
 )
+
+AT_THEIR_PLACES = replace(
+    OPERATORS,
+    columns=tuple(
+        replace(column, hidden=column.hidden and column.key not in _TOLD_OF_PLACES)
+        for column in OPERATORS.columns
+    ),
+)
+"""The table of operators at their places: a forward and a backward one may have the same path."""

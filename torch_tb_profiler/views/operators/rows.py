@@ -23,6 +23,7 @@ from torch_tb_profiler.views.operators.added import (
     names_of,
 )
 from torch_tb_profiler.views.operators.columns import (
+    AT_THEIR_PLACES,
     NO_CALL,
     NO_FRAMES,
     NO_KERNEL_RULE,
@@ -100,7 +101,8 @@ def _table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
     if launches.height:
         of_launches = _rows(trace, _as_groups(launches), by_shape=False, by_stack=by_stack)
         frame = pl.concat((frame, of_launches))
-    return Table(OPERATORS, frame, needed(frame, reasons))
+    spec = AT_THEIR_PLACES if "operator" in groups.columns else OPERATORS
+    return Table(spec, frame, needed(frame, reasons))
 
 
 def _as_groups(launches: pl.DataFrame) -> pl.DataFrame:
