@@ -36,7 +36,7 @@ def range_calls(trace: Trace) -> pl.DataFrame:
 
 
 def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
-    """Ranges of a selection by name: ``name``, ``domain``, ``thread`` (:data:`ALL_THREADS` where
+    """Ranges of a selection, and of its domain if it has one, by name: ``name``, ``domain``, ``thread`` (:data:`ALL_THREADS` where
     threads are merged), and the columns of :func:`summed`.
 
     Raises:
@@ -50,5 +50,6 @@ def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) 
         calls = calls.with_columns(thread=pl.lit(ALL_THREADS))
     groups = summed(calls, ["name_code", "thread"])
     names = codes.texts(trace, groups["name_code"])
-    domains = [range_domain(name) for name in names.to_list()]
-    return groups.with_columns(name=names, domain=pl.Series(domains, dtype=pl.String))
+    domains = pl.Series([range_domain(name) for name in names.to_list()], dtype=pl.String)
+    named = groups.with_columns(name=names, domain=domains)
+    return named if selection.domain is None else named.filter(domain=selection.domain)
