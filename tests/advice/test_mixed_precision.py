@@ -30,6 +30,7 @@ def scene(
     types: str = "float",
     shape: list[list[int]] | None = None,
     capability: str = "8.0",
+    device_name: str = "NVIDIA A100-SXM4-80GB",
 ) -> Trace:
     """Kernels of one product each, one after the other, awaited at the end."""
     events: list[Event] = []
@@ -39,11 +40,10 @@ def scene(
         events.append(op("aten::mm", 3 * number, 3, ext=number + 1, **inputs))
         events += launched(name, start, dur, number + 1, launch_at=3 * number + 1)
         start += dur
-    name = "Tesla V100-SXM2-16GB" if capability == "7.0" else "NVIDIA A100-SXM4-80GB"
     return one_step(
         awaited(events, 95),
         length=start,
-        deviceProperties=[device(name=name, capability=capability)],
+        deviceProperties=[device(name=device_name, capability=capability)],
     )
 
 
@@ -85,4 +85,15 @@ def test_products_that_memory_limits_do_not_count() -> None:
 
 
 def test_devices_without_bfloat16_are_left_alone() -> None:
-    assert detect(context(scene((TF32, 300), capability="7.0"))) is None
+    assert (
+        detect(context(scene((TF32, 300), capability="7.0", device_name="Tesla V100-SXM2-16GB")))
+        is None
+    )
+
+
+def test_matrix_cores_of_amd_take_float32_as_it_is() -> None:
+    name = "Cijk_Ailk_Bljk_SB_MT128x128x32_MI32x32x1_SE"
+    of = scene((name, 300), device_name="AMD Instinct MI300X")
+    advice = finding(detect(context(of)))
+    assert advice.variant == "float32"
+    assert "TF32" not in advice.text

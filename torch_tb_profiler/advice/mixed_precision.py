@@ -41,12 +41,12 @@ def detect(context: Context) -> Finding | None:
     others_ns = int(dur_ns[width != _WIDE].sum())
     if others_ns * 100 > known["max_narrow_pct"] * int(dur_ns.sum()):
         return None
-    # What AMD calls matrix cores takes float32 as it is.
-    how = "" if architecture.name.startswith("CDNA") else " as TF32"
+    # AMD's take float32 as it is.
+    variant = "float32" if architecture.name.startswith("CDNA") else "default"
     wide = that_compute(context, matrix, known["min_flop_per_byte"])
     saved_ns = wide["dur_ns"].to_numpy() * (1 - 1 / known["assumed_speedup"])
     return kernel_finding(
-        context, EVIDENCE, wide, saved_ns, values={"units": matrix_units(context), "how": how}
+        context, EVIDENCE, wide, saved_ns, variant, values={"units": matrix_units(context)}
     )
 
 

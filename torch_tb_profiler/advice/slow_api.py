@@ -148,8 +148,9 @@ def _ranges(context: Context) -> Aid:
 def _aid(
     context: Context, variant: str, checks: pl.DataFrame, spans: Intervals, time: Intervals
 ) -> Aid:
-    """What some slices take: their time, and of the idle time that follows them."""
-    taken = context.in_steps_ns(union_all(spans, time))
+    """What some slices take: where devices work what no device works because of them."""
+    is_alone = context.trace.device_work.is_empty()
+    taken = context.in_steps_ns(spans if is_alone else time)
     longest = checks.row(int(checks["dur_ns"].to_numpy().argmax()), named=True)
     start_ns = longest["start_ns"]
     where = context.spot(start_ns, start_ns + longest["dur_ns"], longest["id"])

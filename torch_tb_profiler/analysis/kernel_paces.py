@@ -44,7 +44,8 @@ _SHAPE = ("name_code", "grid_code", "block_code")
 def kernel_paces(trace: Trace) -> pl.DataFrame:
     """The kernels of a whole recording as :data:`PACES`, without those beside communication, which
     slows them down."""
-    kinds, work = kernel_kinds(trace), trace.device_work
+    kinds = kernel_kinds(trace)
+    work = trace.device_work.select(*_SHAPE, "slice", "start_ns", "dur_ns")
     kernels = work.filter(pl.Series(kinds.is_kernel & ~kinds.is_communication))
     moving = work.filter(pl.Series(kinds.is_communication))
     begun = moving["start_ns"].to_numpy()
