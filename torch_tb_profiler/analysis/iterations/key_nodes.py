@@ -26,6 +26,10 @@ NOTHING_REPEATS = "Nothing in the recording is called once per repetition: it is
 _INSIDE = 0.75
 """What of the score is left to a candidate that runs inside another one called as often."""
 
+_OPERATOR = 0.95
+"""What is left to an operator: ranges, optimizers, data loaders and modules are there to tell parts
+of a program, operators may be called for anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyNode:
@@ -54,7 +58,8 @@ def key_nodes(trace: Trace) -> pl.DataFrame:
     by_name = {entry.name: entry for entry in iterations_file().ranges}
     known = [by_name.get(name) for name in calls.names]
     is_known = np.array([entry is not None for entry in known], np.bool_)
-    score = _scores(frame, is_known)
+    is_operator = np.array([kind == "operator" for kind in calls.kinds], np.bool_)
+    score = _scores(frame, is_known) * np.where(is_operator, _OPERATOR, 1.0)
     order = np.lexsort((frame["first_start_ns"].to_numpy(), -np.round(score, 1)))
     order = order[: iterations_file().most_listed]
     shown = frame.with_columns(

@@ -21,7 +21,7 @@ def steady_facts(steady: Steadiness) -> tuple[Fact, ...]:
     return (
         Fact(
             "iteration_variation_pct",
-            "Variation of Iterations",
+            "Variation of iterations",
             varies,
             "pct",
             None,
@@ -30,17 +30,17 @@ def steady_facts(steady: Steadiness) -> tuple[Fact, ...]:
         ),
         Fact(
             "steady_first",
-            "First Steady Iteration",
+            "First steady iteration",
             steady.first,
             None,
             None,
             "First iteration of the longest range that varies clearly less than the selected ones.",
             why,
         ),
-        Fact("steady_last", "Last Steady Iteration", steady.last, None, None, "Its last.", why),
+        Fact("steady_last", "Last steady iteration", steady.last, None, None, "Its last.", why),
         Fact(
             "steady_variation_pct",
-            "Variation of the Steady Range",
+            "Variation of the steady range",
             less,
             "pct",
             None,
