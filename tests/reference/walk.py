@@ -9,7 +9,7 @@ mean is data (``knowledge/``) and asked there.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -164,19 +164,25 @@ class Walk:
             rows.append((piece["name"], name, ns(piece["ts"]), ns(piece["dur"]), *host))
         return rows
 
-    def kernel_classes(self) -> dict[str, tuple[int, int]]:
-        """Class → time on devices, how many."""
-        sums: dict[str, list[int]] = {
-            name: [0, 0] for name in ("all", "using_tensor_cores", "memory", "other")
+    def kernel_classes(self) -> dict[str, tuple[int, float, int]]:
+        """Class → time on devices, of their host calls (what one call launched shares it), how
+        many."""
+        sums: dict[str, list[float]] = {
+            name: [0, 0, 0] for name in ("all", "using_tensor_cores", "memory", "other")
         }
+        sharing = Counter(piece["args"].get("correlation") for piece in self.read.device)
         for piece in self.read.device:
             kind = "other" if is_kernel(piece) else "memory"
             if kind == "other" and uses_tensor_cores(piece["name"]):
                 kind = "using_tensor_cores"
+            correlation = piece["args"].get("correlation")
+            launch = self.launch_of.get(correlation)
+            api = 0 if launch is None else ns(launch["dur"]) / sharing[correlation]
             for row in (sums["all"], sums[kind]):
                 row[0] += ns(piece["dur"])
-                row[1] += 1
-        return {name: (time, count) for name, (time, count) in sums.items()}
+                row[1] += api
+                row[2] += 1
+        return {name: (int(time), api, int(count)) for name, (time, api, count) in sums.items()}
 
     def resources(self, start: int, end: int) -> dict[str, int]:
         """Whose each moment of ``[start, end)`` was, of a recording with one GPU."""
