@@ -16,6 +16,7 @@ from torch_tb_profiler.requests.timeline_questions import (
     SearchRequest,
     SliceRequest,
     SummaryRequest,
+    TracksRequest,
     flows_request,
     names_request,
     range_request,
@@ -23,6 +24,7 @@ from torch_tb_profiler.requests.timeline_questions import (
     search_request,
     slice_request,
     summary_request,
+    tracks_request,
 )
 
 WHERE = Subject("r", "w", "1")
@@ -40,6 +42,12 @@ Reader = Callable[[dict[str, str]], object]
             screen_request,
             {"width_px": "1", "tracks": "steps:0-2", "end_ns": "7"},
             ScreenRequest(RangeRequest(WHERE, None, 7.0), 1, "steps:0-2"),
+        ),
+        (tracks_request, {}, TracksRequest(WHERE)),
+        (
+            tracks_request,
+            {"levels": "modules:3,ranges:0"},
+            TracksRequest(WHERE, (("modules", 3), ("ranges", 0))),
         ),
         (summary_request, {}, SummaryRequest(RangeRequest(WHERE))),
         (
@@ -76,6 +84,9 @@ def test_parameters_become_questions(
         (screen_request, {"width_px": "4001"}),
         (screen_request, {"width_px": "9", "tracks": "x" * 70_000}),
         (summary_request, {"tracks": "x" * 70_000}),
+        (tracks_request, {"levels": "frames:3"}),
+        (tracks_request, {"levels": "modules:9"}),
+        (tracks_request, {"levels": "modules"}),
         (slice_request, {}),
         (names_request, {}),
         (names_request, {"codes": "1,-1"}),

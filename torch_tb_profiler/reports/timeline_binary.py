@@ -14,7 +14,7 @@ import numpy.typing as npt
 from torch_tb_profiler.analysis.kernel_names import kernel_names
 from torch_tb_profiler.requests.timeline import TimelineArrayPayload, TimelineHead
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.timeline.categories import CATEGORIES
+from torch_tb_profiler.views.timeline.categories import CATEGORIES, GROUP
 from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.counter_screen import CounterScreen, counter_screen
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
@@ -111,10 +111,12 @@ def _slice_arrays(
     dur = lanes.busy_ns[drawn.whole + 1] - lanes.busy_ns[drawn.whole]
     made_up = ids == NO_SLICE
     code = np.where(made_up, -1 - lanes.category[drawn.whole].astype(np.int64), 0)
-    real = ids[~made_up]
-    start[~made_up] = slices["start_ns"].gather(real).to_numpy() - timeline.origin_ns
-    dur[~made_up] = slices["dur_ns"].gather(real).to_numpy()
-    code[~made_up] = slices["name_code"].gather(real).to_numpy()
+    code[~made_up] = slices["name_code"].gather(ids[~made_up]).to_numpy()
+    # What a slice adds to its lane may be less than itself; a call of a group is not its slice.
+    as_recorded = ~made_up & (lanes.category[drawn.whole] < GROUP)
+    real = ids[as_recorded]
+    start[as_recorded] = slices["start_ns"].gather(real).to_numpy() - timeline.origin_ns
+    dur[as_recorded] = slices["dur_ns"].gather(real).to_numpy()
     codes, name = np.unique(code, return_inverse=True)
     longest = np.zeros(len(codes), np.int64)
     np.maximum.at(longest, name, dur)

@@ -8,6 +8,7 @@ from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.parameters import Parameters
 from torch_tb_profiler.requests.questions import Subject
+from torch_tb_profiler.views.timeline.levels import LEVELLED, MAX_LEVELS
 
 MAX_WIDTH_PX = 4000
 MAX_TIME_NS = 2.0**60
@@ -16,6 +17,14 @@ MAX_TIME_NS = 2.0**60
 MAX_CODES = 500
 MAX_TRACKS_TEXT = 65_536
 """Characters of ``tracks``: 4000 tracks with their lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracksRequest:
+    """The tracks of a trace; ``levels`` says how many levels of which groups are among them."""
+
+    subject: Subject
+    levels: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,7 @@ class ScreenRequest:
     range: RangeRequest
     width_px: int
     tracks: str | None = None
+    levels: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,15 @@ class FlowsRequest:
     peers: bool = False
 
 
+def tracks_request(given: Parameters) -> TracksRequest:
+    """What ``/timeline/tracks?…`` asks for.
+
+    Raises:
+        RequestError: a parameter makes no sense.
+    """
+    return TracksRequest(parameters.subject(given), _levels(given))
+
+
 def range_request(given: Parameters) -> RangeRequest:
     """What ``start_ns`` and ``end_ns`` ask for.
 
@@ -97,7 +116,7 @@ def screen_request(given: Parameters) -> ScreenRequest:
     width_px = parameters.count(given, "width_px")
     if width_px is None or not 1 <= width_px <= MAX_WIDTH_PX:
         raise RequestError("bad_parameter", f"width_px: needs a number from 1 to {MAX_WIDTH_PX}.")
-    return ScreenRequest(range_request(given), width_px, _tracks(given))
+    return ScreenRequest(range_request(given), width_px, _tracks(given), _levels(given))
 
 
 def summary_request(given: Parameters) -> SummaryRequest:
@@ -151,6 +170,22 @@ def _tracks(given: Parameters) -> str | None:
     if tracks is not None and len(tracks) > MAX_TRACKS_TEXT:
         raise RequestError("bad_parameter", f"tracks: {MAX_TRACKS_TEXT} characters are allowed.")
     return tracks
+
+
+def _levels(given: Parameters) -> tuple[tuple[str, int], ...]:
+    """``levels=modules:3,ranges:2``, how many levels of which groups."""
+    text = given.get("levels") or ""
+    found: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, depth = part.partition(":")
+        if name not in LEVELLED or not (_is_number(depth) and 0 <= int(depth) <= MAX_LEVELS):
+            raise RequestError(
+                "bad_parameter",
+                f"levels: {part[:40]!r} is none of {', '.join(LEVELLED)} with a number from 0 to "
+                f"{MAX_LEVELS}, as in modules:3.",
+            )
+        found[name] = int(depth)
+    return tuple(found.items())
 
 
 def _time_ns(given: Parameters, name: str) -> float | None:

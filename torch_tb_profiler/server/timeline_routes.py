@@ -51,7 +51,7 @@ def timeline_part(site: Site, request: Request, name: str) -> Response:
 
 
 PARTS: dict[str, TimelinePart[Any]] = {
-    "tracks": TimelinePart(subject, queries.tracks_answer),
+    "tracks": TimelinePart(questions.tracks_request, queries.tracks_answer),
     "names": TimelinePart(questions.names_request, queries.names_answer),
     "range": TimelinePart(questions.summary_request, panels.range_answer),
     "gaps": TimelinePart(questions.range_request, panels.gaps_answer),

@@ -116,6 +116,7 @@ function Groups({ context }: { readonly context: ViewContext }) {
           onChoose: (row) => adjust({ group: row === chosen ? null : textOf(table, row, "path") }),
         }}
         hiddenColumns={hiddenIn(view, isFolded)}
+        maxHeight={chosen === undefined ? undefined : "45vh"}
         closed={shown.hierarchy === "call_stacks" ? smallOf(table) : undefined}
         extra={
           canFold && (

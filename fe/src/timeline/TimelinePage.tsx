@@ -11,6 +11,7 @@ import type { PageProps } from "../pages/ViewFrame";
 import { cutQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
+import { formatLevels, parseLevels } from "./levels";
 import { parseStack } from "./link";
 import { MAX_STACKED, stackOf } from "./stack";
 import { useStackedWorkers } from "./useStackedWorkers";
@@ -22,7 +23,7 @@ const TimelineView = lazy(async () => ({ default: (await importView()).TimelineV
 export function TimelinePage({ info, target }: PageProps) {
   const params = useParams();
   // Its row of steps shows what the trace is cut into.
-  const traceText = JSON.stringify({ ...traceQuery(target), ...cutQuery(params) });
+  const traceText = JSON.stringify({ ...traceQuery(target), ...cutQuery(params), levels: formatLevels(parseLevels(params["levels"])) });
   const trace = useMemo(() => JSON.parse(traceText) as Query, [traceText]);
   const answer = useAnswer<TimelineTracksAnswer>("timeline/tracks", trace);
   const tracks = answer.state === "ready" ? answer.data : null;

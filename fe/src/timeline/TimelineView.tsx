@@ -10,6 +10,7 @@ import { gapScopeOf } from "./gapRows";
 import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
 import { formatRange, hullOf } from "./link";
+import { LevelsControl } from "./LevelsControl";
 import { PanelSlot } from "./PanelSlot";
 import { timelinePicture } from "./picture";
 import { formatOver, keysOnScreen, tracksOver } from "./rangeTracks";
@@ -26,6 +27,7 @@ import { useArranging } from "./useArranging";
 import { useFind } from "./useFind";
 import { useFollowedSlice } from "./useFollowedSlice";
 import { useGestures, useMountedStage, useTheming } from "./useMountedStage";
+import { useIterations } from "./useIterations";
 import { usePlace, type Place } from "./usePlace";
 import { useTimelineKeys } from "./useTimelineKeys";
 import { useVisit, place as write } from "./visit";
@@ -48,6 +50,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const followed = useFollowedSlice(stage, stack, active, place, sliceId, placed);
   const find = useFind(stack, active, sliceId, followed, placed);
   const names = useNameMode();
+  const iterations = useIterations(stack.parts[0]);
   useAnnouncedSlice(stack, names, followed.slice);
   const arranging = useArranging(stack, layout, folding, arrangement);
   const searchField = useRef<HTMLInputElement>(null);
@@ -60,8 +63,8 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const gaps = gapScopeOf(useParams()["gaps"], place.range !== null);
 
   useEffect(() => {
-    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, over, selection });
-  }, [stage, layout, mode, names, find.found, find.hits, followed.slice, followed.arrows, range, over, selection]);
+    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
+  }, [stage, layout, mode, names, find.found, find.hits, followed.slice, followed.arrows, range, over, selection, iterations]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
@@ -96,6 +99,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         dragMode={dragMode}
         helpOpen={helpOpen}
         search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} onLeave={focusStage} />}
+        levels={<LevelsControl stack={stack} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={fellows} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
         onMode={(next) => write({ colors: next === "name" ? "name" : null })}
         onDragMode={setDragMode}

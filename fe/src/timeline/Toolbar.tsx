@@ -21,6 +21,7 @@ interface Props {
   readonly dragMode: DragMode;
   readonly helpOpen: boolean;
   readonly search: ReactNode;
+  readonly levels: ReactNode;
   readonly stacking: ReactNode;
   readonly onMode: (mode: ColorMode) => void;
   readonly onDragMode: (mode: DragMode) => void;
@@ -52,6 +53,7 @@ export function Toolbar(props: Props) {
       )}
       <span style={{ flex: 1 }} />
       {props.search}
+      {props.levels}
       {props.stacking}
       <Segmented label="What dragging does" values={["range", "pan"]} value={dragMode} title={(value) => (value === "range" ? "Range" : "Move")} onPick={(value) => props.onDragMode(value as DragMode)} />
       <Popover label="Colours ▾" title="What the colours mean">

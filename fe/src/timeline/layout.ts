@@ -83,6 +83,11 @@ export function isTrackOpen(track: TimelineTrackPayload, folding: Folding): bool
   return isOpen(track.key, !track.collapsed, folding);
 }
 
+/** A track of levels of which none is asked for keeps its number and has no lanes. */
+function isOff({ kind, lanes }: TimelineTrackPayload): boolean {
+  return kind === "levels" && lanes === 0;
+}
+
 /** Pinned tracks first, then groups with those of their tracks that are neither pinned nor filtered away. */
 export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineTrackPayload[], folding: Folding, arrangement: Arrangement = AS_FOUND): Layout {
   const { pinned, order, filter } = arrangement;
@@ -92,7 +97,7 @@ export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineT
     rows.push(row);
     topPx += row.heightPx;
   };
-  const numbered = tracks.map((track, number) => ({ track, number }));
+  const numbered = tracks.map((track, number) => ({ track, number })).filter(({ track }) => !isOff(track));
   const homeOf = new Map(groups.map((group) => [group.key, homeTitle(groups, group)]));
   const addTrack = ({ track, number }: { track: TimelineTrackPayload; number: number }, isPinned: boolean) =>
     add({ ...trackRow(track, number, topPx, folding), pinned: isPinned, home: homeOf.get(track.group) ?? "" });

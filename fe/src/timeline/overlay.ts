@@ -4,6 +4,7 @@ import { formatValue } from "../lib/format";
 import { LABEL_FONT, LABEL_MIN_PX, LABEL_PADDING_PX, type Labels } from "./labels";
 import { laneTopPx, type Row, type TrackRow } from "./layout";
 import { textOn } from "./colors";
+import { drawIterations } from "./iterationDrawing";
 import { drawCounter } from "./counterDrawing";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
 import { bandStretches } from "./rangeBand";
@@ -24,6 +25,7 @@ export function drawOverlay(context: Context, scene: Scene, labels: Labels, rati
     context.fillRect(0, stickyBottom - 2, scene.widthPx, 2);
   }
   clipped(context, scene, HEAD_PX, scene.heightPx, () => drawFlows(context, scene));
+  drawIterations(context, scene);
   drawRanges(context, scene);
   drawRuler(context, scene);
   drawMinimap(context, scene);

@@ -22,6 +22,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
   merged_overlap: "--mark-overlap",
   merged_idle: "--line",
   merged_copies: "--cat-memcpy",
+  group: "--cat-cpu-exec",
+  group_backward: "--cat-communication",
   step: "--bar",
 };
 const FALLBACK = "--cat-other";

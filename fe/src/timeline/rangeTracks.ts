@@ -6,6 +6,7 @@
  * Another range, however it was marked, is over all tracks again.
  */
 import { formatNumber } from "../lib/format";
+import { LEVELS_PREFIX } from "./levels";
 
 /** More would make the address too long; then all are summed up. */
 export const MAX_OVER = 200;
@@ -28,7 +29,9 @@ export function parseOver(text: string | undefined, range: string | undefined): 
  * @param all How many tracks that worker has.
  */
 export function tracksOver(onScreen: readonly string[] | null, prefix: string, all: number): readonly string[] | null {
-  const own = (onScreen ?? []).filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  const isOwn = (key: string) => key.startsWith(prefix) && !key.startsWith(prefix + LEVELS_PREFIX);
+  // Tracks of levels draw again what others have.
+  const own = (onScreen ?? []).filter(isOwn).map((key) => key.slice(prefix.length));
   return own.length === 0 || own.length >= all || own.length > MAX_OVER ? null : own;
 }
 

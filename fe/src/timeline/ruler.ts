@@ -3,6 +3,7 @@
  *
  *     ticks({ startNs: 0, endNs: 10_000 }, 1000) → 0, 1, 2 … 10 µs
  */
+import { roundStep } from "../lib/roundStep";
 import { spanNs, type Viewport } from "./viewport";
 
 export interface Tick {
@@ -22,9 +23,7 @@ const UNITS = [
 
 /** The next of 1, 2, 5, 10 … that is not smaller; at least one nanosecond. */
 export function niceStep(ns: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(ns, 1)));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= ns * (1 - 1e-9)) ?? 10;
-  return Math.max(1, step * power);
+  return roundStep(Math.max(ns, 1));
 }
 
 export function ticks(viewport: Viewport, widthPx: number): Tick[] {

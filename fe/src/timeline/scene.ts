@@ -2,6 +2,7 @@
 import type { TimelineFlowPayload, TimelineSlicePayload } from "../generated/schema";
 import type { NameMode } from "../lib/names";
 import type { Palette } from "./colors";
+import type { Iterations } from "./iterationMarks";
 import { laneTopPx, type Layout, type Row, type TrackRow } from "./layout";
 import type { TrackTiles } from "./loader";
 import type { TrackTile } from "./tile";
@@ -54,6 +55,8 @@ export interface Scene {
   readonly over: ReadonlySet<string> | null;
   /** The frame's selection, which every view follows: stretches in order. */
   readonly selection: readonly TimeRange[] | null;
+  /** What the trace is cut into instead of its steps. */
+  readonly iterations: Iterations | null;
 }
 
 /** A tile and the part of the screen it fills. */

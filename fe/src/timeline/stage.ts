@@ -7,6 +7,7 @@ import type { NameMode } from "../lib/names";
 import { makeRectSurface, pixelRatio, setSize, type RendererChoice } from "./canvases";
 import { readPalette, type ColorMode, type Palette } from "./colors";
 import { boxAt } from "./hit";
+import type { Iterations } from "./iterationMarks";
 import { LABEL_FONT, Labels } from "./labels";
 import { AS_PROPOSED, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLanes, visibleTracks, type LaneRange, type Layout, type Row, type TrackRow } from "./layout";
 import type { Motion } from "./keys";
@@ -42,6 +43,7 @@ export interface StageInputs {
   /** Keys of the tracks that the range sums up; null for all. */
   readonly over: ReadonlySet<string> | null;
   readonly selection: readonly TimeRange[] | null;
+  readonly iterations: Iterations | null;
 }
 
 const NO_INPUTS: Omit<StageInputs, "layout"> = {
@@ -54,6 +56,7 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   range: null,
   over: null,
   selection: null,
+  iterations: null,
 };
 
 /** Above and below the screen this much is asked for too. */
@@ -358,7 +361,7 @@ export class Stage {
 
   private scene(): Scene {
     const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
-    const { names, selected, flows, hits, range, over, selection } = this.inputs;
+    const { names, selected, flows, hits, range, over, selection, iterations } = this.inputs;
     return {
       viewport,
       durationNs,
@@ -378,6 +381,7 @@ export class Stage {
       range,
       over,
       selection,
+      iterations,
     };
   }
 

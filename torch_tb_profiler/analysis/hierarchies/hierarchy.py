@@ -53,6 +53,7 @@ class Hierarchy:
         call_node: Node of each call.
         call_parent: The call around each call, -1 for none. Where the recording tells the stack of
             an operator and not the calls of its frames, a call has none and stands for all of them.
+        call_slice: Slice that each call is told by: it has the name of its node.
         range_slice: Slice of each range.
         range_call: Call of each range.
         is_call: Which ranges count as calls of their node: not the backward work of a module, nor
@@ -67,6 +68,7 @@ class Hierarchy:
     first_outside: int
     call_node: Int64
     call_parent: Int64
+    call_slice: Int64
     range_slice: Int64
     range_call: Int64
     is_call: Bools

@@ -49,6 +49,7 @@ def call_stacks_hierarchy(trace: Trace) -> Hierarchy:
         first_outside=nodes.count,
         call_node=node,
         call_parent=call_parent,
+        call_slice=ids,
         range_slice=ids,
         range_call=calls,
         is_call=np.ones(len(ids), np.bool_),

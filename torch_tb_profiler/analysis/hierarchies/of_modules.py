@@ -31,6 +31,7 @@ def modules_hierarchy(trace: Trace) -> Hierarchy:
         call_parent=np.concatenate(
             (tree.parent, np.where(tree.parent >= 0, count + tree.parent, -1))
         ),
+        call_slice=np.tile(tree.slice, 2),
         range_slice=range_slice,
         range_call=range_call,
         is_call=np.append(~tree.is_recomputed, np.zeros(int(known.sum()), np.bool_)),

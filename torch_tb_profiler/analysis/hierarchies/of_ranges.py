@@ -71,6 +71,7 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
         first_outside=nodes.count,
         call_node=node,
         call_parent=call_parent,
+        call_slice=ids,
         range_slice=ids,
         range_call=calls,
         is_call=np.ones(len(ids), np.bool_),

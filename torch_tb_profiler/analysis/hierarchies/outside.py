@@ -59,6 +59,7 @@ def with_outside(trace: Trace, inside: Hierarchy) -> Hierarchy:
         nodes=_joined(inside.nodes, added),
         call_node=np.concatenate((inside.call_node, inside.nodes.count + node)),
         call_parent=np.concatenate((inside.call_parent, nothing)),
+        call_slice=np.concatenate((inside.call_slice, slices, nothing[len(slices) :])),
         range_slice=np.concatenate((inside.range_slice, slices)),
         range_call=np.concatenate((inside.range_call, calls + np.arange(len(slices)))),
         around=np.where(inside.around >= 0, inside.around, gather(range_of_slice, in_outermost)),

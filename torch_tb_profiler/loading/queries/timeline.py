@@ -36,14 +36,17 @@ from torch_tb_profiler.requests.timeline_questions import (
     RangeRequest,
     ScreenRequest,
     SearchRequest,
+    TracksRequest,
 )
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.choice import Choice, ChoiceError, choose
 from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, Flow, flows_of
 from torch_tb_profiler.views.timeline.index import Timeline, timeline
+from torch_tb_profiler.views.timeline.levels import with_levels
 from torch_tb_profiler.views.timeline.names import names_from
 from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, peers_of, slice_of
 from torch_tb_profiler.views.timeline.places import PlacedSlice, placed
@@ -55,14 +58,16 @@ MAX_TRACKS = 5000
 """Tracks that are told of: more than any real trace has."""
 
 
-def tracks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineTracksAnswer:
+def tracks_answer(
+    catalog: Catalog, request: TracksRequest, wait_s: float | None
+) -> TimelineTracksAnswer:
     """What there is to draw.
 
     Raises:
         LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
     """
-    file, trace = subject_trace(catalog, subject, wait_s)
-    shown = timeline(trace)
+    file, trace = subject_trace(catalog, request.subject, wait_s)
+    shown = _with_levels(trace, request.levels)
     return TimelineTracksAnswer(
         trace=trace_ref(file),
         end_ns=shown.end_ns,
@@ -84,10 +89,15 @@ def screen_question(
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
     """
-    shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
+    trace = subject_trace(catalog, request.range.subject, wait_s)[1]
+    shown = _with_levels(trace, request.levels)
     start_ns, end_ns = whole_range(request.range, shown)
     choice = chosen_lanes(shown, request.tracks)
     return shown, choice, Viewport(start_ns, end_ns, request.width_px)
+
+
+def _with_levels(trace: Trace, levels: tuple[tuple[str, int], ...]) -> Timeline:
+    return with_levels(trace, dict(levels)) if levels else timeline(trace)
 
 
 def chosen_lanes(shown: Timeline, tracks: str | None) -> Choice:

@@ -46,6 +46,12 @@ COMMUNICATION = len(Category)
 COMPUTATION = COMMUNICATION + 1
 """Code of the first lane of merged tracks; those of the others follow in their order."""
 
+GROUP = COMPUTATION + 5
+"""Code of a call of a group (``levels.py``), on the host or on a GPU."""
+
+GROUP_BACKWARD = GROUP + 1
+"""Code of the backward work of such a call."""
+
 CATEGORIES = (
     *(TimelineCategory(category.name.lower(), _TITLES[category]) for category in Category),
     TimelineCategory("communication", "Communication"),
@@ -54,6 +60,8 @@ CATEGORIES = (
     TimelineCategory("merged_overlap", "Overlap"),
     TimelineCategory("merged_idle", "Idle"),
     TimelineCategory("merged_copies", "Copies"),
+    TimelineCategory("group", "Module or range by level"),
+    TimelineCategory("group_backward", "Backward of a module by level"),
 )
 """Meaning of every code; the code is the place."""
 

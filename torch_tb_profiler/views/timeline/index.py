@@ -200,10 +200,11 @@ def _with_merged(trace: Trace, lanes: Lanes, number_of: dict[str, int]) -> Lanes
                     category=np.full(count, categories.COMPUTATION + row, np.int8),
                 )
             )
-    return _joined(parts) if len(parts) > 1 else lanes
+    return joined_lanes(parts) if len(parts) > 1 else lanes
 
 
-def _joined(parts: list[Lanes]) -> Lanes:
+def joined_lanes(parts: list[Lanes]) -> Lanes:
+    """The lanes of all ``parts``, one after the other."""
     firsts, busy = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
     places, time_ns = 0, 0
     for part in parts:

@@ -28,8 +28,9 @@ TrackKind = Literal[
     "python",
     "runtime",
     "other",
+    "levels",
 ]
-GroupKind = Literal["trace", "process", "device"]
+GroupKind = Literal["trace", "process", "device", "levels"]
 Unit = Literal["pct", "bytes", "count"]
 
 

@@ -1,0 +1,36 @@
+/** Where the iterations begin into which the trace is cut, as far as they can be told apart on screen. */
+import { visibleText } from "../lib/visibleText";
+import { pxOf, type Viewport } from "./viewport";
+
+/** Times on screen; each begins where the one before ends. */
+export interface Iterations {
+  readonly names: readonly string[];
+  readonly startNs: Float64Array;
+  /** End of the last. */
+  readonly endNs: number;
+}
+
+export interface IterationMark {
+  readonly x: number;
+  /** Null where there is no room for it, and at the end of the last. */
+  readonly name: string | null;
+}
+
+/** Nearer ones would be a grey ground. */
+const LEAST_GAP_PX = 6;
+const NAME_PX = 44;
+
+export function marksOnScreen({ names, startNs, endNs }: Iterations, viewport: Viewport, widthPx: number): IterationMark[] {
+  const marks: IterationMark[] = [];
+  let lastX = -Infinity;
+  for (let place = 0; place <= names.length; place++) {
+    const x = pxOf(viewport, startNs[place] ?? endNs, widthPx);
+    const next = pxOf(viewport, startNs[place + 1] ?? endNs, widthPx);
+    if (x > widthPx) break;
+    if (x - lastX < LEAST_GAP_PX || (x < 0 && next < NAME_PX)) continue;
+    lastX = x;
+    const isNamed = place < names.length && next - Math.max(x, 0) >= NAME_PX;
+    if (x >= 0 || isNamed) marks.push({ x, name: isNamed ? visibleText(names[place] ?? "") : null });
+  }
+  return marks;
+}
