@@ -37,6 +37,8 @@ const PLACES: readonly Place[] = [
   { name: "what cuts the trace", hash: "run=kineto_resnet50_nw0&view=iterations", open: (page) => page.getByRole("button", { name: "Iterations by step" }).click() },
   { name: "a key node that is not there", hash: "run=kineto_resnet50_nw0&view=iterations&iterations_by=name:aten::convx" },
   { name: "operators with a row open", hash: "run=h100_bert_small&view=operators", open: openRow },
+  { name: "operators at their places", hash: "run=h100_bert_small&view=operators&group_by=path", open: openRow },
+  { name: "operator types with a row open", hash: "run=kineto_resnet50_nw0&view=operator_types", open: openRow },
   { name: "kernels with a row open", hash: "run=kineto_resnet50_nw0&view=kernels", open: openRow },
   { name: "memory", hash: "run=cpu_resnet_full&view=memory" },
   { name: "modules", hash: "run=cpu_resnet_full&view=modules" },

@@ -1,6 +1,7 @@
 /** A table of another view, filtered to what an open row is about. */
 import type { ReactNode } from "react";
 
+import type { Query } from "../api/client";
 import { useView } from "../api/hooks";
 import type { Row, Table } from "../api/types";
 import { DataTable } from "../table/DataTable";
@@ -14,6 +15,8 @@ interface Props {
   readonly title: string;
   readonly groupBy: string;
   readonly filter: string;
+  /** What else narrows the answer. */
+  readonly params?: Query;
   readonly hidden: readonly string[];
   /** What the open row is about: it stands in the names of exported files. */
   readonly of: string;
@@ -27,7 +30,7 @@ const MOST_CHARACTERS = 60;
 
 export function NestedView(props: Props) {
   const { context, view, title, detail } = props;
-  const query = { ...context.query, group_by: props.groupBy };
+  const query = { ...context.query, group_by: props.groupBy, ...props.params };
   const answer = useView(view, { ...query, table: props.table, filter: props.filter, limit: PAGE_ROWS });
   if (answer.state === "failed") return <p className="soft">{`${title}: ${answer.failure.message}`}</p>;
   const table = answer.state === "ready" ? answer.data.tables[props.table] : undefined;

@@ -10,7 +10,8 @@ import { GroupBySwitch } from "./GroupBySwitch";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { NestedView } from "./NestedView";
-import { operatorLabel } from "./operatorLabel";
+import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
+import { operatorLabel, shortPath } from "./operatorLabel";
 import { allOfKind, hasColumn, textOf } from "./rows";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
@@ -40,7 +41,8 @@ export function OperatorsPage(props: PageProps) {
               table={table}
               source={source("operators")}
               measures={measuresOf(view)}
-              label={(row) => operatorLabel(table, row)}
+              label={(row) => (view.selection.group_by === BY_PATH ? shortPath(textOf(table, row, "name")) : operatorLabel(table, row))}
+              hover={(row) => (view.selection.group_by === BY_PATH ? textOf(table, row, "name") : operatorLabel(table, row))}
               fileName={fileName("top")}
               onPick={(row) => adjust({ "operators.filter": formatFilter([{ key: "name", operator: "=", value: textOf(table, row, "name") }]) })}
             />
@@ -52,7 +54,7 @@ export function OperatorsPage(props: PageProps) {
               address="operators"
               fileName={fileName("operators")}
               notes={view.notes}
-              rowId={(row) => ["name", "input_shape", "call_stack"].map((key) => textOf(table, row, key)).join(" ").trim()}
+              rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
               hiddenColumns={allOfKind(table, OPERATOR) ? HIDDEN : undefined}
               detail={(row) => <RowOfAnyKind context={context} table={table} row={row} />}
             />
@@ -63,6 +65,9 @@ export function OperatorsPage(props: PageProps) {
     </ViewFrame>
   );
 }
+
+/** Operators at their places have an id each; paths may be shared by a forward and a backward one. */
+const ROW_ID = ["name", "input_shape", "call_stack", "operator_id"];
 
 /** Measures with something in them; without a GPU, host time comes first. */
 function measuresOf({ facts }: View): readonly Measure[] {
@@ -79,6 +84,8 @@ interface DetailProps {
 
 /** Device work that no operator launched has rows of other kinds. */
 const OPERATOR = "operator";
+/** Each row is an operator at its place. */
+const BY_PATH = "path";
 /** It says nothing where all rows are operators. */
 const HIDDEN = ["kind"];
 
@@ -103,6 +110,7 @@ function RowOfAnyKind(props: DetailProps) {
 
 function OperatorDetail({ context, table, row }: DetailProps) {
   const name = textOf(table, row, "name");
+  if (context.view.selection.group_by === BY_PATH) return <OperatorAtItsPlace context={context} operatorId={textOf(table, row, "operator_id")} path={name} />;
   const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
   const stack = textOf(table, row, "call_stack");
   const sameShape = shape === "" ? [] : [{ key: "input_shape", operator: "=" as const, value: shape }];

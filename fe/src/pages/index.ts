@@ -9,6 +9,7 @@ import { GroupsPage } from "./GroupsPage";
 import { KernelsPage } from "./KernelsPage";
 import { MemoryPage } from "./MemoryPage";
 import { ModulesPage } from "./ModulesPage";
+import { OperatorTypesPage } from "./OperatorTypesPage";
 import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
@@ -20,6 +21,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   iterations: IterationsPage,
   phases: PhasesPage,
   operators: OperatorsPage,
+  operator_types: OperatorTypesPage,
   kernels: KernelsPage,
   memory: MemoryPage,
   modules: ModulesPage,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Table } from "../api/types";
-import { operatorLabel } from "./operatorLabel";
+import { operatorLabel, shortPath } from "./operatorLabel";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 /** The label of an operator with these cells. */
@@ -22,4 +22,10 @@ it("names the module that calls it, else the line outside of PyTorch", () => {
   expect(label({ name: "aten::conv2d", call_stack: `${inTorch};nn.Module: Conv2d_0;nn.Module: Block_1` })).toBe("aten::conv2d · Conv2d_0");
   expect(label({ name: "aten::conv2d", call_stack: `${inTorch};/venv/torch/a.py(1): f;src/train.py(12): step;main.py(3): g` })).toBe("aten::conv2d · src/train.py:12");
   expect(label({ name: "aten::conv2d", call_stack: inTorch })).toBe("aten::conv2d");
+});
+
+it("names the operator of a path, and the module it is in", () => {
+  expect(shortPath("/aten::linear")).toBe("aten::linear");
+  expect(shortPath("/Net_0/aten::linear(2)")).toBe("aten::linear(2) · Net_0");
+  expect(shortPath("/Net_0/Block_1/Linear_3/aten::linear/aten::addmm")).toBe("aten::addmm · Linear_3");
 });

@@ -11,6 +11,15 @@ export function operatorLabel(table: Table, row: Row): string {
   return `${textOf(table, row, "name")} ${shape}`.trim() + (place === null ? "" : ` · ${place}`);
 }
 
+/** "/ResNet_0/Conv2d_3/aten::conv2d/aten::convolution" → "aten::convolution · Conv2d_3": an operator of a path, and the module or range it is in. */
+export function shortPath(path: string): string {
+  const names = path.split("/").filter((name) => name !== "");
+  const own = names.pop() ?? path;
+  // Names of operators have a namespace.
+  const place = names.findLast((name) => !name.includes("::"));
+  return place === undefined ? own : `${own} · ${place}`;
+}
+
 /** The module that calls it, else the innermost line that is not of PyTorch itself. */
 function callPlace(stack: string): string | null {
   const frames = splitStack(stack);

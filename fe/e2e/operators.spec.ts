@@ -1,0 +1,34 @@
+/** Operators at their places and by type, down to their kernels, without leaving the page. */
+import { card, drawnChart } from "./tables";
+import { expect, test } from "./fixtures";
+
+test("operators by path: forward and backward apart, and the kernels of each", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
+  await page.getByRole("button", { name: "Path", exact: true }).click();
+  await expect(page).toHaveURL(/group_by=path/);
+  await expect(await drawnChart(page, "Top 10 operators")).toBeVisible();
+  const operators = card(page, "Operators");
+  await operators.getByLabel("Filter Name").fill("=/aten::conv2d(13)/aten::convolution/aten::_convolution/aten::cudnn_convolution");
+  await expect(operators.getByRole("status")).toContainText("showing 2 of");
+  for (const direction of ["forward", "backward"]) {
+    await expect(operators.getByRole("gridcell", { name: direction, exact: true })).toBeVisible();
+  }
+  await operators.getByRole("button", { name: "Open row" }).first().click();
+  const kernels = card(page, "Launched kernels");
+  await expect(kernels.getByRole("columnheader", { name: /^Mean/ })).toBeVisible();
+  await expect(kernels.getByRole("gridcell", { name: "6", exact: true }).first()).toBeVisible();
+});
+
+test("a type opens into its operators, and these into their kernels", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=operator_types`);
+  await expect(await drawnChart(page, "Top 8 types")).toBeVisible();
+  const types = card(page, "Operator types");
+  await expect(types.locator(".grid-row").filter({ hasText: "matrix_product" })).toContainText("63.9");
+  await types.getByRole("button", { name: "Open row" }).first().click();
+  const operators = card(page, "Operators at their places");
+  await operators.getByRole("button", { name: "Open row" }).first().click();
+  await expect(card(page, "Launched kernels").getByRole("gridcell", { name: "Yes", exact: true })).toBeVisible();
+  await page.getByRole("link", { name: "These operators among all" }).click();
+  await expect(page).toHaveURL(/view=operators&.*group_by=path/);
+  await expect(card(page, "Operators").getByRole("status")).toContainText("showing 52 of 479");
+});
