@@ -63,6 +63,7 @@ test("a key node cuts every view; one that is not there names those that are", a
   await page.goto(`${standalone.url}#${RUN}&view=operators&iterations_by=name:aten::convx`);
   await expect(page.getByRole("alert")).toContainText("There is no key node 'aten::convx'");
   await expect(page.getByRole("button", { name: "Iterations by aten::conv2d" })).toBeVisible();
+  await page.goto(`${standalone.url}#${RUN}&view=timeline&iterations_by=name:aten::convx`);
   await page.getByRole("button", { name: "Back to steps" }).click();
   await expect(page.getByRole("alert")).toHaveCount(0);
   expect(address(page)).not.toContain("iterations_by");

@@ -56,7 +56,7 @@ function Choices({ target, onClose }: Omit<Props, "open">) {
           Close
         </button>
       </div>
-      <p className="soft">Every view, report and comparison then counts by these iterations.</p>
+      <p className="soft">Every view, report and comparison then counts by these iterations, and the timeline marks where they begin.</p>
       <div className="choices">
         <button type="button" className="button" aria-pressed={now?.kind === "steps"} onClick={() => take(STEPS)}>
           Steps (default)

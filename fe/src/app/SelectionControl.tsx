@@ -1,5 +1,5 @@
 /** The part of the trace every view looks at, and what cuts it into iterations, as chips that can be taken away. */
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 
 import { exactValue, formatValue } from "../lib/format";
 import { shortenMiddle } from "../lib/shorten";
@@ -21,6 +21,7 @@ const MOST_CHARACTERS = 40;
 export function SelectionControl({ target }: { readonly target: Target }) {
   const params = useParams();
   const [isChoosing, setChoosing] = useState(false);
+  const opener = useRef<HTMLSpanElement>(null);
   const text = selectionText(params);
   const cut = cutText(params["iterations_by"]);
   return (
@@ -35,19 +36,23 @@ export function SelectionControl({ target }: { readonly target: Target }) {
           {visibleText(text)}
         </Chip>
       )}
-      <Popover label={text === null ? "Whole trace ▾" : "▾"} title="Choose steps or a time range" align="left">
-        {(close) => (
-          <SelectionForm
-            params={params}
-            target={target}
-            onDone={close}
-            onCut={() => {
-              close();
-              setChoosing(true);
-            }}
-          />
-        )}
-      </Popover>
+      <span ref={opener}>
+        <Popover label={text === null ? "Whole trace ▾" : "▾"} title="Choose steps or a time range" align="left">
+          {(close) => (
+            <SelectionForm
+              params={params}
+              target={target}
+              onDone={close}
+              onCut={() => {
+                // The dialog gives the keyboard back to what had it, which is still there then.
+                opener.current?.querySelector("button")?.focus();
+                close();
+                setChoosing(true);
+              }}
+            />
+          )}
+        </Popover>
+      </span>
       <KeyNodeDialog target={target} open={isChoosing} onClose={() => setChoosing(false)} />
     </>
   );

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
-import { barsOf, barsShown, edgeX, iterationAt, nearestEdge, roundStep, ticksUpTo } from "./bars";
+import { barsOf, barsShown, edgeX, iterationAt, nearestEdge, ticksUpTo } from "./bars";
 
 const KEYS = ["iteration", "duration_us", "tensor_core_us", "memory_us", "cpu_us", "selected"];
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
@@ -53,7 +53,6 @@ it("snaps a border to the nearest edge, and finds the iteration at a place", () 
 });
 
 it("marks round values", () => {
-  expect([0.3, 1, 1.1, 3, 7, 40].map(roundStep)).toEqual([0.5, 1, 2, 5, 10, 50]);
   expect(ticksUpTo(9, 4)).toEqual([0, 5]);
   expect(ticksUpTo(8, 4)).toEqual([0, 2, 4, 6, 8]);
   expect(ticksUpTo(0, 4)).toEqual([0]);

@@ -1,6 +1,7 @@
 /** The iterations as stacked bars: what they are made of, and which pixels show which of them. */
 import type { Table } from "../../api/types";
 import { colorVariable } from "../../chart/palette";
+import { roundStep } from "../../lib/roundStep";
 import { hasColumn } from "../rows";
 
 /** From the bottom up: what each moment of an iteration is spent on, each moment once. */
@@ -90,10 +91,4 @@ export function ticksUpTo(most: number, count: number): number[] {
   if (!(most > 0)) return [0];
   const step = roundStep(most / count);
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, place) => place * step);
-}
-
-/** The least of 1, 2 and 5 times a power of ten that is not below `least`. */
-export function roundStep(least: number): number {
-  const magnitude = 10 ** Math.floor(Math.log10(least));
-  return ([1, 2, 5].find((each) => each * magnitude >= least * 0.999_999) ?? 10) * magnitude;
 }

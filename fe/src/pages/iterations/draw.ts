@@ -1,10 +1,11 @@
 /** Draws the bars on a canvas; everything that moves while a border is dragged is drawn here, at once. */
 import type { ChartColors } from "../../chart/colors";
 import { formatNumber } from "../../lib/format";
+import { roundStep } from "../../lib/roundStep";
 import { scaleFor } from "../../lib/units";
 import { shortenMiddle } from "../../lib/shorten";
 import { visibleText } from "../../lib/visibleText";
-import { barsShown, edgeX, roundStep, ticksUpTo, type Bars, type Window } from "./bars";
+import { barsShown, edgeX, ticksUpTo, type Bars, type Window } from "./bars";
 import type { Range } from "./range";
 
 export const PLOT = { left: 64, right: 28, top: 8, bottom: 40 } as const;
