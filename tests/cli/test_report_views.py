@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.conftest import Done
+from torch_tb_profiler.views.registry import VIEW_NAMES
 
 Run = Callable[..., Done]
 
@@ -21,9 +22,10 @@ def test_all_views_are_those_the_trace_has_something_for(run: Run, samples: Path
     done = run("report", samples / "cpu_resnet_full", "--view", "all", "--format", "json")
     assert (done.code, done.err) == (0, "")
     names = [answer["view"] for answer in done.json]
-    assert names[:3] == ["overview", "iterations", "operators"]
-    assert {"memory", "modules"} <= set(names)
-    assert "compare" not in names
+    order = [name for name in VIEW_NAMES if name in names]
+    assert names == order
+    assert {"overview", "iterations", "operators", "memory", "modules"} <= set(names)
+    assert not {"compare", "kernels"} & set(names)
 
 
 def test_a_view_of_a_run_comes_once_with_all_its_workers(run: Run, samples: Path) -> None:
@@ -38,3 +40,19 @@ def test_a_pair_view_needs_compare(run: Run, resnet: Path) -> None:
     done = run("report", resnet, "--view", "compare")
     assert done.code == 2
     assert "torch-tb-profiler compare" in done.err
+
+
+def test_csv_has_every_row_of_tables_whose_answers_hold_the_first(
+    run: Run, write_trace: Callable[..., Path], tmp_path: Path
+) -> None:
+    names = tuple(f"aten::op{number}" for number in range(600))
+    file = write_trace(tmp_path / "w.1.pt.trace.json", names)
+    folder = tmp_path / "csv"
+    asked = ("report", file, "--view", "iterations", "--format")
+    assert run(*asked, "csv", "--output", folder).code == 0
+    table = folder / "iterations.iteration_operators.csv"
+    assert len(table.read_text().splitlines()) == 601
+    answer = run(*asked, "json").json["tables"]["iteration_operators"]
+    assert (len(answer["rows"]), answer["row_count"]) == (500, 600)
+    chosen = run(*asked, "json", "--table", "iteration_operators").json["tables"]
+    assert len(chosen["iteration_operators"]["rows"]) == 600

@@ -109,7 +109,7 @@ class CsvSink:
             ]
         )
         for name, file in zip(names, self.files(stem, names), strict=True):
-            self._output.write(file, csv.dumps(tables[name]))
+            self._output.write(file, csv.dumps(complete(tables[name])))
         # CSV has no place for what limits its numbers.
         for note in result.view.notes:
             if note.kind == "quality":
