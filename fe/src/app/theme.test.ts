@@ -44,9 +44,9 @@ describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
 
   it("categories have different colours that can be told from the ground", () => {
     const categories = [...colors.keys()].filter((name) => name.startsWith("cat-"));
-    expect(categories).toHaveLength(8);
-    expect(new Set(categories.map(of)).size).toBe(8);
-    for (const name of ["cat-kernel", "cat-communication", "cat-dataloader", "cat-cpu-exec", "cat-memset"]) {
+    expect(categories).toHaveLength(9);
+    expect(new Set(categories.map(of)).size).toBe(9);
+    for (const name of ["cat-kernel", "cat-tensor-core", "cat-communication", "cat-dataloader", "cat-cpu-exec", "cat-memset"]) {
       expect(contrast(of(name), of("surface")), name).toBeGreaterThanOrEqual(AA_GRAPHICS);
     }
   });
@@ -56,6 +56,10 @@ describe.each(Object.entries(THEMES))("the %s theme", (_name, colors) => {
     for (const name of ["cat-kernel", "cat-communication", "cat-cpu-exec", "cat-other"]) {
       expect(contrast(of("mark-overlap"), of(name)), name).toBeGreaterThan(1.5);
     }
+  });
+
+  it("kernels on Tensor Cores are told from other kernels by their lightness too", () => {
+    expect(contrast(of("cat-tensor-core"), of("cat-kernel"))).toBeGreaterThan(1.5);
   });
 
   it("what waits is told from the ground and from all that works", () => {

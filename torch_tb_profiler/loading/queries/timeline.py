@@ -65,8 +65,11 @@ def tracks_answer(
 
     Raises:
         LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so of all functions here.
+        UnknownError, RequestError: what is to cut the trace is not in it.
     """
     file, trace = subject_trace(catalog, request.subject, wait_s)
+    # What cannot cut the trace is said before any of it is drawn.
+    cut_trace(trace, request.subject.selection)
     shown = _with_levels(trace, request.levels)
     return TimelineTracksAnswer(
         trace=trace_ref(file),
