@@ -71,6 +71,8 @@ def trace() -> Trace:
         events[-1]["args"] |= {"correlation id": correlation, "device": 0, "stream": 7}
         if cat == "Memcpy":
             events[-1]["args"]["bytes"] = 3000
+        else:
+            events[-1]["args"]["theoretical achieved occupancy %"] = 50.0
     text = json.dumps({"schemaVersion": "1.0.2", "traceEvents": [*events, {}]})
     return build_trace(read_bytes(text.encode()))
 
@@ -126,3 +128,11 @@ def test_operators_copies_and_kernels(trace: Trace) -> None:
     assert device["GPU0"]["utilization_pct"] == 18.75
     assert device["CPU(Process)"]["utilization_pct"] is None
     assert "does not say" in view.tables["device"].null_reasons["utilization_pct"]
+
+
+def test_what_paddle_says_of_kernels_and_copies(trace: Trace) -> None:
+    work = trace.device_work
+    assert work["est_achieved_occupancy_pct"].to_list() == [50, None, 50, None]
+    assert work["bytes"].to_list() == [None, 3000, None, 3000]
+    launches = [trace.text(code) for code in trace.slices["name_code"].gather(work["launch"])]
+    assert launches == ["cudalaunchkernel", "cudaMemcpy"] * 2

@@ -143,9 +143,10 @@ MEMORY_FIELDS: Fields = {
 PADDLE_FIELDS: Fields = {
     "exact_start": _text("start_time"),
     "correlation_id": _int("correlation id"),
+    "theoretical_occupancy_pct": _float("theoretical achieved occupancy %"),
 }
-"""Paddle's: time since the first event, with its unit (``"10342.646 us"``); its own word for what
-joins a kernel with its launch."""
+"""Paddle's: time since the first event, with its unit (``"10342.646 us"``); its own words for what
+joins a kernel with its launch, and for occupancy."""
 
 TRACK_FIELDS: Fields = {
     "name": _text("name"),

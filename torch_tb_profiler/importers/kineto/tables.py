@@ -184,6 +184,9 @@ def device_table(
         occupancy = floats(
             "est_achieved_occupancy_pct_old", [arg.est_achieved_occupancy_pct_old for arg in args]
         )
+    if args[0].exact_start is not None and np.all(np.isnan(occupancy)):
+        values = [arg.theoretical_occupancy_pct for arg in args]
+        occupancy = _floats(PADDLE_FIELDS, quality, "theoretical_occupancy_pct", values)
     table: ColumnArrays = {
         "device": integers("device", [arg.device for arg in args]),
         "stream": integers("stream", [arg.stream for arg in args]),
