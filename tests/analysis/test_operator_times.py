@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 
+from tests.helpers.opening import open_file
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
+from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from tests.views.slow_times import SlowTimes, is_inside
 from torch_tb_profiler.analysis.operator_calls import selected_operator_calls
 from torch_tb_profiler.analysis.operator_times import call_times, has_runtime, times_by_group
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
 
 EVERYTHING = Selection()
@@ -70,6 +75,7 @@ def test_a_recording_without_calls_into_a_runtime_says_so() -> None:
     assert has_runtime(trace(a_call_with_two_kernels()))
 
 
+@settings(max_examples=40)
 @given(recordings())
 def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> None:
     recorded = trace(recording.events)
@@ -88,6 +94,7 @@ def test_times_of_random_calls_agree_with_every_moment(recording: Recording) -> 
     assert sorted(calls.select(columns).rows()) == sorted(expected)
 
 
+@settings(max_examples=40)
 @given(recordings())
 def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) -> None:
     recorded = trace(recording.events)
@@ -117,3 +124,41 @@ def test_times_of_groups_agree_with_the_outermost_calls(recording: Recording) ->
 
 def _statistics(row: dict[str, Any], key: str) -> tuple[Any, ...]:
     return row[f"{key}_mean"], row[f"{key}_min"], row[f"{key}_max"]
+
+
+@pytest.mark.parametrize("sample", ["h100_bert_small", "torch_compile_triton"])
+def test_times_of_real_calls_are_those_of_the_raw_events(samples: Path, sample: str) -> None:
+    [path] = sorted((samples / sample).glob("*.json.gz"))
+    events = reference.load(path)
+    read = reference.read(events)
+    calls = calls_of(open_file(open_location(str(path)), cache=None), EVERYTHING)
+    runtime = [event for event in events if event.get("ph") == "X" and reference.is_call(event)]
+    expected = []
+    for node in read.operators:
+        work = [piece for inner in node.subtree() for piece in inner.work]
+        spans = [_span(piece) for piece in work]
+        inside = [
+            (max(start, node.start), min(end, node.end))
+            for call_event in runtime
+            if (str(call_event["pid"]), str(call_event["tid"])) == node.thread
+            for start, end in [_span(call_event)]
+        ]
+        whole = max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0
+        kernels = sum(piece["cat"] == "kernel" for piece in work)
+        expected.append((node.dur - covered(inside), whole - covered(spans), kernels))
+    found = calls.select("cpu_overhead_ns", "gpu_idle_ns", "kernel_calls").rows()
+    assert sorted(found) == sorted(expected)
+
+
+def _span(event: Event) -> tuple[int, int]:
+    start = reference.ns(event["ts"])
+    return start, start + reference.ns(event["dur"])
+
+
+def covered(spans: list[tuple[int, int]]) -> int:
+    """What spans cover, one after the other."""
+    length, reach = 0, -(2**63)
+    for start, end in sorted(spans):
+        length += max(0, end - max(start, reach))
+        reach = max(reach, end)
+    return length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
@@ -17,6 +17,7 @@ from torch_tb_profiler.views.operators.columns import (
     BY_PATH,
     NO_CALL,
     NO_DIRECTION,
+    NO_FORWARD,
     NO_KNOWN_TYPE,
     SEVERAL_OPERATORS,
 )
@@ -105,7 +106,11 @@ def test_directions_of_a_training() -> None:
     )
     directions = [(row["name"], row["direction"]) for row in of.frame.to_dicts()]
     assert sorted(directions) == [("/aten::mm", "backward"), ("/aten::mm", "forward")]
-    assert of.frame["operator_id"].n_unique() == 2
+    ids = dict(of.frame.select("direction", "operator_id").rows())
+    assert len(set(ids.values())) == 2
+    forward_ids = dict(of.frame.select("direction", "forward_operator_id").rows())
+    assert forward_ids == {"forward": None, "backward": ids["forward"]}
+    assert of.null_reasons["forward_operator_id"] == NO_FORWARD
 
 
 def test_what_was_not_recorded_is_null_with_its_reason() -> None:
@@ -128,6 +133,7 @@ def test_work_outside_operators_has_no_times_of_calls() -> None:
     assert of.null_reasons["gpu_mean_us"] == of.null_reasons["cpu_mean_us"] == NO_CALL
 
 
+@settings(max_examples=40)
 @given(recordings())
 def test_places_part_the_rows_of_names(recording: Recording) -> None:
     """What adds up is the same by name and by path, and means lie between smallest and largest."""

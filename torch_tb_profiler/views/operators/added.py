@@ -12,7 +12,12 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.operator_identity import DIRECTIONS, NO_TYPE, operator_identity
+from torch_tb_profiler.analysis.operator_identity import (
+    DIRECTIONS,
+    NO_TYPE,
+    OperatorIdentity,
+    operator_identity,
+)
 from torch_tb_profiler.analysis.operator_times import MEASURES, NO_RUNTIME, has_runtime
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.columns import Int64
@@ -20,6 +25,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.columns import (
     NO_CALL,
     NO_DIRECTION,
+    NO_FORWARD,
     NO_KNOWN_TYPE,
     NO_TYPES,
     OPERATORS,
@@ -106,10 +112,20 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
         "dtype": data_types,
         **times,
         "kernel_calls": groups["kernel_calls"].cast(pl.Int64),
+        "forward_operator_id": pl.Series(_forward_ids(identity, groups), dtype=pl.String),
     }
     if not has_runtime(trace):
         told |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
     return [told[column.key].alias(column.key) for column in _ADDED]
+
+
+def _forward_ids(identity: OperatorIdentity, groups: pl.DataFrame) -> list[str | None]:
+    """Per row the id of the forward operator."""
+    forward = [
+        -1 if number == _SEVERAL else int(identity.forward[number])
+        for number in groups["operator_number"].to_list()
+    ]
+    return [None if number < 0 else identity.id_of(number) for number in forward]
 
 
 def added_reasons(trace: Trace) -> dict[str, str]:
@@ -125,4 +141,5 @@ def added_reasons(trace: Trace) -> dict[str, str]:
         "direction": NO_DIRECTION,
         "type": NO_KNOWN_TYPE,
         "dtype": NO_TYPES,
+        "forward_operator_id": NO_FORWARD,
     }

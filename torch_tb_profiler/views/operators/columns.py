@@ -37,6 +37,10 @@ NO_SHARE = "Neither time of a device nor of the host is in the selection."
 
 NO_KNOWN_TYPE = "No rule knows the type of this operator."
 SEVERAL_OPERATORS = "Operators of several places are in this row: group by path tells them apart."
+NO_FORWARD = (
+    "It is no backward operator, the recording does not link it to its forward one, or operators "
+    "of several places are in this row."
+)
 NO_DIRECTION = (
     "The recording does not tell (no backward pass of this operator is linked to it), or calls of "
     "both directions are in this row."
@@ -267,6 +271,14 @@ OPERATORS = TableSpec(
             "integer",
             "count",
             "Kernels launched inside its calls, once where it calls itself.",
+            hidden=True,
+        ),
+        Column(
+            "forward_operator_id",
+            "Forward Operator ID",
+            "string",
+            None,
+            "Operator ID of the operator whose backward it is part of.",
             hidden=True,
         ),
     ),
