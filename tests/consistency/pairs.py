@@ -32,6 +32,9 @@ class Shown:
     is_exact: bool = True
 
 
+WHOLE = {"class": "all"}
+"""The row of a table of classes that is the sum of the others."""
+
 SHOWN = (
     Shown(
         "kernel time",
@@ -93,6 +96,23 @@ SHOWN = (
             "the recording": of.work_duration,
             "operators and what they did not launch": of.sum_of(
                 "operators", "operators", "device_self_us"
+            ),
+            "operators by Tensor Core use": of.sum_of(
+                "overview", "operator_classes", "gpu_time_us", **WHOLE
+            ),
+            "kernels by class": of.sum_of("overview", "kernel_classes", "gpu_time_us", **WHOLE),
+        },
+    ),
+    Shown(
+        "time launched inside the operators with most device time",
+        {
+            "overview": of.restricted_to(
+                of.column_of("overview", "top_operators", "name", "gpu_time_us"),
+                of.column_of("operators", "operators", "name", "device_total_us"),
+            ),
+            "operators": of.restricted_to(
+                of.column_of("operators", "operators", "name", "device_total_us"),
+                of.column_of("overview", "top_operators", "name", "gpu_time_us"),
             ),
         },
     ),

@@ -3,6 +3,9 @@ import type { Fact, Table } from "../../api/types";
 import { exactValue, formatNumber } from "../../lib/format";
 import { numberOf, textOf } from "../rows";
 
+/** Of more GPUs than this the table tells. */
+const MAX_SHOWN = 16;
+
 interface Props {
   readonly gpus: Table;
   readonly facts: readonly Fact[];
@@ -39,7 +42,7 @@ export function GpuPanel({ gpus, facts }: Props) {
               </tr>
             </thead>
             <tbody>
-              {gpus.rows.map((row) => {
+              {gpus.rows.slice(0, MAX_SHOWN).map((row) => {
                 const gpu = textOf(gpus, row, "gpu");
                 const reason = gpus.null_reasons["utilization_pct"];
                 return <Use key={gpu} name={`GPU ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
@@ -50,6 +53,7 @@ export function GpuPanel({ gpus, facts }: Props) {
             </tbody>
           </table>
         )}
+        {gpus.row_count > MAX_SHOWN && <p className="soft uses-note">The first {MAX_SHOWN} of {gpus.row_count}; the table of GPUs has all.</p>}
         {gpus.row_count > 0 && unused > 0 && (
           <p className="soft uses-note">
             {unused === 1 ? "1 more GPU is" : `${unused} more GPUs are`} visible and not used in this recording. In a job of several processes others may use

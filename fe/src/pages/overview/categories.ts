@@ -15,7 +15,7 @@ const RESOURCE_TITLES: Readonly<Record<string, string>> = {
 export const CLASS_TITLES: Readonly<Record<string, string>> = {
   all: "All",
   using_tensor_cores: "Using Tensor Cores",
-  eligible_not_using: "Eligible, not using them",
+  eligible_not_using: "Eligible, unused",
   memory: "Copies and sets",
   other: "Other",
 };
