@@ -105,15 +105,31 @@ def _shifts(chain: Front, saved_ns: Int64) -> Int64:
 
 def _alone(trace: Trace, chosen: Bools) -> Int64:
     """How long each chosen piece of work ran beside none that is not chosen; 0 of others."""
-    start = trace.device_work["start_ns"].to_numpy()
-    end = start + trace.device_work["dur_ns"].to_numpy()
-    length = np.zeros(len(start), np.int64)
-    if chosen.any():
-        own = start[chosen], end[chosen]
-        beside = ~chosen & (end > own[0].min()) & (start < own[1].max())
+    dur = trace.device_work["dur_ns"].to_numpy()
+    length = np.where(chosen, dur, 0)
+    overlaps = _overlaps(trace)
+    asked = chosen & overlaps
+    if asked.any():
+        start = trace.device_work["start_ns"].to_numpy()
+        end = start + dur
+        own = start[asked], end[asked]
+        beside = overlaps & ~chosen & (end > own[0].min()) & (start < own[1].max())
         alone = subtract(union(*own), union(start[beside], end[beside]))
-        length[chosen] = total_within(alone, *own)
+        length[asked] = total_within(alone, *own)
     return length
+
+
+@per_trace
+def _overlaps(trace: Trace) -> Bools:
+    """Per row of ``trace.device_work`` whether other work runs at some moment of it."""
+    start = trace.device_work["start_ns"].to_numpy()
+    order = np.argsort(start, kind="stable")
+    begun, ended = start[order], (start + trace.device_work["dur_ns"].to_numpy())[order]
+    reach = np.maximum.accumulate(ended)
+    overlaps = np.zeros(len(start), np.bool_)
+    overlaps[order[1:]] = begun[1:] < reach[:-1]
+    overlaps[order[:-1]] |= ended[:-1] > begun[1:]
+    return overlaps
 
 
 def _slack(trace: Trace, launch: Int64, start_ns: Int64, before_ns: Int64) -> Int64:
