@@ -94,7 +94,7 @@ def candidate_calls(trace: Trace) -> CandidateCalls:
     group = renumbered[member_group[keep]]
     process = indices(trace.tracks["process"])[track[keep]]
     start, end, row = start[keep], end[keep], member_row[keep]
-    order = np.lexsort((end, process, group))
+    order = np.lexsort((end, group * (trace.tracks.height + 1) + process))
     picked = np.flatnonzero(chosen).tolist()
     return CandidateCalls(
         [names[place] for place in picked],
@@ -155,12 +155,16 @@ def _grouped(trace: Trace, rows: Int64) -> tuple[list[str], list[str], Int64, In
     own name, and of the name with ``*`` for its numbers where several names differ in these."""
     category = trace.slices["category"].to_numpy()[rows].astype(np.int64)
     code = trace.slices["name_code"].to_numpy()[rows].astype(np.int64)
-    distinct, group = np.unique(code * len(Category) + category, return_inverse=True)
+    key = code * len(Category) + category
+    distinct = np.flatnonzero(np.bincount(key, minlength=1))
+    place = np.zeros(int(distinct.max(initial=0)) + 1, np.int64)
+    place[distinct] = np.arange(len(distinct))
+    group = place[key]
     texts = [str(trace.strings[number // len(Category)]) for number in distinct.tolist()]
     categories = [Category(number % len(Category)) for number in distinct.tolist()]
     kinds = [KINDS[each] for each in categories]
     pattern, named = _patterns(texts, categories)
-    joined, groups = [np.arange(len(rows))], [group.astype(np.int64)]
+    joined, groups = [np.arange(len(rows))], [group]
     for of_name in pattern:
         members = np.flatnonzero(of_name[group] >= 0)
         joined.append(members)
@@ -202,12 +206,13 @@ def _names_with_counters(text: str, category: Category) -> list[str]:
 
 
 def _inside_own_group(group: Int64, track: Int64, start_ns: Int64, end_ns: Int64) -> Bools:
-    """Which slices lie in another one of their group on their track."""
+    """Which slices lie in another one of their group on their track; those of a group are in order
+    of slice id."""
     inside = np.zeros(len(group), np.bool_)
     if not len(group):
         return inside
     key = group * (int(track.max()) + 1) + track
-    order = np.lexsort((-end_ns, start_ns, key))
+    order = np.argsort(key, kind="stable")
     key, start, end = key[order], start_ns[order], end_ns[order]
     # Where one lies in an earlier one, so does the one directly behind that.
     touched = np.unique(key[1:][(key[1:] == key[:-1]) & (start[1:] < end[:-1])])

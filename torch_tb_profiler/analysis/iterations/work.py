@@ -22,6 +22,7 @@ from torch_tb_profiler.analysis.selection import (
     device_work_steps,
     slice_steps,
 )
+from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_cut, per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -29,7 +30,6 @@ from torch_tb_profiler.trace.model import Trace
 _SHOWN = 40
 """How much of a text from outside an error repeats."""
 
-UNASSOCIATED = "unassociated_"
 """Before the name of the host call, or else of the kernel, of device work that no operator
 launched: it counts as the work of an operator of that name."""
 
