@@ -18,6 +18,10 @@ from torch_tb_profiler.analysis.selection import Selection, device_work_mask, sl
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+UNASSOCIATED = "unassociated_"
+"""Before the name of a kernel or a device call: the operator, type or range that it counts as
+where none is around it."""
+
 UNKNOWN_LAUNCH = "(launch not known)"
 """The name of the row of device work without a launch in the file."""
 

@@ -110,6 +110,26 @@ def test_op_type_and_summary_add_up(views: Views) -> None:
     assert dict(summary["Iterations"].iter_rows())["Total Iterations"] == "3"
 
 
+def test_work_outside_every_operator_has_a_name() -> None:
+    recorded = trace(
+        [
+            step(0, 0, 100),
+            call("cudaLaunchKernel", 10, 5, corr=1),
+            kernel("lone", 20, 9, corr=1),
+            op("aten::view", 50, 5),
+        ]
+    )
+    named = {}
+    for name in ("operators", "iterations"):
+        selection = Selection(group_by=NEEDS[name].group_by)
+        named[name] = trace_view(view_spec(name), recorded, selection)
+    row = next(row for row in rows(REPORTS["detail"].make(named)) if row["Total GPU Time (ns)"])
+    assert row["Op Name"] == row["Op Type"] == "unassociated_cudaLaunchKernel"
+    assert row["Total GPU Time (ns)"] == 9 * US
+    (launch,) = rows(REPORTS["iteration"].make(named))
+    assert launch["Op Name"] == "unassociated_cudaLaunchKernel"
+
+
 def test_text_of_a_trace_is_no_formula_and_several_tables_stand_apart() -> None:
     frame = pl.DataFrame({"Op Name": ["=1+1"], "Time (ns)": [5]})
     report = Report("detail", (ReportTable("A", frame), ReportTable("B", frame)))

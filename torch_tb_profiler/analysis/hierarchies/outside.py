@@ -14,12 +14,12 @@ import numpy as np
 from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, Nodes
+from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
-PREFIX = "unassociated_"
-OTHERS = f"{PREFIX}others"
+OTHERS = f"{UNASSOCIATED}others"
 MAX_NODES = 20
 """Names that have a node of their own."""
 MAX_NAME_CHARS = 200
@@ -96,7 +96,8 @@ def _named(trace: Trace, names: Int64, weight: Int64) -> tuple[Int64, list[str]]
     node = np.full(len(distinct), len(shown), np.int64)
     node[shown] = np.arange(len(shown))
     texts = [
-        PREFIX + (trace.text(code) or "")[:MAX_NAME_CHARS] for code in distinct[shown].tolist()
+        UNASSOCIATED + (trace.text(code) or "")[:MAX_NAME_CHARS]
+        for code in distinct[shown].tolist()
     ]
     return node[inverse], [*texts, *([OTHERS] if len(order) > len(shown) else [])]
 

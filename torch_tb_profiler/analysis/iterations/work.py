@@ -30,9 +30,6 @@ from torch_tb_profiler.trace.model import Trace
 _SHOWN = 40
 """How much of a text from outside an error repeats."""
 
-"""Before the name of the host call, or else of the kernel, of device work that no operator
-launched: it counts as the work of an operator of that name."""
-
 
 def chosen_windows(trace: Trace, selection: Selection) -> Bools:
     """Which windows of ``all_windows`` are looked at: that of ``selection.iteration``, else the

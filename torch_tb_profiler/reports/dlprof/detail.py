@@ -11,9 +11,13 @@ from torch_tb_profiler.reports.dlprof.table import (
     frame_of,
     renamed,
     sixteen_times,
+    unassociated,
 )
 
 SOURCE = ("operators", "operators")
+
+IS_OPERATOR = pl.col("kind") == "operator"
+"""Other rows are device work that no operator launched, by the host call that did."""
 
 _TITLES = {
     "Op ID": "operator_id",
@@ -31,9 +35,13 @@ _TITLES = {
 
 
 def operators(views: Views) -> pl.DataFrame:
-    """The operators at their places, with whether they use Tensor Cores and all sixteen times."""
+    """The operators at their places, and what none of them launched, with whether they use Tensor
+    Cores and all sixteen times."""
     frame = frame_of(views, SOURCE)
+    outside = unassociated(pl.col("name"))
     return frame.with_columns(
+        name=pl.when(IS_OPERATOR).then("name").otherwise(outside),
+        type=pl.when(IS_OPERATOR).then("type").otherwise(outside),
         tensor_core_used=pl.col("tensor_core_total_pct") > 0,
         cpu_total_us="host_total_us",
         gpu_total_us="device_total_us",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.reports.dlprof.table import (
     Report,
     ReportTable,
@@ -26,5 +27,5 @@ _TITLES = {
 
 def group_node(views: Views) -> Report:
     """The report; what holds operators is an inner node, as operators are the leaves."""
-    frame = frame_of(views, SOURCE).filter(~pl.col("path").str.starts_with("unassociated_"))
+    frame = frame_of(views, SOURCE).filter(~pl.col("path").str.starts_with(UNASSOCIATED))
     return Report("group_node", (ReportTable(None, renamed(frame, _TITLES)),))

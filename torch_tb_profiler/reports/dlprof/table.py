@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import View
 
@@ -102,7 +103,7 @@ def yes_no(flag: pl.Expr) -> pl.Expr:
 
 
 def with_operator_paths(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
-    """``calls`` with ``operator`` as the path that the operator has in the report ``detail``.
+    """``calls`` with ``operator`` as the path it has in the report ``detail``.
 
     Args:
         calls: Rows with ``operator_id`` and ``operator``.
@@ -111,3 +112,8 @@ def with_operator_paths(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.Data
     paths = operators.select("operator_id", path="name").drop_nulls().unique("operator_id")
     joined = calls.join(paths, on="operator_id", how="left", maintain_order="left")
     return joined.with_columns(operator=pl.coalesce("path", "operator")).drop("path")
+
+
+def unassociated(name: pl.Expr) -> pl.Expr:
+    """DLProf's name of the operator that work outside every operator belongs to."""
+    return pl.lit(UNASSOCIATED) + name

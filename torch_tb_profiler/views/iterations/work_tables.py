@@ -18,7 +18,6 @@ from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.iterations.windows import iteration_numbers
 from torch_tb_profiler.analysis.iterations.work import (
-    UNASSOCIATED,
     IterationWork,
     operators_of_iterations,
     work_of_iterations,
@@ -27,6 +26,7 @@ from torch_tb_profiler.analysis.kernel_details import types_of_inputs
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.operator_identity import operator_identity
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.work_outside import UNASSOCIATED
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.model import Trace
