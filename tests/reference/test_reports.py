@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.helpers.traces import trace as build
 from tests.importers.kineto.reference import read_file
@@ -47,8 +47,10 @@ def recording(name: str) -> tuple[Trace, Walk]:
     return build_trace(read_file(file)), Walk(reference.load(file))
 
 
-def rows(trace: Trace, view: str, table: str, group_by: str | None = None) -> list[Row]:
-    made = trace_view(view_spec(view), trace, Selection(group_by=group_by))
+def rows(
+    trace: Trace, view: str, table: str, group_by: str | None = None, steps: str | None = None
+) -> list[Row]:
+    made = trace_view(view_spec(view), trace, Selection(group_by=group_by, steps=steps))
     found: list[Row] = complete(made.tables[table]).frame.rows(named=True)
     return found
 
@@ -205,6 +207,7 @@ def test_summary_of_moments() -> None:
     assert sum(found.values()) == end - start
 
 
+@settings(max_examples=40)
 @given(recordings())
 def test_random_recordings(recording: Recording) -> None:
     walk = Walk(recording.events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.helpers.traces import annotation, call, kernel, memcpy, memset, op, step, trace
 from tests.views import reference
@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.summaries.operators import operator_parts
 from torch_tb_profiler.analysis.summaries.user_ranges import user_ranges
 
 
+@settings(max_examples=40)
 @given(recordings())
 def test_ranges_have_the_times_of_their_outermost_calls(recording: Recording) -> None:
     read = reference.read(recording.events)
