@@ -69,6 +69,19 @@ def test_a_step_of_training() -> None:
     ]
 
 
+def test_a_range_of_the_user_after_the_last_forward_operator_is_something_else() -> None:
+    """A pipeline distributes the next batch between the passes."""
+    trace = t.trace(
+        [
+            t.annotation("forward", 0, 50),
+            t.annotation("gloo:all_reduce", 55, 2),
+            t.annotation("sparse_data_dist", 60, 30),
+            t.op(EVALUATES + "AddmmBackward0", 100, 20),
+        ]
+    )
+    assert shown(trace) == [("forward", 0, 60), ("backward", 100, 120)]
+
+
 def test_phases_do_not_go_on_into_the_next_step() -> None:
     trace = t.trace([*training_step(0, 1), *training_step(1000, 2)])
     assert [(name, start) for name, start, _ in shown(trace) if name == "forward"] == [

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.containment import last_above
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
 from torch_tb_profiler.analysis.phases.evidence import Phase, marks
+from torch_tb_profiler.knowledge.communication import backend
 from torch_tb_profiler.knowledge.phases import phases_file
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
@@ -167,8 +168,11 @@ def _filled(trace: Trace, process: int, found: Stretches) -> Stretches:
         earliest = np.maximum(gap_start, _last_within(edges, gap_start, gap_end, gap_start))
         operators = _operator_starts(trace, process, seeds_only=False)
         forward_start = _next_of(operators, earliest, begins)
+    # A range of the user that begins after the last forward operator is something else.
+    foreign = _foreign_starts(trace, process)
+    forward_end = np.where(after == Phase.BACKWARD, _next_of(foreign, gap_start, begins), begins)
     starts = (found.start_ns, gap_start[backward], forward_start[forward], begins)
-    ends = (found.end_ns, gap_end[backward], begins[forward], gap_end)
+    ends = (found.end_ns, gap_end[backward], forward_end[forward], gap_end)
     phases = (
         found.phase,
         np.full(int(backward.sum()), Phase.BACKWARD, np.int8),
@@ -227,6 +231,18 @@ def _next_of(times_ns: Int64, start_ns: Int64, end_ns: Int64) -> Int64:
     times = np.append(times_ns, np.iinfo(np.int64).max)
     following: Int64 = np.minimum(times[np.searchsorted(times_ns, start_ns)], end_ns)
     return following
+
+
+def _foreign_starts(trace: Trace, process: int) -> Int64:
+    """When ranges of the user begin that name no phase and no collective, in order."""
+    slices = trace.slices
+    is_range = slices["category"].to_numpy() == Category.ANNOTATION
+    is_range[marks(trace).slice] = False
+    rows = np.flatnonzero(is_range)
+    names = slices["name_code"].to_numpy()[rows]
+    rows = rows[codes.of_names(trace, names, lambda name: backend(name) is None, np.bool_)]
+    processes = indices(trace.tracks["process"])[slices["track"].to_numpy()[rows]]
+    return np.sort(slices["start_ns"].to_numpy()[rows[processes == process]])
 
 
 def _operator_starts(trace: Trace, process: int, *, seeds_only: bool) -> Int64:
