@@ -18,7 +18,7 @@ export function LevelsControl({ stack }: { readonly stack: Stack }) {
           {LEVELLED.map((name) => (
             <label key={name} className="tl-levels">
               {TITLES[name]}
-              <select className="field" value={depths[name]} onChange={({ target }) => navigate({ levels: formatLevels({ ...depths, [name]: Number(target.value) }) })}>
+              <select className="field" aria-label={`${TITLES[name]} shown`} value={depths[name]} onChange={({ target }) => navigate({ levels: formatLevels({ ...depths, [name]: Number(target.value) }) })}>
                 {DEPTHS.map((depth) => (
                   <option key={depth} value={depth}>
                     {depth === 0 ? "off" : depth === 1 ? "1 level" : `${depth} levels`}
