@@ -1,5 +1,5 @@
 /** What the steps were for: a step as a diagram, its parts over the steps, phases and summaries. */
-import type { Table } from "../api/types";
+import type { Row, Table } from "../api/types";
 import { ViewLink } from "../app/ViewLink";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
@@ -120,12 +120,25 @@ function PhaseLink({ side, phase }: { readonly side: "cpu" | "gpu"; readonly pha
 
 function Tables({ context, names }: { readonly context: ViewContext; readonly names: readonly string[] }) {
   const { view, source, fileName } = context;
+  const { step } = useParams() as Record<string, string | undefined>;
   return names.map((name) => {
     const table = view.tables[name];
+    if (table === undefined) return null;
+    const stepOf = (row: Row) => textOf(table, row, "step");
+    // A row of the step trace is drawn in the diagram.
+    const choosing = name !== STEP_TRACE ? {} : { rowId: stepOf, choice: { id: step ?? MEAN, onChoose: (row: Row) => adjust({ step: stepOf(row) === MEAN ? null : stepOf(row) }) } };
     return (
-      table !== undefined && (
-        <DataTable key={name} name={`phases.${name}`} table={table} source={source(name)} address={name} fileName={fileName(name)} notes={view.notes} maxHeight="420px" />
-      )
+      <DataTable
+        key={name}
+        name={`phases.${name}`}
+        table={table}
+        source={source(name)}
+        address={name}
+        fileName={fileName(name)}
+        notes={view.notes}
+        maxHeight="420px"
+        {...choosing}
+      />
     );
   });
 }
