@@ -12,6 +12,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.hierarchies.kept import kept_modules, kept_ranges
 from torch_tb_profiler.analysis.hierarchies.times import MEASURES, NodeTimes, node_times
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
 
 BOTH = Selection(steps="1:2")
 
@@ -76,13 +77,13 @@ def test_ranges_of_two_threads_at_once_count_once() -> None:
     }
 
 
-def test_backward_work_is_of_the_module_that_ran_forward() -> None:
-    """Idle is that of the forward call and that of its backward, not what lies between them."""
+def trained() -> Trace:
+    """A module in another one, and its backward work on a thread of its own."""
     root = "autograd::engine::evaluate_function: AddmmBackward0"
     numbered: dict[str, Any] = {"Sequence number": 7}
     backward: dict[str, Any] = {**numbered, "Fwd thread id": 1}
     link = {"cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": t.HOST}
-    trace = t.trace(
+    return t.trace(
         [
             t.step(1, 0, 1000),
             t.frame("nn.Module: M", 10, 100, python_id=1, module=0),
@@ -100,6 +101,11 @@ def test_backward_work_is_of_the_module_that_ran_forward() -> None:
             {**link, "ph": "f", "tid": 2, "ts": 305},
         ]
     )
+
+
+def test_backward_work_is_of_the_module_that_ran_forward() -> None:
+    """Idle is that of the forward call and that of its backward, not what lies between them."""
+    trace = trained()
     kept = kept_modules(trace)
     times = node_times(trace, kept, Selection(steps="1"))
     assert read(times, kept.hierarchy.nodes.path, kept.hierarchy.first_outside) == {
@@ -109,3 +115,20 @@ def test_backward_work_is_of_the_module_that_ran_forward() -> None:
     # The row of a module counts the calls of it, not the backward work.
     calls = kept.hierarchy.range_call[kept.hierarchy.is_call]
     assert np.bincount(kept.hierarchy.call_node[calls]).tolist() == [1, 1]
+
+
+def test_a_phase_has_its_part_of_every_node() -> None:
+    trace = trained()
+    kept = kept_modules(trace)
+    parts = [
+        read(
+            node_times(trace, kept, Selection(steps="1", phase=phase)),
+            kept.hierarchy.nodes.path,
+            kept.hierarchy.first_outside,
+        )
+        for phase in ("forward", "backward")
+    ]
+    forward = {"cpu": 50, "gpu": 10, "cpu_overhead": 45, "gpu_idle": 0}
+    assert parts[0]["M/L", "1"] == forward
+    assert parts[1]["M/L", "1"] == {"cpu": 50, "gpu": 27, "cpu_overhead": 40, "gpu_idle": 3}
+    assert parts[1]["M", "1"] == parts[1]["M/L", "1"]

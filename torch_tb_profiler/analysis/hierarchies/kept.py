@@ -21,7 +21,7 @@ from torch_tb_profiler.analysis.hierarchies.of_ranges import (
 )
 from torch_tb_profiler.analysis.hierarchies.outside import with_outside
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -102,31 +102,38 @@ def kept_ranges(trace: Trace) -> dict[str, KeptHierarchy]:
 
 def _made(trace: Trace, inside: Hierarchy) -> KeptHierarchy:
     hierarchy = with_outside(trace, inside)
+    host, api = host_stretches(trace, hierarchy)
+    return KeptHierarchy(hierarchy, host, api, _placed(trace, hierarchy))
+
+
+def host_stretches(
+    trace: Trace, hierarchy: Hierarchy, chosen: Bools | None = None
+) -> tuple[Stretches, Stretches]:
+    """When each node was in one of its ranges, and in a device API call inside them.
+
+    Args:
+        trace: The trace.
+        hierarchy: The tree.
+        chosen: Mask over ``trace.slices`` of the ranges and calls that count; None for all.
+    """
     slices = trace.slices
     start_ns = slices["start_ns"].to_numpy()
     end_ns = start_ns + slices["dur_ns"].to_numpy()
-    ranges = hierarchy.range_slice
-    api = np.flatnonzero(
-        (slices["category"].to_numpy() == Category.RUNTIME) & (hierarchy.around >= 0)
-    )
+    ranges, range_call = hierarchy.range_slice, hierarchy.range_call
+    is_api = (slices["category"].to_numpy() == Category.RUNTIME) & (hierarchy.around >= 0)
+    if chosen is not None:
+        is_api &= chosen
+        ranges, range_call = ranges[chosen[ranges]], range_call[chosen[ranges]]
+    api = np.flatnonzero(is_api)
     in_range = hierarchy.around[api]
     # A call that sticks out of its range by the rounding of the clock is cut where that ends.
-    api_end_ns = np.minimum(end_ns[api], end_ns[ranges[in_range]])
-    return KeptHierarchy(
-        hierarchy,
-        _stretches(
-            trace,
-            climb(hierarchy, hierarchy.range_call),
-            hierarchy.nodes.count,
-            _Host(ranges, start_ns[ranges], end_ns[ranges]),
-        ),
-        _stretches(
-            trace,
-            climb(hierarchy, hierarchy.range_call[in_range]),
-            hierarchy.nodes.count,
-            _Host(api, start_ns[api], api_end_ns),
-        ),
-        _placed(trace, hierarchy),
+    api_end_ns = np.minimum(end_ns[api], end_ns[hierarchy.range_slice[in_range]])
+    count = hierarchy.nodes.count
+    of_ranges = climb(hierarchy, range_call)
+    of_api = climb(hierarchy, hierarchy.range_call[in_range])
+    return (
+        _stretches(trace, of_ranges, count, _Host(ranges, start_ns[ranges], end_ns[ranges])),
+        _stretches(trace, of_api, count, _Host(api, start_ns[api], api_end_ns)),
     )
 
 

@@ -11,15 +11,17 @@ import numpy as np
 
 from torch_tb_profiler.analysis.forests import gather
 from torch_tb_profiler.analysis.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.hierarchies.kept import KeptHierarchy, Stretches
+from torch_tb_profiler.analysis.hierarchies.kept import KeptHierarchy, Stretches, host_stretches
 from torch_tb_profiler.analysis.selection import (
     Selection,
     device_work_mask,
     device_work_steps,
+    in_phase,
     time_range,
 )
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.model import Trace
 
 MEASURES = ("cpu", "gpu", "cpu_overhead", "gpu_idle")
@@ -67,7 +69,10 @@ def node_times(trace: Trace, kept: KeptHierarchy, selection: Selection) -> NodeT
     """
     windows = step_windows(trace, selection)
     borders = _host_borders(trace, selection, windows)
-    cpu, api = (_host(part, borders, windows) for part in (kept.host, kept.api))
+    stretches = kept.host, kept.api
+    if selection.phase is not None:
+        stretches = host_stretches(trace, kept.hierarchy, in_phase(trace, selection))
+    cpu, api = (_host(part, borders, windows) for part in stretches)
     selected = device_work_mask(trace, selection)
     iteration = np.append(windows.of_step, -1)[device_work_steps(trace)]
     counted = selected & (iteration >= 0)
@@ -211,11 +216,10 @@ def _begins(*columns: Int64) -> Bools:
 
 
 def _less(whole: Measured, part: Measured, windows: StepWindows) -> Measured:
-    """``whole`` less ``part``, whose pairs are among those of ``whole``."""
+    """``whole`` less what ``part`` has of the same node and iteration."""
     count = max(len(windows.names), 1)
     keys = whole.node * count + whole.iteration
-    place = np.searchsorted(keys, part.node * count + part.iteration)
+    place = place_in(keys, part.node * count + part.iteration)
     ns = whole.ns.copy()
-    known = place < len(keys)
-    np.subtract.at(ns, place[known], part.ns[known])
+    np.subtract.at(ns, place[place >= 0], part.ns[place >= 0])
     return Measured(whole.node, whole.iteration, np.maximum(ns, 0))
