@@ -92,15 +92,13 @@ def test_classes_add_up_and_agree_with_a_walk(recording: Recording) -> None:
     rows = recorded.device_work.to_dicts()
     verdicts = kernel_kinds(recorded).tensor_core.tolist()
     tree = call_tree(recorded)
-    used: defaultdict[str, int] = defaultdict(int)
-    gpu: defaultdict[str, int] = defaultdict(int)
-    slices = recorded.slices.to_dicts()
+    used: defaultdict[int, bool] = defaultdict(bool)
+    gpu: defaultdict[int, int] = defaultdict(int)
     for place, (row, chosen) in enumerate(zip(rows, work, strict=True)):
         if chosen and tree.is_own[place]:
-            name = slices[row["owner"]]["name_code"]
-            gpu[name] += row["dur_ns"]
-            used[name] += row["dur_ns"] * (verdicts[place] == codes.YES)
-    using = sum(time for name, time in gpu.items() if used[name])
+            gpu[row["owner"]] += row["dur_ns"]
+            used[row["owner"]] |= verdicts[place] == codes.YES
+    using = sum(time for call, time in gpu.items() if used[call])
     using += sum(
         row["dur_ns"]
         for row, chosen, own, verdict in zip(rows, work, tree.is_own, verdicts, strict=True)

@@ -14,13 +14,16 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.forests import gather, with_ancestors
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.operator_identity import DIRECTIONS, operator_identity
+from torch_tb_profiler.analysis.operator_places import in_backward
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
+from torch_tb_profiler.analysis.training_forward import training_forward
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_cut, per_trace
 from torch_tb_profiler.trace.model import Trace
+
+_DIRECTIONS = (None, "forward", "backward")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +48,16 @@ class _Names:
 def _names(trace: Trace) -> _Names:
     tree = call_tree(trace)
     names = trace.slices["name_code"].to_numpy()[tree.slice]
-    present, first, inverse = np.unique(names, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    of_call = place[inverse]
+    first = np.full(len(trace.strings), -1, np.int64)
+    first[names[::-1]] = np.arange(len(names))[::-1]
+    present = np.flatnonzero(first >= 0)
+    code = present[np.argsort(first[present])]
+    place = np.full(len(trace.strings), -1, np.int64)
+    place[code] = np.arange(len(code))
+    of_call = place[names]
     of_work = np.where(tree.is_own, gather(of_call, tree.owner), -1)
     self_ns = trace.slices["self_ns"].gather(tree.slice).to_numpy()
-    return _Names(present[order].astype(np.int64), of_call, of_work, self_ns)
+    return _Names(code, of_call, of_work, self_ns)
 
 
 @per_cut
@@ -117,7 +122,7 @@ class Inside:
 
 
 def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> Inside:
-    """What is known of some names of operators.
+    """What is known of at most 60 names of operators.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
@@ -125,16 +130,16 @@ def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> In
     names, tree = _names(trace), call_tree(trace)
     place = np.full(int(names.code.max(initial=-1)) + 1, -1, np.int64)
     place[name_codes] = np.arange(len(name_codes))
-    of_name = place[names.code]
-    device, used, launching = _launched_inside(trace, selection, of_name, len(name_codes))
-    of_call = of_name[names.of_call]
+    of_call = place[names.code][names.of_call]
+    device, used, launching = _launched_inside(trace, selection, of_call, len(name_codes))
     shown = chosen_calls(trace, selection) | launching
     calls = np.flatnonzero((of_call >= 0) & shown)
     group = of_call[calls]
     eligible = np.full(len(name_codes), codes.UNKNOWN, np.int8)
     np.maximum.at(eligible, group, eligible_slices(trace)[tree.slice[calls]])
-    identity = operator_identity(trace)
-    of_calls = identity.direction[identity.operator[calls]]
+    is_backward = in_backward(trace)[tree.slice[calls]]
+    is_forward = training_forward(trace)[calls] & ~is_backward
+    of_calls = np.where(is_backward, 2, is_forward).astype(np.int8)
     told = [_one_direction(of_calls[group == number]) for number in range(len(name_codes))]
     return Inside(device, used, eligible, told)
 
@@ -142,68 +147,61 @@ def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> In
 def _one_direction(directions: Int8) -> str | None:
     """The direction that all calls have."""
     present = np.unique(directions)
-    return DIRECTIONS[int(present[0])] if len(present) == 1 else None
+    return _DIRECTIONS[int(present[0])] if len(present) == 1 else None
 
 
 def _launched_inside(
     trace: Trace, selection: Selection, group: Int64, count: int
 ) -> tuple[Int64, Int8, Bools]:
-    """Time of the selected device work inside calls of each group of names (-1: of none), the
-    verdict on Tensor Cores; and which calls have any inside."""
-    tree, verdict, inside = call_tree(trace), kernel_kinds(trace).tensor_core, _names_around(trace)
+    """Time of the selected device work inside calls of each group (-1: of none), the verdict on
+    Tensor Cores; and which calls have any inside."""
+    tree, verdict = call_tree(trace), kernel_kinds(trace).tensor_core
     rows = np.flatnonzero(device_work_mask(trace, selection) & (tree.owner >= 0))
-    place = inside.place_of_work[rows]
-    launched = np.zeros((3, len(inside.launching)), np.int64)
-    np.add.at(launched[0], place, trace.device_work["dur_ns"].to_numpy()[rows])
+    owner = tree.owner[rows]
+    launched = np.zeros((3, len(group)), np.int64)
+    np.add.at(launched[0], owner, trace.device_work["dur_ns"].to_numpy()[rows])
     for row, said in ((1, codes.YES), (2, codes.UNKNOWN)):
-        launched[row, place[verdict[rows] == said]] = 1
-    of_pair = group[inside.name]
-    pairs = np.flatnonzero(of_pair >= 0)
+        launched[row, owner[verdict[rows] == said]] = 1
+    calls, parent = _launching(trace)
+    bits = np.where(group[calls] >= 0, 1 << np.maximum(group[calls], 0), 0)
+    around = _bits_around(bits, parent)
     sums = np.zeros((3, count), np.int64)
-    for into, values in zip(sums, launched, strict=True):
-        np.add.at(into, of_pair[pairs], values[inside.place[pairs]])
+    for number in range(count):
+        inside = calls[np.flatnonzero(around >> number & 1)]
+        sums[:, number] = launched[:, inside].sum(axis=1)
     used = np.where(sums[1] > 0, codes.YES, np.where(sums[2] > 0, codes.UNKNOWN, codes.NO))
-    is_there = np.zeros(len(inside.launching), np.bool_)
-    is_there[place] = True
-    has_work = np.zeros(len(tree.slice), np.bool_)
-    above = inside.launching[is_there]
-    while len(above):
-        has_work[above] = True
-        above = tree.parent[above]
-        above = above[(above >= 0) & ~has_work[above]]
+    has_work = np.zeros(len(group), np.bool_)
+    if not selection.is_everything:
+        has_work[owner] = True
+        climbing = np.flatnonzero(has_work)
+        while len(climbing):
+            climbing = tree.parent[climbing]
+            climbing = climbing[climbing >= 0]
+            climbing = climbing[~has_work[climbing]]
+            has_work[climbing] = True
     return sums[0], used.astype(np.int8), has_work
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _NamesAround:
-    """The calls that launched device work and the names around each, its own included.
-
-    Attributes:
-        launching: The calls, ascending.
-        place_of_work: Per row of ``trace.device_work`` the place of its call in ``launching``, -1
-            for none.
-        place, name: Pairs of a place in ``launching`` and a name, each once.
-    """
-
-    launching: Int64
-    place_of_work: Int64
-    place: Int64
-    name: Int64
+def _bits_around(bits: Int64, parent: Int64) -> Int64:
+    """``bits``, to which those of all elements around each are added: pointers jump over one
+    another, so it takes about log2(depth) rounds."""
+    jump = parent.copy()
+    rows = np.flatnonzero(jump >= 0)
+    while len(rows):
+        bits[rows] |= bits[jump[rows]]
+        jump[rows] = jump[jump[rows]]
+        rows = rows[jump[rows] >= 0]
+    return bits
 
 
 @per_trace
-def _names_around(trace: Trace) -> _NamesAround:
-    tree, names = call_tree(trace), _names(trace)
-    launching = np.unique(tree.owner[tree.owner >= 0])
-    number = np.full(len(tree.slice) + 1, -1, np.int64)
-    number[launching] = np.arange(len(launching))
-    place, above = np.arange(len(launching)), launching
-    pairs = []
-    while len(place):
-        pairs.append(place * len(names.code) + names.of_call[above])
-        above = tree.parent[above]
-        inside = above >= 0
-        place, above = place[inside], above[inside]
-    every = np.unique(np.concatenate([np.empty(0, np.int64), *pairs]))
-    whole = max(len(names.code), 1)
-    return _NamesAround(launching, number[tree.owner], every // whole, every % whole)
+def _launching(trace: Trace) -> tuple[Int64, Int64]:
+    """The calls that launched device work and all around them, ascending; and of each the place
+    there of the call around it, -1 for none."""
+    tree = call_tree(trace)
+    launching = np.zeros(len(tree.slice), np.bool_)
+    launching[tree.owner[tree.owner >= 0]] = True
+    calls = with_ancestors(np.flatnonzero(launching), tree.parent)
+    number = np.full(len(launching), -1, np.int64)
+    number[calls] = np.arange(len(calls))
+    return calls, gather(number, tree.parent[calls])

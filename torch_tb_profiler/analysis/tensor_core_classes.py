@@ -12,14 +12,13 @@ import numpy as np
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import indices, with_ancestors
+from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
-from torch_tb_profiler.analysis.operator_identity import operator_identity
 from torch_tb_profiler.analysis.operators_by_name import chosen_calls
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.knowledge import operators
-from torch_tb_profiler.trace.columns import Bools, Int8, Int32, Int64
-from torch_tb_profiler.trace.derived import per_cut, per_trace
+from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -41,12 +40,12 @@ class KernelClass(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatorClasses:
-    """Operators of a selection, per :class:`OperatorClass`.
+    """Operators of a selection, per :class:`OperatorClass` of their calls.
 
     Attributes:
         gpu_ns: Device work that they launched themselves; adds up to that of the selection.
         cpu_ns: Time of their calls on the host, without the calls of operators inside.
-        count: How many there are.
+        count: How many names they have; one whose calls are of several classes counts in each.
         unknown_ns: Part of ``gpu_ns`` in kernels of which no rule knows whether they use Tensor
             Cores.
         eligible_kernel_ns: Kernel time of those that use Tensor Cores or could.
@@ -80,49 +79,37 @@ class KernelClasses:
 
 
 def operator_classes(trace: Trace, selection: Selection) -> OperatorClasses:
-    """The operators with a call or device work in ``selection``, by class.
+    """The operators with a call or device work in ``selection``, by class of their calls.
 
     Device work that no operator launched counts as that of one operator for each of its names.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
-    tree, kinds, traits = call_tree(trace), kernel_kinds(trace), _operator_traits(trace)
-    work = device_work_mask(trace, selection)
-    duration = trace.device_work["dur_ns"].to_numpy()
-    count = len(traits.is_eligible)
-    own = np.flatnonzero(work & tree.is_own)
-    operator = traits.of_call[tree.owner[own]]
-    is_used = kinds.tensor_core == codes.YES
-    is_unknown = kinds.is_kernel & (kinds.tensor_core == codes.UNKNOWN)
-
-    def summed(marked: Bools) -> Int64:
-        chosen = marked[own]
-        return _sums(operator[chosen], duration[own[chosen]], count)
-
-    gpu, used = summed(work), summed(is_used)
+    tree, kinds = call_tree(trace), kernel_kinds(trace)
+    of_call = call_classes(trace)
+    work = np.flatnonzero(device_work_mask(trace, selection))
+    duration = trace.device_work["dur_ns"].to_numpy()[work]
+    is_used = kinds.tensor_core[work] == codes.YES
+    is_unknown = kinds.is_kernel[work] & (kinds.tensor_core[work] == codes.UNKNOWN)
+    is_own, owner = tree.is_own[work], tree.owner[work]
+    outside = np.where(is_used, OperatorClass.USING, OperatorClass.OTHER)
+    classes = np.where(is_own, gather(of_call, owner), outside)
     calls = chosen_calls(trace, selection)
-    cpu = _sums(traits.of_call[calls], self_times(trace)[calls], count)
-    launches = np.bincount(operator, minlength=count) > 0
-    is_there = launches | (np.bincount(traits.of_call[calls], minlength=count) > 0)
-    can = np.where(launches, traits.is_eligible, traits.is_eligible_inside)
-    uses = np.where(launches, used > 0, traits.is_used_inside)
-    classes = np.where(
-        uses, OperatorClass.USING, np.where(can, OperatorClass.ELIGIBLE, OperatorClass.OTHER)
-    )
-    outside = np.flatnonzero(work & ~tree.is_own)
-    outside_classes = np.where(is_used, OperatorClass.USING, OperatorClass.OTHER)[outside]
-    names = trace.device_work["name_code"].to_numpy()[outside]
+    shown = calls.copy()
+    shown[owner[is_own]] = True
+    names = trace.slices["name_code"].to_numpy()[tree.slice]
+    names_outside = trace.device_work["name_code"].to_numpy()[work[~is_own]]
+    can = is_own & (classes != OperatorClass.OTHER) & kinds.is_kernel[work]
     size = len(OperatorClass)
     return OperatorClasses(
-        gpu_ns=_sums(classes, gpu, size) + _sums(outside_classes, duration[outside], size),
-        cpu_ns=_sums(classes, cpu, size),
-        count=np.bincount(classes[is_there], minlength=size)
-        + _distinct(names, outside_classes, size),
-        unknown_ns=_sums(classes, summed(is_unknown), size)
-        + _sums(outside_classes, np.where(is_unknown, duration, 0)[outside], size),
-        eligible_kernel_ns=int(summed(kinds.is_kernel)[classes != OperatorClass.OTHER].sum()),
-        using_kernel_ns=int(used.sum()),
+        gpu_ns=_sums(classes, duration, size),
+        cpu_ns=_sums(of_call[calls], self_times(trace)[calls], size),
+        count=_distinct(names[shown], of_call[shown], size)
+        + _distinct(names_outside, outside[~is_own], size),
+        unknown_ns=_sums(classes[is_unknown], duration[is_unknown], size),
+        eligible_kernel_ns=int(duration[can].sum()),
+        using_kernel_ns=int(duration[can & is_used].sum()),
     )
 
 
@@ -182,50 +169,35 @@ def launch_shares(trace: Trace) -> Int64:
     return shares
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Traits:
-    """What is known of operators, whatever is selected.
-
-    Attributes:
-        of_call: Per call of the call tree its operator.
-        is_eligible: Per operator whether its name says that it could use Tensor Cores.
-        is_eligible_inside: Whether it or an operator inside one of its calls could.
-        is_used_inside: Whether a kernel launched inside one of its calls does.
-    """
-
-    of_call: Int64
-    is_eligible: Bools
-    is_eligible_inside: Bools
-    is_used_inside: Bools
-
-
-@per_cut
-def _operator_traits(trace: Trace) -> _Traits:
+@per_trace
+def call_classes(trace: Trace) -> Int64:
+    """Per call of the call tree its :class:`OperatorClass`: that of what it launched itself, else
+    that of what ran inside it; made once."""
     tree = call_tree(trace)
-    identity = operator_identity(trace)
-    of_call, count = identity.operator, identity.count
+    names = trace.slices["name_code"].to_numpy()[tree.slice]
     by_name = codes.of_names(
-        trace,
-        identity.name_code,
-        lambda name: codes.verdict(operators.tensor_core_eligible(name)),
-        np.int8,
+        trace, names, lambda name: codes.verdict(operators.tensor_core_eligible(name)), np.int8
     )
-    owner = tree.owner[(kernel_kinds(trace).tensor_core == codes.YES) & (tree.owner >= 0)]
-    uses = np.zeros(len(of_call), np.bool_)
-    uses[with_ancestors(np.unique(owner), tree.parent)] = True
-    inside: Int8 = eligible_slices(trace)[tree.slice]
-
-    def marked(calls: Bools) -> Bools:
-        found = np.zeros(count, np.bool_)
-        found[of_call[calls]] = True
-        return found
-
-    return _Traits(of_call, by_name == codes.YES, marked(inside == codes.YES), marked(uses))
+    is_used = kernel_kinds(trace).tensor_core == codes.YES
+    launches, uses, uses_inside = (np.zeros(len(names), np.bool_) for _ in range(3))
+    launches[tree.owner[tree.is_own]] = True
+    uses[tree.owner[tree.is_own & is_used]] = True
+    uses_inside[with_ancestors(np.unique(tree.owner[is_used & (tree.owner >= 0)]), tree.parent)] = (
+        True
+    )
+    inside = eligible_slices(trace)[tree.slice]
+    can = np.where(launches, by_name, inside) == codes.YES
+    classes: Int64 = np.where(
+        np.where(launches, uses, uses_inside),
+        OperatorClass.USING,
+        np.where(can, OperatorClass.ELIGIBLE, OperatorClass.OTHER),
+    )
+    return classes
 
 
 def _distinct(names: Int32, classes: Int64, size: int) -> Int64:
     """How many different names there are, per class."""
-    pairs = np.unique(names.astype(np.int64) * size + classes)
+    pairs = np.flatnonzero(np.bincount(names.astype(np.int64) * size + classes))
     return np.bincount(pairs % size, minlength=size)
 
 
