@@ -24,6 +24,7 @@ test("the overview answers first", async ({ guarded: page, standalone }) => {
 test("a range dragged over the steps becomes the selection of every view", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
   const canvas = await drawnChart(page, "Step time");
+  await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
   if (box === null) throw new Error("no chart");
   const at = (share: number) => [box.x + 64 + (box.width - 80) * share, box.y + 100] as const;

@@ -19,8 +19,8 @@ export const END_TITLES: Readonly<Record<End, string>> = { first: "First selecte
 export function RangeBorder({ end, range, window, names, draft }: Props) {
   const element = useWheel<HTMLDivElement>((by) => draft.move(end, by));
   const place = range[end];
-  const edge = end === "first" ? place : place + 1;
-  if (edge < window.from || edge > window.to) return null;
+  // Moved past what is drawn it waits at the edge: taken away it would lose the keyboard.
+  const edge = Math.max(window.from, Math.min(window.to, end === "first" ? place : place + 1));
   const drag = (clientX: number, left: number) => {
     const at = nearestEdge(clientX - left, window);
     draft.put(end, end === "first" ? at : at - 1, false);
