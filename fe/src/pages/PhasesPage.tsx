@@ -39,6 +39,7 @@ export function PhasesPage(props: PageProps) {
           <>
             <Findings notes={view.notes} always={false} />
             {steps?.row_count === 0 && <EmptySelection what="step" />}
+            {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
             {steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
             {phases !== undefined && (
               <div className="chart-row even">
@@ -50,7 +51,6 @@ export function PhasesPage(props: PageProps) {
               <Chart title={parts.title} chart={seriesChart(parts)} fileName={fileName("parts")} height={240} />
             )}
             <FactList title="How the phases were found" facts={view.facts} />
-            {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
             <Tables context={context} names={Object.keys(view.tables).filter((name) => name !== WINDOWS)} />
             <QualityNotes notes={view.notes} always={false} />
           </>
