@@ -34,8 +34,9 @@ _STEMS = ("self", "total")
 def operator_calls(trace: Trace) -> pl.DataFrame:
     """One row per call of an operator, in order of slice id, with what it costs; made once.
 
-    Columns: slice, start_ns, name_code, input_shape_code, calls (1), host_self_ns,
-    host_python_ns (part of it), host_total_ns, device_self_ns, device_total_ns,
+    Columns: call (number in :func:`call_tree`), slice, start_ns, name_code, input_shape_code,
+    calls (1), host_self_ns, host_python_ns (part of it), host_total_ns, device_self_ns,
+    device_total_ns,
     tensor_core_self_ns, tensor_core_total_ns, the same for tensor_core_unknown (time of kernels no
     rule knows), eligible, around (slice of the nearest call of the
     same name around it, -1 for none); and for both device times whether kernels some rule knows
@@ -53,6 +54,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     shapes[arguments["slice"].to_numpy()] = arguments["input_shape_code"].fill_null(-1).to_numpy()
     every_work = np.ones(trace.device_work.height, np.bool_)
     calls: pl.DataFrame = frame.with_columns(
+        call=pl.Series(np.arange(len(ids))),
         slice=pl.Series(ids),
         input_shape_code=pl.Series(shapes[ids]),
         calls=pl.lit(1, pl.Int64),
@@ -109,16 +111,18 @@ def selected_operator_calls(
     if selection.is_everything:
         return calls
     steps = pl.Series(slice_steps(trace)[calls["slice"].to_numpy()])
-    chosen = pl.Series(in_selection(trace, selection, steps, calls["start_ns"], calls["slice"]))
+    chosen = in_selection(trace, selection, steps, calls["start_ns"], calls["slice"])
     if trace.device_work.is_empty():
-        return calls.filter(chosen)
-    work = device_work_mask(trace, selection)
-    times = _device_times(trace, work)
-    shown = chosen | (times["device_total_ns"] > 0)
-    host = pl.col("calls", "host_self_ns", "host_python_ns", "host_total_ns") * chosen.cast(
-        pl.Int64
-    )
-    return calls.with_columns(host, **times).filter(shown)
+        return calls.filter(pl.Series(chosen))
+    times = _device_times(trace, device_work_mask(trace, selection))
+    is_shown = chosen | (times["device_total_ns"].to_numpy() > 0)
+    rows = np.flatnonzero(is_shown)
+    # Only what is shown is copied.
+    is_chosen = pl.Series(chosen[rows].astype(np.int64))
+    host = pl.col("calls", "host_self_ns", "host_python_ns", "host_total_ns") * is_chosen
+    of_rows = {key: pl.Series(values.to_numpy()[rows]) for key, values in times.items()}
+    shown = calls.drop(of_rows).filter(pl.Series(is_shown))
+    return shown.with_columns(host, **of_rows).select(calls.columns)
 
 
 def operator_groups(
@@ -173,5 +177,5 @@ def gaps_before_calls(trace: Trace, selection: Selection, calls: pl.DataFrame) -
     before = np.zeros(len(tree.slice), np.int64)
     np.add.at(before, tree.owner[rows], gaps[rows])
     if not selection.is_everything:
-        before = before[np.searchsorted(tree.slice, calls["slice"].to_numpy())]
+        before = before[calls["call"].to_numpy()]
     return pl.Series(before)

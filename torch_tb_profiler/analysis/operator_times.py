@@ -109,20 +109,25 @@ def work_inside(trace: Trace) -> WorkInside:
     return WorkInside(works, kernels, np.where(single, total, busy[source]), idle[source])
 
 
-def selected_work_inside(trace: Trace, work: Bools) -> WorkInside:
-    """Of the device work that ``work`` marks, what is inside each call."""
+def selected_work_inside(trace: Trace, work: Bools, rows: Int64) -> WorkInside:
+    """Of the device work that ``work`` marks, what is inside each of the calls in ``rows``."""
     tree, whole = call_tree(trace), work_inside(trace)
-    works = sums_of_calls(tree, work)[1]
-    is_whole = works == whole.works
+    of_calls = sums_of_calls(tree, work)[1]
+    works = of_calls[rows]
+    is_whole = works == whole.works[rows]
+    if is_whole.all():
+        return WorkInside(works, whole.kernels[rows], whole.busy_ns[rows], whole.idle_ns[rows])
     kernels, busy, idle = (
-        np.where(is_whole, of_all, 0) for of_all in (whole.kernels, whole.busy_ns, whole.idle_ns)
+        of_all[rows] * is_whole for of_all in (whole.kernels, whole.busy_ns, whole.idle_ns)
     )
-    is_part = (works > 0) & ~is_whole
+    is_part = (of_calls > 0) & (of_calls != whole.works)
     if is_part.any():
         call, row = _pairs(tree, work, is_part)
-        np.add.at(kernels, call[kernel_kinds(trace).is_kernel[row]], 1)
-        of_part = _busy_and_idle(trace, call, row, len(works))
-        busy, idle = busy + of_part[0], idle + of_part[1]
+        of_kernels = np.zeros(len(of_calls), np.int64)
+        np.add.at(of_kernels, call[kernel_kinds(trace).is_kernel[row]], 1)
+        of_part = _busy_and_idle(trace, call, row, len(of_calls))
+        kernels = kernels + of_kernels[rows]
+        busy, idle = busy + of_part[0][rows], idle + of_part[1][rows]
     return WorkInside(works, kernels, busy, idle)
 
 
@@ -154,16 +159,16 @@ def call_times(trace: Trace, selection: Selection, calls: pl.DataFrame) -> pl.Da
     selection); of the selected device work ``gpu_busy_ns`` (what overlaps counts once),
     ``gpu_idle_ns`` and ``kernel_calls``."""
     overhead, inside = cpu_overheads(trace), work_inside(trace)
-    rows = np.arange(len(overhead))
     if not selection.is_everything:
-        inside = selected_work_inside(trace, device_work_mask(trace, selection))
-        rows = np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())
+        rows = calls["call"].to_numpy()
+        overhead = overhead[rows] * (calls["calls"].to_numpy() > 0)
+        inside = selected_work_inside(trace, device_work_mask(trace, selection), rows)
     return pl.DataFrame(
         {
-            "cpu_overhead_ns": overhead[rows] * (calls["calls"].to_numpy() > 0),
-            "gpu_busy_ns": inside.busy_ns[rows],
-            "gpu_idle_ns": inside.idle_ns[rows],
-            "kernel_calls": inside.kernels[rows],
+            "cpu_overhead_ns": overhead,
+            "gpu_busy_ns": inside.busy_ns,
+            "gpu_idle_ns": inside.idle_ns,
+            "kernel_calls": inside.kernels,
         }
     )
 

@@ -47,7 +47,7 @@ def operators_by_type(trace: Trace, selection: Selection) -> pl.DataFrame:
         SelectionError: steps that are malformed or not in this trace.
     """
     calls = selected_operator_calls(trace, selection)
-    place = np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())
+    place = calls["call"].to_numpy()
     times = call_times(trace, selection, calls)
     calls = calls.with_columns(
         *(times[key] for key in ("cpu_overhead_ns", "gpu_idle_ns", "kernel_calls")),

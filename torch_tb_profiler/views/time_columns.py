@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.operator_times import MEASURES, STATISTICS
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column
 
 _TITLES = {
@@ -82,8 +82,12 @@ def time_columns(
 
 def times_in_microseconds(groups: pl.DataFrame) -> dict[str, pl.Series]:
     """The columns of all measures by key, from those of ``times_by_group`` in ns."""
-    return {
-        time_key(measure, statistic): microseconds(groups[f"{measure}_{statistic}"])
+    names = {
+        f"{measure}_{statistic}": time_key(measure, statistic)
         for measure in MEASURES
         for statistic in STATISTICS
     }
+    ns = groups.select(pl.col(name).cast(pl.Float64) for name in names).to_numpy()
+    # Divided once and truly, as by ``microseconds``; absent values are NaN meanwhile.
+    told = pl.DataFrame(ns / NS_PER_US, schema=list(names.values()), orient="row")
+    return {column.name: column for column in told.fill_nan(None)}

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.operator_identity import (
     DIRECTIONS,
     NO_TYPE,
@@ -43,9 +41,8 @@ _SEVERAL = -1
 def operators_of_calls(trace: Trace, calls: pl.DataFrame) -> Int64:
     """The number of the operator of each row of ``selected_operator_calls``."""
     operator = operator_identity(trace).operator
-    if calls.height == len(operator):
-        return operator
-    return operator[np.searchsorted(call_tree(trace).slice, calls["slice"].to_numpy())]
+    of_calls: Int64 = operator[calls["call"].to_numpy()]
+    return of_calls
 
 
 def identity_of_groups(
