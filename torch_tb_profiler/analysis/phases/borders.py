@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.analysis.forests import indices
-from torch_tb_profiler.analysis.intervals import Intervals, clip, subtract, union_all
+from torch_tb_profiler.analysis.intervals import Intervals, subtract, union, union_all
 from torch_tb_profiler.analysis.phases.codes_of_slices import phases_of, slice_phases
 from torch_tb_profiler.analysis.phases.evidence import Phase
 from torch_tb_profiler.analysis.phases.segments import (
@@ -120,35 +120,34 @@ def _within(
     by_phase = {phase: intervals_of(found, phase) for phase in Phase}
     forward, backward = by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD]
     fixed = union_all(by_phase[Phase.DATALOADER], by_phase[Phase.OPTIMIZER])
-    for start, end, first, last in zip(
-        start_ns.tolist(), end_ns.tolist(), first_ns.tolist(), last_ns.tolist(), strict=True
-    ):
-        if first >= 0:
-            forward = _from(forward, backward, start, end, first)
-        if last >= 0:
-            backward = _until(backward, start, end, last)
+    begins, ends = first_ns >= 0, last_ns >= 0
+    forward = _from(forward, backward, start_ns[begins], end_ns[begins], first_ns[begins])
+    backward = _until(backward, start_ns[ends], end_ns[ends], last_ns[ends])
     backward = subtract(backward, fixed)
     forward = subtract(subtract(forward, fixed), backward)
     by_phase[Phase.FORWARD], by_phase[Phase.BACKWARD] = forward, backward
     return in_time_order([(phase, by_phase[phase]) for phase in Phase])
 
 
-def _from(forward: Intervals, backward: Intervals, start: int, end: int, first: int) -> Intervals:
-    """``forward`` that begins at ``first`` in the step ``[start, end)``."""
-    outside = subtract(forward, _one(start, first))
-    after = np.concatenate(
-        [clip(part, first, end).start_ns[:1] for part in (forward, backward)] + [[end]]
-    )
-    return union_all(outside, _one(first, int(after.min())))
+def _from(
+    forward: Intervals, backward: Intervals, start_ns: Int64, end_ns: Int64, first_ns: Int64
+) -> Intervals:
+    """``forward`` that begins at ``first_ns`` in each step ``[start_ns, end_ns)``: what lies before
+    is none, and what lies between it and the next pass of the step is."""
+    outside = subtract(forward, union(start_ns, first_ns))
+    begins = np.sort(np.concatenate((outside.start_ns, backward.start_ns)))
+    following = np.append(begins, np.iinfo(np.int64).max)[np.searchsorted(begins, first_ns)]
+    around = np.searchsorted(backward.end_ns, first_ns, "right")
+    inside = np.append(backward.start_ns, np.iinfo(np.int64).max)[around] <= first_ns
+    until = np.where(inside, first_ns, np.minimum(following, end_ns))
+    return union_all(outside, union(first_ns, until))
 
 
-def _until(backward: Intervals, start: int, end: int, last: int) -> Intervals:
-    """``backward`` that ends at ``last`` in the step ``[start, end)``."""
-    within = subtract(backward, _one(last, end))
-    before = clip(within, start, last).end_ns[-1:]
-    return union_all(within, _one(int(before[0]), last)) if len(before) else within
-
-
-def _one(start: int, end: int) -> Intervals:
-    filled = end > start
-    return Intervals(np.array([start] * filled, np.int64), np.array([end] * filled, np.int64))
+def _until(backward: Intervals, start_ns: Int64, end_ns: Int64, last_ns: Int64) -> Intervals:
+    """``backward`` that ends at ``last_ns`` in each step ``[start_ns, end_ns)``: what lies behind
+    is none, and what lies between it and the pass before in the step is."""
+    within = subtract(backward, union(last_ns, end_ns))
+    ends = np.append(np.iinfo(np.int64).min, within.end_ns)
+    before = ends[np.searchsorted(within.end_ns, last_ns, "right")]
+    since = np.where(before > start_ns, before, last_ns)
+    return union_all(within, union(since, last_ns))
