@@ -65,6 +65,12 @@ def test_modules_and_ranges_of_the_optimizer_have_types_of_their_own() -> None:
     }
 
 
+def test_what_sticks_out_by_a_tick_counts() -> None:
+    events = [op("a", 0, 10), op("b", 5, 6)]
+    found = event_types(trace(events, time_unit_ns=1000), Selection())
+    assert found["time_ns"].to_list() == [11_000]
+
+
 def test_of_a_selection_what_begins_in_it() -> None:
     events = [step(1, 0, 50), op("a", 10, 10), op("b", 30, 10), step(2, 50, 50), op("a", 60, 5)]
     assert described(events, Selection(steps="2"))["cpu_op host"] == (1, 5_000)

@@ -50,12 +50,14 @@ class EventTypes:
         on_device: Whether each is work of a device.
         number: Per slice the number of its type, -1 for none.
         is_outermost: Per slice whether no slice of its type is directly around it.
+        sticks_out: Per slice whether it ends after what is around it, by a tick of the clock.
     """
 
     names: list[str]
     on_device: list[bool]
     number: npt.NDArray[np.int16]
     is_outermost: Bools
+    sticks_out: Bools
 
 
 @per_trace
@@ -78,8 +80,14 @@ def types_of_events(trace: Trace) -> EventTypes:
     number = of_kind[np.searchsorted(kinds, key)]
     parent = indices(slices["parent"])
     is_outermost = (parent < 0) | (np.append(number, -2)[parent] != number)
+    end = slices["start_ns"].to_numpy() + slices["dur_ns"].to_numpy()
+    sticks_out = (parent >= 0) & (end > np.append(end, 0)[parent])
     return EventTypes(
-        [name for name, _ in place], [device for _, device in place], number, is_outermost
+        [name for name, _ in place],
+        [device for _, device in place],
+        number,
+        is_outermost,
+        sticks_out,
     )
 
 
@@ -110,11 +118,11 @@ def _event_types(trace: Trace, chosen: Bools, work: Bools) -> pl.DataFrame:
     # What lies in one of its type adds no moment, unless that is not selected.
     outer = chosen & (number >= 0)
     outer &= types.is_outermost | ~np.append(chosen, False)[parent]
-    rows = np.flatnonzero(outer)
+    rows = np.flatnonzero(outer | (chosen & (number >= 0) & types.sticks_out))
     of_rows = number[rows].astype(np.int64)
     time = union_lengths(of_rows, start[rows], start[rows] + duration[rows], len(types.names))
     calls = np.bincount(number[chosen & (number >= 0)], minlength=len(types.names))
-    outer_calls = np.bincount(of_rows, minlength=len(types.names))
+    outer_calls = np.bincount(number[outer], minlength=len(types.names))
     is_phase = np.array([name in PHASES for name in types.names], np.bool_)
     counts = np.where(is_phase, outer_calls, calls) if len(types.names) else calls
     frame = pl.DataFrame(
