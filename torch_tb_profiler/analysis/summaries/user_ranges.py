@@ -36,8 +36,8 @@ def range_calls(trace: Trace) -> pl.DataFrame:
 
 
 def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
-    """Ranges of a selection, and of its domain if it has one, by name: ``name``, ``domain``, ``thread`` (:data:`ALL_THREADS` where
-    threads are merged), and the columns of :func:`summed`.
+    """Ranges of a selection, and of its domain if it has one, by name: ``name``, ``domain``,
+    ``thread`` (:data:`ALL_THREADS` where threads are merged), and the columns of :func:`summed`.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
