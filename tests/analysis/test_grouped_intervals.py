@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_tb_profiler.analysis.grouped_intervals import (
-    idle_lengths,
     span_lengths,
     union_lengths,
     unions,
@@ -34,17 +33,15 @@ def test_lengths_count_moments(
         rows = sorted(rows)
     group, start, duration = (np.array([row[part] for row in rows], np.int64) for part in range(3))
     begin, end = start * unit + origin, (start + duration) * unit + origin
-    union, span, idle = [], [], []
+    union, span = [], []
     for number in range(GROUPS):
         own = [(s, max(s, s + d)) for g, s, d in rows if g == number]
         moments = {moment for s, e in own for moment in range(s, e)}
         whole = max(e for _, e in own) - min(s for s, _ in own) if own else 0
         union.append(len(moments) * unit)
         span.append(whole * unit)
-        idle.append((whole - len(moments)) * unit)
     assert union_lengths(group, begin, end, GROUPS).tolist() == union
     assert span_lengths(group, begin, end, GROUPS).tolist() == span
-    assert idle_lengths(group, begin, end, GROUPS).tolist() == idle
 
 
 def test_long_sums_are_exact() -> None:

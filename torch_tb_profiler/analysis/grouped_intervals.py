@@ -1,4 +1,4 @@
-"""Lengths of time intervals by group, vectorised: what they cover, span, and leave idle between.
+"""Lengths of time intervals by group, vectorised: what they cover and span.
 
 An interval that ends before it starts is empty and lies at its start. A group below 0 is none: its
 intervals are left out. Lengths are exact int64 nanoseconds, 0 for a group without intervals.
@@ -53,13 +53,6 @@ def span_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> In
     np.maximum.at(last, group, np.maximum(end_ns[known], start))
     spans: Int64 = np.where(first <= last, last - first, 0)
     return spans
-
-
-def idle_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> Int64:
-    """Per group, the time in ns between its first start and its last end that none of its intervals
-    covers; arguments as for :func:`union_lengths`."""
-    spans = span_lengths(group, start_ns, end_ns, count)
-    return spans - union_lengths(group, start_ns, end_ns, count)
 
 
 def _in_order(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int64, Int64]:
