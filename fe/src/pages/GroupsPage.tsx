@@ -54,6 +54,7 @@ function Choices({ view }: { readonly view: View }) {
   if (shown === undefined) return null;
   const kinds = [...new Set(all.map(({ hierarchy }) => hierarchy))];
   const domains = all.filter(({ hierarchy }) => hierarchy === shown.hierarchy).map(({ domain }) => domain);
+  if (kinds.length < 2 && domains.length < 2) return null;
   return (
     <div className="page-head">
       <Segmented
@@ -76,14 +77,12 @@ const FOLDED = "folded";
 const UNFOLDED = "each";
 /** Names of work outside say what it is. */
 const ALWAYS_HIDDEN = new Set(["kind"]);
-/** Beside what equal siblings have in common, these would push the odd one out of sight. */
-const HIDDEN_FOLDED = /^(operator_calls|tensor_core_.*|calls|iterations|(cpu|gpu)_(total|min|max)_us|.*_(overhead|idle)_mean_us)$/;
 /** Over one iteration total, mean, least and most are the same. */
 const OF_SEVERAL = /^(iterations|(cpu|gpu)_(mean|min|max)_us)$/;
 
 function hiddenIn(view: View, isFolded: boolean): (key: string) => boolean {
   const isOne = view.facts.find(({ key }) => key === "iterations")?.value === 1;
-  return (key) => ALWAYS_HIDDEN.has(key) || (isFolded ? HIDDEN_FOLDED.test(key) : isOne && OF_SEVERAL.test(key));
+  return (key) => ALWAYS_HIDDEN.has(key) || (!isFolded && isOne && OF_SEVERAL.test(key));
 }
 
 function Groups({ context }: { readonly context: ViewContext }) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch_tb_profiler.analysis.hierarchies.times import MEASURES
 from torch_tb_profiler.views.flame_bars import flame_columns
 from torch_tb_profiler.views.schema import Column, TableSpec
@@ -87,6 +89,9 @@ _SHARED = (
     ),
 )
 
+_SHOWN_FOLDED = ("cpu_mean_us", "gpu_mean_us", "name")
+"""What stands beside the columns about equal siblings; the others would push those out of sight."""
+
 GROUPS = TableSpec(
     name="groups",
     title="Groups",
@@ -94,7 +99,7 @@ GROUPS = TableSpec(
     "everything below, moments of several counted once. Work outside has rows of its own.",
     columns=(
         Column("path", "Path", "string", None, "Names from the root; unique."),
-        Column("parent", "Parent", "string", None, "Path of the row above."),
+        Column("parent", "Parent", "string", None, "Path of the row above.", hidden=True),
         *_SHARED,
         _count(
             "equal_siblings",
@@ -113,8 +118,8 @@ FOLDED = TableSpec(
     "members added up; and which member is furthest from the others.",
     columns=(
         Column("path", "Path", "string", None, "Names from the root; unique."),
-        Column("parent", "Parent", "string", None, "Path of the row above."),
-        *_SHARED,
+        Column("parent", "Parent", "string", None, "Path of the row above.", hidden=True),
+        *(replace(column, hidden=column.key not in _SHOWN_FOLDED) for column in _SHARED),
         _count("members", "Members", "How many groups of the unfolded tree it stands for."),
         *(
             Column(
