@@ -27,7 +27,7 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
     ("typed", "completed"),
     [
         ("re", {"report"}),
-        ("report --for", {"--format", "--force", "--forward-start"}),
+        ("report --for", {"--format", "--formats", "--force", "--forward-start"}),
         ("report --format m", {"md"}),
         ("report lo", {"logs"}),
         ("report logs tr", {"trace.json"}),

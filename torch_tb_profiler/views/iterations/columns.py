@@ -51,7 +51,6 @@ ITERATIONS = TableSpec(
             "Summed duration of the kernels, copies and sets that were launched in it, "
             f"{_OF_GPUS}; what runs at the same time on several streams adds up.",
             family="gpu",
-            additive=True,
         ),
         Column(
             "gpu_time_pct",
@@ -67,7 +66,6 @@ ITERATIONS = TableSpec(
             "us",
             f"Summed duration of the kernels known to use Tensor Cores, {_OF_GPUS}.",
             family="gpu",
-            additive=True,
         ),
         Column(
             "tensor_core_time_pct",
