@@ -28,4 +28,5 @@ it("names the operator of a path, and the module it is in", () => {
   expect(shortPath("/aten::linear")).toBe("aten::linear");
   expect(shortPath("/Net_0/aten::linear(2)")).toBe("aten::linear(2) · Net_0");
   expect(shortPath("/Net_0/Block_1/Linear_3/aten::linear/aten::addmm")).toBe("aten::addmm · Linear_3");
+  expect(shortPath("/Linear_3/aten::addmm/AddmmBackward0/aten::mm(2)")).toBe("aten::mm(2) · Linear_3");
 });

@@ -15,10 +15,12 @@ export function operatorLabel(table: Table, row: Row): string {
 export function shortPath(path: string): string {
   const names = path.split("/").filter((name) => name !== "");
   const own = names.pop() ?? path;
-  // Names of operators have a namespace.
-  const place = names.findLast((name) => !name.includes("::"));
+  const place = names.findLast((name) => !OF_AN_OPERATOR.test(name));
   return place === undefined ? own : `${own} · ${place}`;
 }
+
+/** Names of operators have a namespace; autograd nodes have not. */
+const OF_AN_OPERATOR = /::|Backward\d*(\(\d+\))?$/;
 
 /** The module that calls it, else the innermost line that is not of PyTorch itself. */
 function callPlace(stack: string): string | null {
