@@ -14,7 +14,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.call_tree import call_tree
-from torch_tb_profiler.analysis.forests import gather, with_ancestors
+from torch_tb_profiler.analysis.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.operator_places import in_backward
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask, in_selection
@@ -62,8 +62,9 @@ def _names(trace: Trace) -> _Names:
 
 @per_cut
 def _when(trace: Trace) -> pl.DataFrame:
-    """Step and start of each call of the call tree."""
-    return trace.slices.select("step", "start_ns")[call_tree(trace).slice]
+    """Step (-1 for none) and start of each call of the call tree."""
+    calls = trace.slices.select("step", "start_ns")[call_tree(trace).slice]
+    return calls.with_columns(pl.Series("step", indices(calls["step"])))
 
 
 def chosen_calls(trace: Trace, selection: Selection) -> Bools:
@@ -135,19 +136,21 @@ def inside_of_names(trace: Trace, selection: Selection, name_codes: Int64) -> In
     shown = chosen_calls(trace, selection) | launching
     calls = np.flatnonzero((of_call >= 0) & shown)
     group = of_call[calls]
-    eligible = np.full(len(name_codes), codes.UNKNOWN, np.int8)
-    np.maximum.at(eligible, group, eligible_slices(trace)[tree.slice[calls]])
     is_backward = in_backward(trace)[tree.slice[calls]]
     is_forward = training_forward(trace)[calls] & ~is_backward
-    of_calls = np.where(is_backward, 2, is_forward).astype(np.int8)
-    told = [_one_direction(of_calls[group == number]) for number in range(len(name_codes))]
+    directions = _counts(group, np.where(is_backward, 2, is_forward), len(name_codes)) > 0
+    told = [
+        _DIRECTIONS[int(present.argmax())] if present.sum() == 1 else None for present in directions
+    ]
+    # Verdicts are -1, 0 and 1.
+    verdicts = _counts(group, eligible_slices(trace)[tree.slice[calls]] + 1, len(name_codes)) > 0
+    eligible = np.where(verdicts[:, 2], 1, np.where(verdicts[:, 1], 0, -1)).astype(np.int8)
     return Inside(device, used, eligible, told)
 
 
-def _one_direction(directions: Int8) -> str | None:
-    """The direction that all calls have."""
-    present = np.unique(directions)
-    return _DIRECTIONS[int(present[0])] if len(present) == 1 else None
+def _counts(group: Int64, kind: Int64 | Int8, count: int) -> Int64:
+    """Group × kind (0 to 2): how many there are."""
+    return np.bincount(group * 3 + kind, minlength=3 * count).reshape(count, 3)
 
 
 def _launched_inside(
@@ -157,23 +160,25 @@ def _launched_inside(
     Tensor Cores; and which calls have any inside."""
     tree, verdict = call_tree(trace), kernel_kinds(trace).tensor_core
     rows = np.flatnonzero(device_work_mask(trace, selection) & (tree.owner >= 0))
-    owner = tree.owner[rows]
-    launched = np.zeros((3, len(group)), np.int64)
-    np.add.at(launched[0], owner, trace.device_work["dur_ns"].to_numpy()[rows])
-    for row, said in ((1, codes.YES), (2, codes.UNKNOWN)):
-        launched[row, owner[verdict[rows] == said]] = 1
-    calls, parent = _launching(trace)
+    calls, parent, place_of_work = _launching(trace)
+    place = place_of_work[rows]
+    launched = np.zeros((3, len(calls)), np.int64)
+    np.add.at(launched[0], place, trace.device_work["dur_ns"].to_numpy()[rows])
+    launched[1, place[verdict[rows] == codes.YES]] = 1
+    launched[2, place[verdict[rows] == codes.UNKNOWN]] = 1
+    is_launching = np.zeros(len(calls), np.bool_)
+    is_launching[place] = True
+    launching = np.flatnonzero(is_launching)
     bits = np.where(group[calls] >= 0, 1 << np.maximum(group[calls], 0), 0)
-    around = _bits_around(bits, parent)
+    around, launched = _bits_around(bits, parent)[launching], launched[:, launching]
     sums = np.zeros((3, count), np.int64)
     for number in range(count):
-        inside = calls[np.flatnonzero(around >> number & 1)]
-        sums[:, number] = launched[:, inside].sum(axis=1)
+        sums[:, number] = launched[:, (around >> number & 1).astype(np.bool_)].sum(axis=1)
     used = np.where(sums[1] > 0, codes.YES, np.where(sums[2] > 0, codes.UNKNOWN, codes.NO))
     has_work = np.zeros(len(group), np.bool_)
     if not selection.is_everything:
-        has_work[owner] = True
-        climbing = np.flatnonzero(has_work)
+        climbing = calls[launching]
+        has_work[climbing] = True
         while len(climbing):
             climbing = tree.parent[climbing]
             climbing = climbing[climbing >= 0]
@@ -195,13 +200,13 @@ def _bits_around(bits: Int64, parent: Int64) -> Int64:
 
 
 @per_trace
-def _launching(trace: Trace) -> tuple[Int64, Int64]:
-    """The calls that launched device work and all around them, ascending; and of each the place
-    there of the call around it, -1 for none."""
+def _launching(trace: Trace) -> tuple[Int64, Int64, Int64]:
+    """The calls that launched device work and all around them, ascending; of each the place there
+    of the call around it, -1 for none; and per row of ``trace.device_work`` that of its call."""
     tree = call_tree(trace)
     launching = np.zeros(len(tree.slice), np.bool_)
     launching[tree.owner[tree.owner >= 0]] = True
     calls = with_ancestors(np.flatnonzero(launching), tree.parent)
     number = np.full(len(launching), -1, np.int64)
     number[calls] = np.arange(len(calls))
-    return calls, gather(number, tree.parent[calls])
+    return calls, gather(number, tree.parent[calls]), gather(number, tree.owner)

@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kind
 from torch_tb_profiler.analysis.operators_by_name import chosen_calls
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
 from torch_tb_profiler.knowledge import operators
-from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -98,15 +98,14 @@ def operator_classes(trace: Trace, selection: Selection) -> OperatorClasses:
     calls = chosen_calls(trace, selection)
     shown = calls.copy()
     shown[owner[is_own]] = True
-    names = trace.slices["name_code"].to_numpy()[tree.slice]
-    names_outside = trace.device_work["name_code"].to_numpy()[work[~is_own]]
+    names_outside = indices(trace.device_work["name_code"])[work[~is_own]]
     can = is_own & (classes != OperatorClass.OTHER) & kinds.is_kernel[work]
     size = len(OperatorClass)
     return OperatorClasses(
         gpu_ns=_sums(classes, duration, size),
         cpu_ns=_sums(of_call[calls], self_times(trace)[calls], size),
-        count=_distinct(names[shown], of_call[shown], size)
-        + _distinct(names_outside, outside[~is_own], size),
+        count=_distinct(_names_and_classes(trace)[shown], size)
+        + _distinct(names_outside * size + outside[~is_own], size),
         unknown_ns=_sums(classes[is_unknown], duration[is_unknown], size),
         eligible_kernel_ns=int(duration[can].sum()),
         using_kernel_ns=int(duration[can & is_used].sum()),
@@ -195,10 +194,17 @@ def call_classes(trace: Trace) -> Int64:
     return classes
 
 
-def _distinct(names: Int32, classes: Int64, size: int) -> Int64:
-    """How many different names there are, per class."""
-    pairs = np.flatnonzero(np.bincount(names.astype(np.int64) * size + classes))
-    return np.bincount(pairs % size, minlength=size)
+@per_trace
+def _names_and_classes(trace: Trace) -> Int64:
+    """Per call of the call tree one number for its name and class."""
+    names = indices(trace.slices["name_code"])[call_tree(trace).slice]
+    return names * len(OperatorClass) + call_classes(trace)
+
+
+def _distinct(names_and_classes: Int64, size: int) -> Int64:
+    """How many different names there are, per class; each is ``name × size + class``."""
+    present = np.flatnonzero(np.bincount(names_and_classes))
+    return np.bincount(present % size, minlength=size)
 
 
 def _sums(places: Int64, values: Int64, count: int) -> Int64:
