@@ -13,6 +13,7 @@ from tests.helpers.traces import Event, annotation, frame, op, step, trace
 from tests.views import reference
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.analysis.call_tree import call_tree
+from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.operator_identity import (
     MAX_PATH_CHARS,
     OperatorIdentity,
@@ -66,6 +67,14 @@ def test_a_range_around_all_steps_starts_counting_anew_in_each() -> None:
             "/train/aten::linear(2)/aten::mm",
         ]
     )
+
+
+def test_another_cut_starts_counting_anew() -> None:
+    whole = trace([op("aten::mm", 0, 20), op("aten::mm", 100, 20)])
+    assert described(whole) == [("/aten::mm", None, 1), ("/aten::mm(2)", None, 1)]
+    halves = cut(whole, "start:aten::mm")
+    assert described(halves) == [("/aten::mm", None, 2)]
+    assert operator_identity(halves).id_of(0) == operator_identity(whole).id_of(0)
 
 
 def test_modules_are_the_place_also_where_an_operator_lies_between_them() -> None:
