@@ -27,12 +27,12 @@ export function SelectionControl({ target }: { readonly target: Target }) {
   return (
     <>
       {cut !== null && (
-        <Chip title={`Every view counts by these iterations.\n${visibleText(cut)}`} remove="Cut by the steps of the trace again" onRemove={() => takeCut()}>
+        <Chip kind="cut" title={`Every view counts by these iterations.\n${visibleText(cut)}`} remove="Cut by the steps of the trace again" onRemove={() => takeCut()}>
           {shortenMiddle(visibleText(cut), MOST_CHARACTERS)}
         </Chip>
       )}
       {text !== null && (
-        <Chip title={selectionTitle(params)} remove="Remove the selection" onRemove={() => navigate(WHOLE)}>
+        <Chip kind="part" title={selectionTitle(params)} remove="Remove the selection" onRemove={() => navigate(WHOLE)}>
           {visibleText(text)}
         </Chip>
       )}
@@ -59,6 +59,7 @@ export function SelectionControl({ target }: { readonly target: Target }) {
 }
 
 interface ChipProps {
+  readonly kind: "cut" | "part";
   readonly title: string;
   /** What the button does. */
   readonly remove: string;
@@ -66,10 +67,10 @@ interface ChipProps {
   readonly children: ReactNode;
 }
 
-function Chip({ title, remove, onRemove, children }: ChipProps) {
+function Chip({ kind, title, remove, onRemove, children }: ChipProps) {
   return (
-    <span className="chip" title={title}>
-      {children}
+    <span className={`chip ${kind}`} title={title}>
+      <span>{children}</span>
       <button type="button" className="button quiet icon" aria-label={remove} title={remove} onClick={onRemove}>
         <CloseIcon />
       </button>
