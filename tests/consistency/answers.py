@@ -31,6 +31,10 @@ class Answers:
         return self._view("overview")
 
     @cached_property
+    def iterations(self) -> View:
+        return self._view("iterations")
+
+    @cached_property
     def operators(self) -> View:
         return self._view("operators")
 

@@ -35,7 +35,45 @@ class Shown:
 WHOLE = {"class": "all"}
 """The row of a table of classes that is the sum of the others."""
 
+SELECTED = {"selected": True}
+"""The rows of the table of iterations that a selection means."""
+
 SHOWN = (
+    Shown(
+        "the mean iteration",
+        {
+            "overview": of.fact("average_step_us"),
+            "its iterations": of.fact("iteration_mean_us"),
+            "iterations": of.fact("iteration_mean_us", "iterations"),
+        },
+    ),
+    Shown(
+        "how many iterations",
+        {
+            "overview": of.height_of("overview", "steps"),
+            "figures": of.fact("iterations_selected", "iterations"),
+            "iterations": of.height_of("iterations", "iterations", **SELECTED),
+        },
+    ),
+    Shown(
+        "time of all iterations",
+        {
+            "overview": of.sum_of("overview", "steps", "total_us"),
+            "iterations": of.sum_of("iterations", "iterations", "duration_us", **SELECTED),
+        },
+        of_selections=False,
+    ),
+    *(
+        Shown(
+            f"{resource} time",
+            {
+                "overview": of.sum_of("overview", "resources", "duration_us", category=resource),
+                "iterations": of.sum_of("iterations", "iterations", f"{resource}_us", **SELECTED),
+            },
+            of_selections=False,
+        )
+        for resource in ("tensor_core", "other_kernels", "memory", "cpu", "other")
+    ),
     Shown(
         "kernel time",
         {

@@ -55,6 +55,7 @@ def test_the_wall_clock_begins_with_an_operation_and_ends_on_the_device() -> Non
 def test_a_time_range_cuts_the_wall_clock() -> None:
     figures = iteration_figures(_recorded(), Selection(start_ns=105_000, end_ns=300_000))
     assert (figures.selected, figures.first, figures.last) == (2, "4", "5")
+    assert figures.mean_ns == (115_000 + 80_000) / 2  # no whole one: of the parts
     assert figures.wall_clock_ns == 190_000  # from the operator at 110 µs to the edge at 300
 
 
@@ -75,7 +76,7 @@ def test_iterations_that_are_not_selected_are_there_too() -> None:
     found = iterations(_recorded(), Selection(steps="4"))
     assert found.windows.names == ["3", "4", "5"]
     assert found.selected.tolist() == [False, True, False]
-    assert found.averaged.tolist() == [False, True, False]
+    assert found.lengths_ns.tolist() == [120_000]
 
 
 def test_a_step_that_is_left_out_is_there_and_not_selected() -> None:
@@ -93,4 +94,4 @@ def test_a_step_that_is_left_out_is_there_and_not_selected() -> None:
     assert found.selected.tolist() == [True, True, False]
     asked = iterations(trace(events), Selection(steps="1:2"))
     assert asked.selected.tolist() == [False, True, True]
-    assert asked.averaged.tolist() == [False, True, False]
+    assert asked.lengths_ns.tolist() == [100_000]

@@ -61,7 +61,7 @@ def iteration_figures(trace: Trace, selection: Selection) -> IterationFigures:
     places = np.flatnonzero(found.selected)
     if not len(places):
         return IterationFigures(len(windows.names), 0, None, None, None, None, None)
-    lengths = (windows.end_ns - windows.start_ns)[found.averaged]
+    lengths = found.lengths_ns
     first, last = int(places[0]), int(places[-1])
     return IterationFigures(
         total=len(windows.names),

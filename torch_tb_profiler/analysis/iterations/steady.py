@@ -60,7 +60,7 @@ def steadiness(trace: Trace, selection: Selection) -> Steadiness:
     found = iterations(trace, selection)
     windows = found.windows
     lengths = (windows.end_ns - windows.start_ns).astype(np.float64)
-    chosen = lengths[found.averaged]
+    chosen = found.lengths_ns.astype(np.float64)
     if len(chosen) < 2 or chosen.mean() <= 0:
         return Steadiness(None, rules.varies)
     variation = float(chosen.std() / chosen.mean())

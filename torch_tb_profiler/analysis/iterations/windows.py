@@ -11,7 +11,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
-from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 
@@ -23,13 +23,13 @@ class Iterations:
     Attributes:
         windows: All of them, those too that are left out of averages.
         selected: Which the selection means.
-        averaged: Which of these means are over: those that were recorded and selected from end to
-            end, or all selected where none was.
+        lengths_ns: Lengths of those that means are over, as far as they are selected: of those
+            that were recorded and selected from end to end, or of all selected where none was.
     """
 
     windows: StepWindows
     selected: Bools
-    averaged: Bools
+    lengths_ns: Int64
 
 
 @per_cut
@@ -64,5 +64,5 @@ def iterations(trace: Trace, selection: Selection) -> Iterations:
     of_window = np.full(len(windows.names), -1, np.int64)
     of_window[windows.of_step[both]] = chosen.of_step[both]
     selected = of_window >= 0
-    averaged = selected & np.append(chosen.averaged, False)[of_window]
-    return Iterations(windows, selected, averaged)
+    lengths = (chosen.end_ns - chosen.start_ns)[chosen.averaged]
+    return Iterations(windows, selected, lengths)
