@@ -96,17 +96,22 @@ class Climbed:
     call: Int64
 
 
-def climb(hierarchy: Hierarchy, call: Int64) -> Climbed:
+def climb(hierarchy: Hierarchy, call: Int64, stays: Bools | None = None) -> Climbed:
     """Every element at the node of its call and at all nodes above.
 
     Args:
         hierarchy: The tree.
         call: Innermost call of each element, -1 for none.
+        stays: Which elements are wanted at the node of their call alone; None for no one.
     """
     element = np.flatnonzero(call >= 0)
     call = call[element]
     node = hierarchy.call_node[call]
     parts: list[Climbed] = []
+    if stays is not None:
+        stay = stays[element]
+        parts.append(Climbed(element[stay], node[stay], call[stay]))
+        element, node, call = element[~stay], node[~stay], call[~stay]
     while len(element):
         parts.append(Climbed(element, node, call))
         node = hierarchy.nodes.parent[node]
