@@ -116,25 +116,26 @@ def unassociated_work(trace: Trace, selection: Selection) -> pl.DataFrame:
             **_host_times(trace, host, is_call),
         }
     ).with_columns(pl.col("cpu", "cpu_overhead").replace(-1, None))
-    verdicts = (
-        pl.DataFrame({"instance": instance})
-        .hstack(work.select("dur_ns", "tensor_core_ns", "unknown"))
-        .with_columns(
-            name_code=instances["name_code"].gather(instance),
-            is_launch=instances["is_launch"].gather(instance),
-        )
-        .group_by("name_code", "is_launch", maintain_order=True)
-        .agg(
-            pl.col("dur_ns").sum().alias("device_self_ns"),
-            pl.when((pl.col("tensor_core_ns") > 0).any())
-            .then(1)
-            .when(pl.col("unknown").any())
-            .then(-1)
-            .otherwise(0)
-            .alias("used"),
+    verdicts = _verdicts(
+        work.select("dur_ns", "tensor_core_ns", "unknown").hstack(
+            instances.select("name_code", "is_launch")[instance]
         )
     )
     return verdicts.join(_statistics(instances), on=["name_code", "is_launch"], how="left")
+
+
+def _verdicts(work: pl.DataFrame) -> pl.DataFrame:
+    """Per name the time of its device work and whether it uses Tensor Cores."""
+    used = (
+        pl.when((pl.col("tensor_core_ns") > 0).any())
+        .then(1)
+        .when(pl.col("unknown").any())
+        .then(-1)
+        .otherwise(0)
+    )
+    return work.group_by("name_code", "is_launch", maintain_order=True).agg(
+        pl.col("dur_ns").sum().alias("device_self_ns"), used.alias("used")
+    )
 
 
 def _host_times(trace: Trace, host: Int64, is_call: Int64) -> dict[str, Int64]:

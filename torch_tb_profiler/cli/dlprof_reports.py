@@ -25,7 +25,6 @@ from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.views.schema import View
 
 ALL_REPORTS = "all"
-DEFAULT_BASE_NAME = "dlprof"
 _RANGES = "ranges"
 """How groups are grouped where a domain of ranges is asked for."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from torch_tb_profiler.analysis.call_stacks import SEPARATOR, CallStacks, call_stacks
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, Nodes, tree_of
-from torch_tb_profiler.analysis.hierarchies.of_modules import calls_of_work
+from torch_tb_profiler.analysis.hierarchies.of_slices import slices_hierarchy
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -43,19 +43,7 @@ def call_stacks_hierarchy(trace: Trace) -> Hierarchy:
     else:
         call_parent = np.full(len(ids), -1, np.int64)
         node, nodes = _of_texts(stacks.argument_texts, codes, start_ns)
-    calls = np.arange(len(ids))
-    return Hierarchy(
-        nodes=nodes,
-        first_outside=nodes.count,
-        call_node=node,
-        call_parent=call_parent,
-        call_slice=ids,
-        range_slice=ids,
-        range_call=calls,
-        is_call=np.ones(len(ids), np.bool_),
-        around=around,
-        work_call=calls_of_work(trace, around, calls),
-    )
+    return slices_hierarchy(trace, nodes, slices=ids, node=node, parent=call_parent, around=around)
 
 
 def _of_frames(stacks: CallStacks, chain: Int64, start_ns: Int64) -> tuple[Int64, Nodes]:

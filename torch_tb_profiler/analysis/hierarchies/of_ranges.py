@@ -7,7 +7,7 @@ import numpy as np
 from torch_tb_profiler.analysis.codes import of_names
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, merged_calls
-from torch_tb_profiler.analysis.hierarchies.of_modules import calls_of_work
+from torch_tb_profiler.analysis.hierarchies.of_slices import slices_hierarchy
 from torch_tb_profiler.knowledge.range_domains import (
     USER_DOMAIN,
     range_domain,
@@ -65,16 +65,4 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
         slices["start_ns"].to_numpy()[ids],
         "/",
     )
-    calls = np.arange(len(ids))
-    return Hierarchy(
-        nodes=nodes,
-        first_outside=nodes.count,
-        call_node=node,
-        call_parent=call_parent,
-        call_slice=ids,
-        range_slice=ids,
-        range_call=calls,
-        is_call=np.ones(len(ids), np.bool_),
-        around=around,
-        work_call=calls_of_work(trace, around, calls),
-    )
+    return slices_hierarchy(trace, nodes, slices=ids, node=node, parent=call_parent, around=around)
