@@ -9,6 +9,7 @@ import { App } from "./App";
 import { startTheme } from "./theme";
 import "./theme.css";
 import "./app.css";
+import "./selection.css";
 import "./dialog.css";
 import "./picker.css";
 import "./states.css";
