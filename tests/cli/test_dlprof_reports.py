@@ -64,6 +64,7 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
     summary = (tmp_path / "dlprof_summary.csv").read_text()
     assert "Aggregated Iterations,2" in summary
     assert "Iteration Start,1" in summary
+    assert f"Profile Name,{trained.parent.name}.worker0" in summary
     names = [row["Op Name"] for row in rows(tmp_path / "dlprof_detail.csv")]
     assert sum(name.rpartition("/")[2].startswith("aten::conv2d") for name in names) >= 1
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import polars as pl
 
 from torch_tb_profiler.cli.exits import DONE, tell_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
@@ -17,6 +19,7 @@ from torch_tb_profiler.cli.tasks import (
 )
 from torch_tb_profiler.loading.queries.views import view_spec
 from torch_tb_profiler.reports.dlprof.registry import GROUPS, NEEDS, OVERVIEW, REPORTS
+from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
 from torch_tb_profiler.reports.dlprof.table import Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
 from torch_tb_profiler.requests import parameters
@@ -104,7 +107,20 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
                 break
             views[name] = answer
         else:
-            yield file, kind.make(views)
+            yield file, _named(kind.make(views), task)
+
+
+def _named(report: Report, task: Task) -> Report:
+    """``report``, which says of what recording it is where DLProf's does."""
+    if report.name != "summary" or task.request is None:
+        return report
+    about = task.request.subject
+    name = ".".join(part for part in (about.run, about.worker, about.span) if part)
+    system, *others = report.tables
+    rows = system.frame.with_columns(
+        Value=pl.when(pl.col("Name") == PROFILE_NAME).then(pl.lit(name)).otherwise("Value")
+    )
+    return replace(report, tables=(replace(system, frame=rows), *others))
 
 
 def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:

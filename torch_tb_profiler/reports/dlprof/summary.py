@@ -9,8 +9,11 @@ from torch_tb_profiler.views.schema import Fact, Scalar
 
 SOURCE = "overview"
 
+PROFILE_NAME = "Profile Name"
+"""Its value is not in any view: a view does not know what its recording is called."""
+
 _SYSTEM = (
-    ("Profile Name", "profile_name"),
+    (PROFILE_NAME, "profile_name"),
     ("GPU Count", "gpu_count"),
     ("GPU Names", "gpu_names"),
     ("CPU Model", "cpu_model"),
