@@ -52,6 +52,13 @@ def test_the_wall_clock_begins_with_an_operation_and_ends_on_the_device() -> Non
     assert iteration_figures(recorded, Selection(steps="1")).wall_clock_ns == 10_000
 
 
+def test_the_wall_clock_reaches_to_the_end_of_what_began_before_the_last_iteration() -> None:
+    recorded = cut(trace([op("aten::linear", 0, 100), op("aten::mm", 10, 50)]), "name:aten::mm")
+    every = iteration_figures(recorded, Selection())
+    assert (every.selected, every.wall_clock_ns) == (2, 100_000)
+    assert iteration_figures(recorded, Selection(steps="1")).wall_clock_ns == 40_000
+
+
 def test_a_time_range_cuts_the_wall_clock() -> None:
     figures = iteration_figures(_recorded(), Selection(start_ns=105_000, end_ns=300_000))
     assert (figures.selected, figures.first, figures.last) == (2, "4", "5")

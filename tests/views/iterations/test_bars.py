@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
+from torch_tb_profiler.analysis.device_links import NO_LAUNCHES
 from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.iterations.windows import iterations
 from torch_tb_profiler.analysis.resources import Resource
@@ -91,6 +92,16 @@ def test_bars_of_many_iterations_are_means_of_neighbours() -> None:
     assert len(cpu.x) <= MOST_BARS
     assert cpu.x[:3] == [0.0, 3.0, 6.0]
     assert cpu.y[1:3] == [5.0, 5.0]
+
+
+def test_device_work_that_nothing_is_known_to_have_launched_is_not_counted_as_none() -> None:
+    events = [step(1, 0, 100), op("aten::mm", 10, 30), kernel(PLAIN, 20, 40)]
+    table = _table(events, Selection())
+    unknown = ("kernels", "tensor_core_kernels", "memory_operations", "gpu_time_mean_us")
+    for key in (*unknown, "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct"):
+        assert table.frame[key].to_list() == [None]
+        assert table.null_reasons[key] == NO_LAUNCHES
+    assert table.frame.select(PARTS).row(0) == (0.0, 40.0, 0.0, 10.0, 50.0)
 
 
 def test_an_empty_trace_has_no_iterations() -> None:

@@ -76,9 +76,10 @@ def iteration_figures(trace: Trace, selection: Selection) -> IterationFigures:
 
 def _wall_clock(
     trace: Trace, selection: Selection, first: int, last: int, windows: StepWindows
-) -> int | None:
+) -> int:
     """From the first start in window ``first`` to the last end in window ``last``, as far as the
-    selected time range reaches; what goes on behind the window ends with it."""
+    selected time range reaches; what goes on behind the window ends with it. Where nothing starts
+    in a window (what began before goes on) its edge counts."""
     window = np.append(windows.of_step, -1)[slice_steps(trace)]
     category = trace.slices["category"].to_numpy()
     inside = slice_mask(trace, selection)
@@ -88,13 +89,15 @@ def _wall_clock(
         if begins.any():
             break
     ends = inside & (window == last) & _of(category, (*on_host, *DEVICE_WORK_CATEGORIES))
-    if not begins.any() or not ends.any():
-        return None
-    end = start[ends] + trace.slices["dur_ns"].to_numpy()[ends]
-    until = time_range(trace, selection)[1]
-    last_ns = min(int(end.max()), int(windows.end_ns[last]))
+    since, until = time_range(trace, selection)
+    first_ns = max(int(windows.start_ns[first]), since or 0)
+    if begins.any():
+        first_ns = int(start[begins].min())
+    last_ns = int(windows.end_ns[last])
+    if ends.any():
+        last_ns = min(last_ns, int((start + trace.slices["dur_ns"].to_numpy())[ends].max()))
     last_ns = last_ns if until is None else min(last_ns, until)
-    return max(last_ns - int(start[begins].min()), 0)
+    return max(last_ns - first_ns, 0)
 
 
 def _of(category: Int8, wanted: tuple[Category, ...]) -> Bools:

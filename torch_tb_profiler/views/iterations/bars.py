@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.iterations.windows import Iterations, iteration_numbers
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.resources import (
@@ -58,8 +59,9 @@ def iterations_table(trace: Trace, found: Iterations) -> Table:
     parts = mean_resource_times(trace, windows.start_ns, windows.end_ns) / NS_PER_US
     columns |= {key: parts[:, resource] for resource, key in RESOURCE_KEYS.items()}
     nulls = {RESOURCE_KEYS[resource]: reason for resource, reason in unknown.items()}
-    if OF_DEVICE[0] in unknown:
-        nulls |= dict.fromkeys(_OF_DEVICE, unknown[OF_DEVICE[0]])
+    not_launched = unknown.get(OF_DEVICE[0], no_device_time(trace))
+    if not_launched is not None:
+        nulls |= dict.fromkeys(_OF_DEVICE, not_launched)
     columns |= {key: [None] * len(length) for key in nulls}
     schema = ITERATIONS.polars_schema()
     frame = pl.DataFrame({key: columns[key] for key in schema}, schema=schema, nan_to_null=True)

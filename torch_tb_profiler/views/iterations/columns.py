@@ -164,5 +164,5 @@ KEY_NODES = TableSpec(
         Column("reason", "Reason", "string", None, "What its score is made of, in words."),
     ),
     sort="-score,first_start_us",
-    when_empty="Nothing in the recording was called more than once.",
+    when_empty="Nothing in the recording was called more than once and at most 100 000 times.",
 )

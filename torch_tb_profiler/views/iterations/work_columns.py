@@ -172,5 +172,6 @@ ITERATION_KERNELS = TableSpec(
         ),
         *OTHER_NAMES,
     ),
-    when_empty="No device work was launched in these iterations, or devices were not profiled.",
+    when_empty="No device work was launched in these iterations, devices were not profiled, or the "
+    "file does not tell what launched their work.",
 )
