@@ -70,8 +70,12 @@ _GRADIENT = re.compile(
     r"(\w+?)(?:Grad(?:NodeFinal|Node)|CompiledBackward|Backward)[0-9]*(?:<.*)?>?"
 )
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CLASS = re.compile(r"_*[a-z]?[A-Z]\w*")
 _ENDING = re.compile(r"(?: dygraph| infer_meta| compute)?(?:\[[^\[\]]*\])?$")
-_DERIVED = re.compile(r"_(?:double_backward|backward(?:_data)?|grad|jvp)")
+_FUNCTION = re.compile(r"(?<=[a-z0-9])(?:_function|_func|_fn)$")
+"""What classes of ``torch.autograd.Function`` have behind what they do."""
+
+_DERIVED = re.compile(r"_(?:double_backward|backward(?:_data)?|(?<!zero_)grad|jvp)")
 """What names of backward operators have behind the name of their forward one."""
 
 
@@ -99,7 +103,9 @@ def simplified(name: str) -> str:
     gradient = _GRADIENT.fullmatch(name)
     if gradient is not None:
         name = gradient.group(1)
-    if name[:1].isupper():
+    if _CLASS.fullmatch(name):
+        name = _FUNCTION.sub("", _HUMP.sub("_", name.lstrip("_")).lower())
+    elif name[:1].isupper():
         name = _HUMP.sub("_", name)
     bare = name.lower().rstrip("_>") or name
     return bare if bare.startswith("triton_") else _DERIVED.sub("", bare) or bare
