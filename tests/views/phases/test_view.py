@@ -246,3 +246,15 @@ def test_several_passes_in_a_step_are_parts_of_it() -> None:
     got = rows(t.trace(events), "step_trace")["1"]
     assert [got[key] for key in PARTS] == [80, 160, 120, 140]
     assert np.isclose(sum(got[key] for key in PARTS), got["total_us"])
+
+
+def test_a_forward_pass_that_only_its_backward_pass_tells_of_is_shown() -> None:
+    """As PyTorch 1.8 records: no operator of the forward pass is linked to a backward node."""
+    events = [t.step(1, 0, 400), t.op("aten::conv2d", 50, 20), t.op("aten::ones_like", 90, 5)]
+    trace = t.trace([*events, t.op("ReluBackward0", 100, 50)])
+    view = phases(trace, Selection())
+    facts = {fact.key: fact.value for fact in view.facts}
+    assert facts["forward_found_by"] == "what comes before the backward pass"
+    got = {name: row["cpu_total_us"] for name, row in rows(trace, "phases").items()}
+    assert (got["forward"], got["backward"], got["other"]) == (40, 60, 300)
+    assert rows(trace, "step_trace")["1"]["forward_us"] == 40

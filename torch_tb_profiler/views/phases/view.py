@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.phases.evidence import (
     marks,
     serving_ranges,
 )
+from torch_tb_profiler.analysis.phases.segments import process_stretches
 from torch_tb_profiler.analysis.phases.step_trace import step_trace
 from torch_tb_profiler.analysis.phases.times import PhaseWork, host_steps, phase_calls, phase_work
 from torch_tb_profiler.analysis.selection import Selection
@@ -87,6 +88,8 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
     if reason is not None and not selection.borders.given:
         return dict.fromkeys(Phase, reason)
     told = set(np.unique(marks(trace).phase).tolist())
+    if _is_before_backward(trace):
+        told.add(Phase.FORWARD)
     if selection.forward_start is not None:
         told.add(Phase.FORWARD)
     return {
@@ -94,6 +97,14 @@ def _unknown(trace: Trace, selection: Selection) -> dict[Phase, str]:
         for phase in TOLD_PHASES
         if phase not in told
     }
+
+
+def _is_before_backward(trace: Trace) -> bool:
+    """Whether nothing tells of a forward pass but that it comes before the backward pass."""
+    if np.any(marks(trace).phase == Phase.FORWARD):
+        return False
+    stretches = process_stretches(trace).get(-1)
+    return stretches is not None and bool(np.any(stretches.phase == Phase.FORWARD))
 
 
 def _found_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
@@ -108,6 +119,8 @@ def _found_facts(trace: Trace, selection: Selection) -> tuple[Fact, ...]:
         title = "Data loading" if phase is Phase.DATALOADER else phase.name.capitalize()
         sources = marks(trace).sources_of(phase)
         texts = [f"{SOURCE_TITLES[source]} ({count:,})" for source, count in sources.items()]
+        if phase is Phase.FORWARD and _is_before_backward(trace):
+            texts.append("what comes before the backward pass")
         how, name = given.get(phase, ("", None))
         if name is not None:
             texts.append(f"{how} {name}, as was asked")
