@@ -189,6 +189,8 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const xScale = scaleFor(chart.x.unit, Math.max(0, ...lines.map((line) => Math.abs(line.x.at(-1) ?? 0))));
   const yScale = scaleFor(chart.y.unit, Math.max(0, ...lines.map((line) => largest(line.y))));
+  // Numbers of steps: every tick is one of them.
+  const isCounted = lines.every((line) => line.x.every(Number.isInteger)) && chart.x.unit === null;
   const axis = (title: string, gap: number, divisor: number) => ({
     type: "value",
     ...axisBase(title, colors),
@@ -198,7 +200,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   return {
     grid: { left: 72, right: 24, top: 24, bottom: 44 },
     // x stays in its base unit: a zoomed range is read off it exactly.
-    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: "dataMin", max: "dataMax", splitLine: { show: false } },
+    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: "dataMin", max: "dataMax", splitLine: { show: false }, ...(isCounted ? counted(colors) : {}) },
     yAxis: { ...axis(titled(chart.y, yScale), 52, 1), axisLabel: { color: colors.soft, formatter: tickLabel() } },
     tooltip: {
       ...tooltipBase(colors),
@@ -218,6 +220,10 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
     })),
   };
+}
+
+function counted(colors: ChartColors) {
+  return { minInterval: 1, axisLabel: { color: colors.soft, formatter: tickLabel(), hideOverlap: true } };
 }
 
 function largest(values: readonly (number | null)[]): number {

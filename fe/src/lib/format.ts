@@ -61,8 +61,14 @@ export function withUnit(value: number, scale: Scale, unit: Unit | null): string
   const shown = value / scale.divisor;
   const whole = value === 0 || (scale.divisor === 1 && Number.isInteger(value) && unit !== "pct");
   const digits = unit === "pct" && !whole ? 1 : digitsFor(shown, whole);
-  const text = nearlyAll(shown, digits, unit) ?? formatNumber(shown, digits);
+  const text = nearlyNone(shown, digits) ?? nearlyAll(shown, digits, unit) ?? formatNumber(shown, digits);
   return scale.label === "" ? text : `${text} ${scale.label}`;
+}
+
+/** `<0.1` for what would round to 0, else null: something too small for its digits is not nothing. */
+export function nearlyNone(shown: number, digits: number): string | null {
+  if (shown === 0 || Number(shown.toFixed(digits)) !== 0) return null;
+  return `${shown < 0 ? ">−" : "<"}${formatNumber(10 ** -digits, digits)}`;
 }
 
 /** `>99.9` for a percentage below 100 that would round to it, else null: what is nearly all is not all. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { shortenApart, shortenMiddle } from "./shorten";
+import { shortenApart, shortenMiddle, shortenPath } from "./shorten";
 
 it("keeps both ends and exactly the length", () => {
   const name = "void at::native::elementwise_kernel<128, 4>(int)";
@@ -16,6 +16,14 @@ it("leaves what fits", () => {
 
 it("does not cut a character in two", () => {
   expect(shortenMiddle("🔥🔥🔥🔥🔥🔥", 4)).toBe("🔥🔥…🔥");
+});
+
+it("keeps the last parts of a path, whole where there is room", () => {
+  const path = (module: string) => `/BertLMHeadModel_0/BertModel_0/BertEncoder_0/${module}/aten::linear/aten::addmm`;
+  expect(shortenPath(path("Linear_25"), 40)).toBe("…/Linear_25/aten::linear/aten::addmm");
+  expect(shortenPath(path("Linear_25"), 16)).toBe("…/aten::addmm");
+  expect(shortenPath("/aten::add", 10)).toBe("/aten::add");
+  expect(shortenPath("/🔥🔥🔥🔥🔥", 4)).toBe("…🔥🔥🔥");
 });
 
 describe("several names", () => {

@@ -12,6 +12,20 @@ export function shortenMiddle(text: string, length: number): string {
 }
 
 /**
+ * The last parts of a path tell it apart; so the beginning goes.
+ *
+ *     shortenPath("/Model_0/Layer_3/Linear_25/aten::addmm", 25) → "…/Linear_25/aten::addmm"
+ */
+export function shortenPath(text: string, length: number): string {
+  const points = Array.from(text);
+  if (points.length <= length) return text;
+  const tail = points.slice(points.length - Math.max(length - 1, 1));
+  // A part is whole where that costs less than half of the room.
+  const slash = tail.indexOf("/");
+  return `…${tail.slice(slash > 0 && slash < tail.length / 2 ? slash : 0).join("")}`;
+}
+
+/**
  * Several names shortened so that those that differ still do: where the ends are alike, a piece of the middle
  * stays, from where they begin to differ.
  *

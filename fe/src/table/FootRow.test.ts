@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { ColumnView } from "./columnView";
-import { countText, sumTitle } from "./FootRow";
+import { countText, sumText, sumTitle } from "./FootRow";
 
 const VISIBLE = ["calls", "total_us", "self_us"].map((key) => ({ column: { key, title: key, unit: key === "calls" ? "count" : "us" } }) as unknown as ColumnView);
 const SUMS = { calls: { shown: 1, all: 4, shown_nulls: 0 }, total_us: { shown: 61, all: 100, shown_nulls: 0 }, self_us: { shown: 1, all: 1000, shown_nulls: 0 } };
@@ -16,6 +16,14 @@ it("says how many rows pass, and how much of the time they have", () => {
 it("says no share where none is known", () => {
   expect(countText({ matching: 2, total: 26, sums: {} }, VISIBLE, "total_us")).toBe("2 of 26 rows");
   expect(countText({ matching: 0, total: 1, sums: {} }, VISIBLE, null)).toBe("0 of 1 row");
+});
+
+it("leaves decimals of a sum out rather than digits that tell how large it is", () => {
+  const view = { column: { key: "total_us", unit: "us" }, digits: 4, scale: { divisor: 1000, label: "ms" } } as unknown as ColumnView;
+  const said = (widthPx: number) => sumText(view, 1_065_551.234, widthPx).replaceAll("\u202f", "");
+  expect(said(200)).toBe("1065.5512");
+  expect(said(76)).toBe("1065.6");
+  expect(said(10)).toBe("1066");
 });
 
 it("says sums exactly, without what adding up leaves behind", () => {

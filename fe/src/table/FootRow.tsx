@@ -4,6 +4,7 @@ import { exactValue, formatNumber } from "../lib/format";
 import type { ColumnLayout } from "./columnLayout";
 import { cellText, type ColumnView } from "./columnView";
 import { shareOf, shareText } from "./sums";
+import { BOLD, CELL_PADDING_PX, textPx } from "./textWidth";
 import type { ShownRows } from "./useRows";
 
 interface Props {
@@ -22,7 +23,7 @@ export function FootRow({ layout, shown, label, mainKey, rowIndex }: Props) {
         {layout.visible.map((view) => {
           const { key } = view.column;
           const sum = shown.sums[key];
-          const text = key === label ? countText(shown, layout.visible, mainKey) : sum === undefined ? "" : cellText(view, withoutNoise(sum.shown));
+          const text = key === label ? countText(shown, layout.visible, mainKey) : sum === undefined ? "" : sumText(view, withoutNoise(sum.shown), layout.widths.get(key) ?? view.width);
           return (
             <div
               key={key}
@@ -38,6 +39,15 @@ export function FootRow({ layout, shown, label, mainKey, rowIndex }: Props) {
       </div>
     </div>
   );
+}
+
+/** With the decimals of the column, fewer where the sum is too long for it: hovering has them all. */
+export function sumText(view: ColumnView, sum: number | null, widthPx: number): string {
+  const room = widthPx - CELL_PADDING_PX;
+  let digits = view.digits;
+  let text = cellText(view, sum);
+  while (digits > 0 && textPx(text) * BOLD > room) text = cellText({ ...view, digits: --digits }, sum);
+  return text;
 }
 
 /** Shares that sum up to 99.99999999999999 are all; whole numbers are exact. */

@@ -1,13 +1,13 @@
 /** How each column of a table is shown: its one unit, its digits, its width. */
 import type { Column, Row, Scalar, Table } from "../api/types";
 import { boundsOf, type Bounds } from "../lib/bounds";
-import { digitsFor, digitsOfSmall, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, NO_VALUE } from "../lib/format";
+import { digitsFor, digitsOfSmall, digitsToTellApart, exactValue, formatNumber, isMoment, nearlyAll, nearlyNone, NO_VALUE } from "../lib/format";
 import { DEMANGLED_KEY, fullNames, NAME_KEY, namesReader, SHORT_KEY, shownName, type KernelNames, type NameMode } from "../lib/names";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
 import { largestOfFamilies } from "./families";
 import { plainReason } from "./hiddenColumns";
-import { CELL_PADDING_PX, characterPx, textPx } from "./textWidth";
+import { BOLD, CELL_PADDING_PX, characterPx, textPx } from "./textWidth";
 import { INDENT_PX, Tree } from "./tree";
 
 export interface ColumnView {
@@ -34,8 +34,6 @@ export interface ColumnView {
 const NO_BOUNDS = () => null;
 const NONE: ReadonlySet<string> = new Set();
 const SORT_MARK_CHARACTERS = 2;
-/** How much wider titles are than text. */
-const BOLD = 1.1;
 const MIN_NUMBER_PX = 76;
 const MAX_TEXT_PX = 420;
 const MIN_TEXT_PX = 80;
@@ -140,10 +138,8 @@ export function cellText(view: ColumnView, value: Scalar): string {
   if (typeof value === "string") return visibleText(value);
   if (value === 0) return "0";
   const shown = value / view.scale.divisor;
-  // Something too small for the digits of its column is not nothing.
-  if (Number(shown.toFixed(view.digits)) === 0) {
-    return `${value < 0 ? ">−" : "<"}${formatNumber(10 ** -view.digits, view.digits)}`;
-  }
+  const none = nearlyNone(shown, view.digits);
+  if (none !== null) return none;
   const text = nearlyAll(shown, view.digits, view.column.unit) ?? formatNumber(shown, view.digits);
   return (isDelta(view.column) && value > 0 ? "+" : "") + text;
 }

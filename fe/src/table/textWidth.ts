@@ -1,7 +1,9 @@
 /** How wide text is, and text shortened to a width. */
-import { shortenMiddle } from "../lib/shorten";
+import { shortenMiddle, shortenPath } from "../lib/shorten";
 
 export const CELL_PADDING_PX = 16;
+/** How much wider bold text is. */
+export const BOLD = 1.1;
 const LEAST_CHARACTERS = 4;
 
 /** How wide text is in the page's font; the canvas is made once. */
@@ -28,14 +30,14 @@ export function characterPx(): number {
   return measuredPx;
 }
 
-/** `text` shortened in the middle until it fits into a cell of this width. */
+/** `text` shortened until it fits into a cell of this width: a path at its beginning, others in the middle. */
 export function fitText(text: string, widthPx: number): string {
   const room = widthPx - CELL_PADDING_PX;
   let shown = text;
   let px = textPx(shown);
   // The first guess is nearly right; a few characters less make up for wide letters.
   for (let length = shown.length; px > room && length > LEAST_CHARACTERS; length = shown.length) {
-    shown = shortenMiddle(text, Math.max(LEAST_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
+    shown = (text.startsWith("/") ? shortenPath : shortenMiddle)(text, Math.max(LEAST_CHARACTERS, Math.min(length - 1, Math.floor((length * room) / px))));
     px = textPx(shown);
   }
   return shown;

@@ -15,7 +15,10 @@ const KERNELS = "iteration_kernels";
 const NAME_CHARACTERS = 60;
 /** They are the same in every row. */
 const OF_THE_ITERATION = ["iteration"];
-const OF_THE_OPERATOR = ["iteration", "operator_id", "operator", "direction", "type"];
+/** Of each operator the table above says these. */
+const OF_OPERATORS = ["direction", "type"];
+const OF_ALL_OPERATORS = [...OF_THE_ITERATION, ...OF_OPERATORS];
+const OF_THE_OPERATOR = ["iteration", "operator_id", "operator", ...OF_OPERATORS];
 
 export function ChosenTables({ context }: { readonly context: ViewContext }) {
   const { iteration, operator_id: operatorId } = useParams() as Record<string, string | undefined>;
@@ -66,7 +69,7 @@ function Kernels({ context, query, iteration }: KernelsProps) {
         const operator = isOfOne ? shortenMiddle(visibleText((first === undefined ? "" : textOf(table, first, "operator")) || operatorId), NAME_CHARACTERS) : null;
         return operator === null ? `Kernels of iteration ${iteration}` : `Kernels of ${operator} in iteration ${iteration}`;
       }}
-      hidden={isOfOne ? OF_THE_OPERATOR : OF_THE_ITERATION}
+      hidden={isOfOne ? OF_THE_OPERATOR : OF_ALL_OPERATORS}
       extra={
         isOfOne && (
           <button type="button" className="button" onClick={() => navigate({ operator_id: null })}>
