@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
-from tests.helpers.traces import Event, call
+from tests.helpers.traces import Event, call, op
 from torch_tb_profiler.advice.device_gaps import detect
 
 
@@ -31,6 +31,13 @@ def test_graphs_have_a_text_of_their_own() -> None:
     graph = call("cudaGraphLaunch", 700, 5, corr=99)
     advice = finding(detect(context(one_step([*scene(20), graph], length=730))))
     assert advice.variant == "graphs"
+
+
+def test_compile_is_not_proposed_to_a_compiled_program() -> None:
+    region = op("Torch-Compiled Region: 0/0", 700, 5)
+    advice = finding(detect(context(one_step([*scene(20), region], length=730))))
+    assert advice.variant == "compiled"
+    assert "torch.compile" not in advice.text
 
 
 def test_short_gaps_late_launches_and_unknown_ones_are_not() -> None:

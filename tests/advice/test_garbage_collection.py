@@ -27,6 +27,12 @@ def test_collections_are_told_with_their_function() -> None:
     ]
 
 
+def test_a_step_is_no_function() -> None:
+    alone = [frame("Python GC", ts, 20, python_id=ts) for ts in (100, 300)]
+    (row,) = finding(detect(context(one_step(alone)))).rows
+    assert (row["function"], row["calls"]) == (None, 2)
+
+
 @pytest.mark.parametrize(("dur", "speaks"), [(10, False), (11, True)])
 def test_the_threshold(dur: float, speaks: bool) -> None:
     assert (detect(context(one_step([TRAIN, collected(100, dur)]))) is not None) is speaks

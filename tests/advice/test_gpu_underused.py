@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, device, finding, one_step
-from tests.helpers.traces import Event, kernel, op, step, trace
+from tests.helpers.traces import Event, annotation, kernel, op, step, trace
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.gpu_imbalance import detect as of_busiest
 from torch_tb_profiler.advice.gpu_underused import detect, detect_in_run
@@ -53,6 +53,21 @@ def test_inference_and_one_of_several_processes_need_no_more_than_one() -> None:
     events = [BACKWARD, *busy(500)]
     of = one_step(events, deviceProperties=devices, distributedInfo=job)
     assert detect(context(of)) is None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [BACKWARD, kernel("k", 10, 500, device=3)],
+        [BACKWARD, *busy(500), annotation("DistributedDataParallel.forward", 20, 9)],
+        [BACKWARD, *busy(500), annotation("FSDP::pre_forward (0)", 20, 9)],
+        [BACKWARD, *busy(500), op("torch.distributed.ddp.reducer::copy_bucket_to_grad", 20, 9)],
+    ],
+    ids=["another GPU was chosen", "DDP", "FSDP", "reducer of DDP"],
+)
+def test_a_rank_that_only_accumulates_leaves_the_others_to_other_ranks(events: list[Event]) -> None:
+    devices = [device(number) for number in range(8)]
+    assert detect(context(one_step(events, deviceProperties=devices))) is None
 
 
 def test_workers_of_a_run_are_compared() -> None:

@@ -42,6 +42,13 @@ def test_no_graphs_are_proposed_where_graphs_are_launched() -> None:
     assert "reduce-overhead" not in text
 
 
+def test_compile_is_not_proposed_to_a_compiled_program() -> None:
+    compiled = [*scene(4, 20, 10), op("Torch-Compiled Region: 0/0", 900, 5)]
+    advice = finding(detect(context(one_step(compiled))))
+    assert advice.variant == "compiled"
+    assert "compiled already: graphs" in advice.text
+
+
 def test_large_kernels_and_full_queues_are_not() -> None:
     assert detect(context(one_step(scene(15, 20, 40)))) is None
     assert detect(context(one_step(scene(4, 5, 40)))) is None

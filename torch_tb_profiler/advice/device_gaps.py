@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import declared, idle_finding
+from torch_tb_profiler.advice.program import is_compiled
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 
@@ -18,10 +19,11 @@ def detect(context: Context) -> Finding | None:
     fewer kernels would save cannot be told, so no gain is estimated."""
     if not context.knows_launches:
         return None
+    variant = "compiled" if is_compiled(context.trace) else "default"
     return idle_finding(
         context,
         EVIDENCE,
         Cause.DEVICE,
         {"view": "kernels", "table": "kernels", "sort": "-calls"},
-        "graphs" if launches_graphs(context.trace).any() else "default",
+        "graphs" if launches_graphs(context.trace).any() else variant,
     )

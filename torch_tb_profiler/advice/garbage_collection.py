@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
@@ -10,6 +11,7 @@ from torch_tb_profiler.advice.finding import Finding, duration_text
 from torch_tb_profiler.advice.host_marks import in_steps, lost_in, marks, outermost, time_of
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -44,10 +46,7 @@ def detect(context: Context) -> Finding | None:
     found = in_steps(context, every)
     if share <= entry(CODE).threshold or found.is_empty():
         return None
-    names = indices(context.trace.slices["name_code"])
-    found = found.with_columns(
-        frame_code=pl.Series(gather(names, indices(found["parent"])), dtype=pl.Int64)
-    )
+    found = found.with_columns(frame_code=_functions(context.trace, found))
     rows = calls_and_time(found, "frame_code", longest_ns=pl.col("dur_ns").max())
     longest = found.row(int(found["dur_ns"].to_numpy().argmax()), named=True)
     asked_ns = context.in_steps_ns(time_of(marks(context.trace)["collect"]))
@@ -73,6 +72,15 @@ def detect(context: Context) -> Finding | None:
         time=time,
         spot=context.spot(start_ns, start_ns + longest["dur_ns"], longest["id"]),
     )
+
+
+def _functions(trace: Trace, collections: pl.DataFrame) -> pl.Series:
+    """Per collection the code of the name of the Python function around it, -1 where that is a
+    range or nothing."""
+    parent = indices(collections["parent"])
+    is_function = np.isin(gather(indices(trace.slices["category"]), parent), PYTHON_CATEGORIES)
+    names = gather(indices(trace.slices["name_code"]), parent)
+    return pl.Series(np.where(is_function, names, -1), dtype=pl.Int64)
 
 
 @per_trace

@@ -12,7 +12,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import COMPUTE_US_PER_STEP, filled
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.gpu_imbalance import GPUS, imbalance
-from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.advice.program import is_distributed, trains
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -21,6 +21,9 @@ from torch_tb_profiler.views.quality_notes import is_cut_short
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "gpu_underused"
+FIRST = 0
+"""The GPU of a program that chooses none. Where only others work, somebody chose them: mostly a
+launcher that gave the rest to other processes."""
 EVIDENCE = TableSpec(
     CODE,
     "Compute time",
@@ -38,7 +41,7 @@ def detect(context: Context) -> Finding | None:
     leaves GPUs that it sees without any work."""
     time = context.computing
     busy = {f"GPU {gpu}": context.in_steps_ns(spans) for gpu, spans in time.items()}
-    if busy and _is_alone(context):
+    if busy and FIRST in time and _is_alone(context):
         idle = context.trace.devices.filter(~pl.col("used"))["device"].to_list()
         if idle:
             return _unused(context, busy, [f"GPU {gpu}" for gpu in idle])
@@ -80,9 +83,10 @@ def _least(
 def _is_alone(context: Context) -> bool:
     """Whether this is a training in one process: of several each has a GPU, and an inference
     mostly needs no more."""
-    job = context.trace.meta.info.job
-    is_one = job is None or (job.world_size or 1) == 1
-    return is_one and trains(context.trace) and len(records(context.trace).record) == 0
+    trace = context.trace
+    job = trace.meta.info.job
+    is_one = (job.world_size or 1) == 1 if job else not is_distributed(trace)
+    return is_one and trains(trace) and len(records(trace).record) == 0
 
 
 def _unused(context: Context, busy_ns: Mapping[str, float], idle: list[str]) -> Finding:

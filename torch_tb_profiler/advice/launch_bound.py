@@ -7,6 +7,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.idle_evidence import declared, gap_rows, idle_time, worst_gap
+from torch_tb_profiler.advice.program import is_compiled
 from torch_tb_profiler.analysis.idle.causes import Cause
 from torch_tb_profiler.analysis.idle.waits import launches_graphs
 from torch_tb_profiler.analysis.intervals import Intervals, intersect, total, union
@@ -45,7 +46,7 @@ def _variant(context: Context, time: Intervals) -> str:
     slices = context.trace.slices
     launches = slices.filter(pl.Series(launches_graphs(context.trace)))
     if launches.is_empty():
-        return "default"
+        return "compiled" if is_compiled(context.trace) else "default"
     start = launches["start_ns"].to_numpy()
     inside = intersect(time, union(start, start + launches["dur_ns"].to_numpy()))
     return "graph_calls" if total(inside) * 2 > total(time) else "graphs"

@@ -1,5 +1,5 @@
-"""What kind of program a trace is of, as far as advice differs: whether it trains, and whether
-torch.compile made its kernels."""
+"""What kind of program a trace is of, as far as advice differs: whether it trains, whether several
+processes do, and whether torch.compile made its kernels."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ COMPILED = re.compile(
 """Names of what torch.compile makes, on host and device."""
 
 
+DISTRIBUTED = re.compile(
+    r"^(nn\.Module: )?(DistributedDataParallel|FullyShardedDataParallel|DeepSpeedEngine)|"
+    r"^FSDP::|^PP:\d|torch\.distributed\.(ddp|fsdp)\b"
+)
+"""Names of ranges and modules of a training that several processes share; a step that only
+accumulates gradients has them and no collectives."""
+
+
 @per_trace
 def trains(trace: Trace) -> bool:
     """Whether anything in the recording belongs to a backward pass or an optimizer."""
@@ -33,6 +41,12 @@ def tells_use(trace: Trace) -> bool:
     """Whether operators are recorded, which tell a training from an inference."""
     operators = [Category.OPERATOR, Category.PYTHON_OPERATOR]
     return bool(trace.slices["category"].is_in(operators).any())
+
+
+@per_trace
+def is_distributed(trace: Trace) -> bool:
+    """Whether something that joins several processes ran."""
+    return _any(trace, DISTRIBUTED)
 
 
 @per_trace
