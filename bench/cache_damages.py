@@ -57,11 +57,13 @@ class Scene:
             and damaged in ``cache``, and ``answers``.
         sample: Its name.
         place: Where the cache is: ``folder``, ``bucket`` or ``signed bucket``.
+        views: What is asked for.
     """
 
     folder: Path
     sample: str
     place: str
+    views: str = "all"
 
     def prepare(self) -> None:
         """Make the cache and the answers."""
@@ -109,7 +111,7 @@ class Scene:
         errors = io.StringIO()
         with warnings() as messages, redirect_stdout(out), redirect_stderr(errors):
             code = 0
-            for views in ("distributed", "all"):  # alone it reads the summaries
+            for views in ("distributed", self.views):  # alone it reads the summaries
                 arguments = ["report", str(self.folder / "logs"), f"--view={views}"]
                 options = ["--format=json", f"--cache-dir={cache}", "--workers=1"]
                 code = max(code, torch_tb_profiler([*arguments, *options]))

@@ -27,6 +27,9 @@ from make_trace import make_trace
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "samples"
+VIEWS = "overview,operators"
+"""What is asked for: what every recording has."""
+
 COMMAND = str(Path(sys.executable).parent / "torch-tb-profiler")
 LIMIT_S = 120.0
 """No command under any fault may take longer."""
@@ -109,7 +112,7 @@ class Scene:
         self, *options: str, before: Sequence[str] = (), environment: Mapping[str, str] = {}
     ) -> Ended:
         """``report`` of every trace as JSON."""
-        arguments = ("report", str(self.traces), "--view", "all", "--format", "json", *options)
+        arguments = ("report", str(self.traces), "--view", VIEWS, "--format", "json", *options)
         return self.run(*arguments, before=before, environment=environment)
 
     def truth(self) -> Any:

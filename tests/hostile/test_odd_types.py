@@ -8,7 +8,7 @@ read whole and from a summary.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
@@ -109,10 +109,11 @@ def _trace(header: dict[str, Any], events: list[dict[str, Any]]) -> Trace:
     return build_trace(import_trace([text], name="odd.json"))
 
 
-def _show(trace: Trace) -> None:
-    """Every view of a trace, with all advice, alone, as a run and against itself."""
+def _show(trace: Trace, views: Iterable[ViewSpec] | None = None) -> None:
+    """Views of a trace, with all advice, alone, as a run and against itself; without ``views``
+    every one there is."""
     b"".join(chrome_json(trace, EVERYTHING))
-    for spec in all_views().values():
+    for spec in views or all_views().values():
         if spec.missing(trace) is None:
             view = _view(spec, trace, EVERYTHING)
             json_report.dumps(ViewResult(spec, view, ABOUT))
@@ -162,8 +163,11 @@ def _odd_headers() -> Iterator[dict[str, Any]]:
 def test_views_answer_whatever_a_header_holds() -> None:
     headers = list(_odd_headers())
     assert len(headers) > 30
-    for header in headers:
-        _show(_trace(header, _events()))
+    # Each kind of odd value meets every view, though not at every place: that is two thirds of
+    # the time of all.
+    views = list(all_views().values())
+    for number, header in enumerate(headers):
+        _show(_trace(header, _events()), [views[0], *views[number % 3 :: 3]])
 
 
 @pytest.mark.parametrize("name", ODD)

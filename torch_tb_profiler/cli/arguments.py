@@ -8,7 +8,7 @@ import re
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
-from torch_tb_profiler.cli.summary_options import add_summary_options
+from torch_tb_profiler.cli.summary_arguments import add_summary_options
 
 FORMATS = ("table", "json", "csv", "md")
 NAMES = ("short", "demangled", "recorded")

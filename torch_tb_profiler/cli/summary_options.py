@@ -1,9 +1,8 @@
-"""Options of ``report`` that Paddle's ``Profiler.summary`` has: which tables, in which order, in
-which unit, threads merged or apart, operators with their parts."""
+"""What those options of ``report`` do that Paddle's ``Profiler.summary`` has: which tables, in which
+order, in which unit, threads merged or apart, operators with their parts."""
 
 from __future__ import annotations
 
-import argparse
 from argparse import Namespace
 from dataclasses import replace
 
@@ -15,35 +14,12 @@ from torch_tb_profiler.views.querying import QueryError, query
 from torch_tb_profiler.views.schema import Table
 
 SUMMARY = "summary"
-TIME_UNITS = ("s", "ms", "us", "ns")
-THREADS = ("merged", "apart")
 SORT_KEYS = {
     f"{side}-{word}": f"-{side}_{figure}_us"
     for side in ("cpu", "gpu")
     for word, figure in (("total", "total"), ("avg", "mean"), ("max", "max"), ("min", "min"))
 }
 """Orders under Paddle's names, longest first."""
-
-
-def add_summary_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``report --view summary``."""
-    group = parser.add_argument_group("tables; threads and parts of operators in view summary")
-    group.add_argument(
-        "--tables", metavar="NAME[,NAME]", help="only these tables (default: all of a view)"
-    )
-    group.add_argument(
-        "--time-unit",
-        choices=TIME_UNITS,
-        help="unit of all times in the tables of table and md (default: by their size)",
-    )
-    group.add_argument(
-        "--threads", choices=THREADS, help="operators and ranges of all threads, or of each"
-    )
-    group.add_argument(
-        "--operator-parts",
-        action="store_true",
-        help="below each operator what it is made of: inner operators, kernels, copies",
-    )
 
 
 def summary_parameters(arguments: Namespace, typed: dict[str, str]) -> dict[str, str]:
