@@ -1,5 +1,5 @@
-"""What those options of ``report`` do that Paddle's ``Profiler.summary`` has: which tables, in which
-order, in which unit, threads merged or apart, operators with their parts."""
+"""What the options do that Paddle's ``Profiler.summary`` has: which tables, in which order, in
+which unit, threads merged or apart, operators with their parts."""
 
 from __future__ import annotations
 

@@ -39,8 +39,9 @@ def test_phases_of_a_step_with_two_threads(samples: Path) -> None:
     def launched_within(name: str) -> float:
         around = ranges[name]
         first, last = around["ts"], around["ts"] + around["dur"]
+        inside = (by["tid"] == main and first <= by["ts"] < last for _, by in linked)
         return sum(
-            work["dur"] for work, by in linked if by["tid"] == main and first <= by["ts"] < last
+            float(work["dur"]) for (work, _), is_in in zip(linked, inside, strict=True) if is_in
         )
 
     linked = [
