@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-TRACE_SCHEMA_VERSION = 9
+TRACE_SCHEMA_VERSION = 10
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"

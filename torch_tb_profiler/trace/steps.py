@@ -173,16 +173,18 @@ def _whole_recording(slices: OrderedSlices) -> _Steps:
 def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[Int64, Int64, Int64]:
     """Start, end and number of device events per step.
 
-    A device event belongs to the step that holds its launch wholly.
+    A device event belongs to the step that holds its launch wholly, or the operator it names where
+    no launch is recorded.
     """
     count = len(steps.name)
-    launched = work.launch >= 0
-    launch = work.launch[launched]
-    row_of_launch = steps.row_at(slices.track[launch], slices.start_ns[launch])
+    source = np.where(work.launch >= 0, work.launch, work.owner)
+    known = source >= 0
+    caller = source[known]
+    row_of_caller = steps.row_at(slices.track[caller], slices.start_ns[caller])
     if count:
-        row_of_launch[slices.end_ns[launch] > steps.end[row_of_launch]] = -1
+        row_of_caller[slices.end_ns[caller] > steps.end[row_of_caller]] = -1
     row = np.full(len(work.ids), -1, np.int64)
-    row[launched] = row_of_launch
+    row[known] = row_of_caller
     inside = row >= 0
     device_events = np.bincount(row[inside], minlength=count).astype(np.int64)
     if not inside.any():
