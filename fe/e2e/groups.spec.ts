@@ -29,6 +29,12 @@ test("groups as tracks of the timeline by level", async ({ guarded: page, standa
   await settled(page);
   await expect(page.getByText("Groups by level")).toHaveCount(0);
   await page.getByRole("button", { name: "Levels ▾" }).click();
+  const titleBeforeField = (label: Element) => {
+    const title = document.createRange();
+    title.selectNode(label.firstChild ?? label);
+    return title.getBoundingClientRect().right <= (label.querySelector("select")?.getBoundingClientRect().left ?? 0);
+  };
+  expect(await page.locator(".tl-levels").first().evaluate(titleBeforeField)).toBe(true);
   await page.getByLabel("Modules shown").selectOption("3");
   await expect(page).toHaveURL(/levels=modules:3/);
   await expect(page.getByText("Groups by level")).toBeVisible();

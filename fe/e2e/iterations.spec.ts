@@ -67,6 +67,14 @@ test("a key node cuts every view; one that is not there names those that are", a
   await page.getByRole("button", { name: "Back to steps" }).click();
   await expect(page.getByRole("alert")).toHaveCount(0);
   expect(address(page)).not.toContain("iterations_by");
+  await page.goto(`${standalone.url}#${RUN}&view=iterations&steps=900`);
+  await page.getByRole("button", { name: "Look at the whole trace" }).click();
+  await expect(page.locator('[data-fact="iterations_selected"]')).toHaveText("6");
+  await page.goto(`${standalone.url}#run=torch_compile_triton&view=iterations`);
+  const cut = page.getByRole("region", { name: "How the recording was cut" });
+  await expect(cut).toContainText("The trace has no ProfilerStep");
+  await cut.getByRole("button", { name: "Find iterations automatically" }).click();
+  await expect(cut).toContainText("0 iterations found");
 });
 
 test("from an iteration to its operators and their kernels", async ({ guarded: page, standalone }) => {

@@ -13,6 +13,7 @@ import { Findings } from "./Findings";
 import { Aggregations } from "./iterations/Aggregations";
 import { badges } from "./iterations/badges";
 import { ChosenTables } from "./iterations/ChosenTables";
+import { CUT_NOTES, HowCut } from "./iterations/HowCut";
 import { IterationChart } from "./iterations/IterationChart";
 import { STEADY_RANGE, SteadyRange } from "./iterations/SteadyRange";
 import "./iterations/iterations.css";
@@ -25,6 +26,8 @@ const TABLE = "iterations";
 const MOST_BARS = 20_000;
 const ONLY = { only: TABLE } as const;
 const CUT_CHARACTERS = 40;
+/** What stands above is not said again. */
+const SAID: readonly string[] = [STEADY_RANGE, ...CUT_NOTES];
 
 export function IterationsPage(props: PageProps) {
   const { iteration } = useParams() as Record<string, string | undefined>;
@@ -39,6 +42,7 @@ export function IterationsPage(props: PageProps) {
           <>
             <BigFacts shown={badges(view.facts)} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
+            <HowCut notes={view.notes} />
             {isEmpty && <EmptySelection what="iteration" />}
             <SteadyRange notes={view.notes} />
             {!isEmpty && <IterationChart table={table} fileName={fileName("bars")} />}
@@ -63,7 +67,7 @@ export function IterationsPage(props: PageProps) {
               />
             )}
             {!isEmpty && <ChosenTables context={context} />}
-            <QualityNotes notes={view.notes.filter(({ code }) => code !== STEADY_RANGE)} always={false} />
+            <QualityNotes notes={view.notes.filter(({ code }) => !SAID.includes(code))} always={false} />
           </>
         );
       }}

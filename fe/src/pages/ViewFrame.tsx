@@ -8,9 +8,9 @@ import { CutFailure } from "../app/CutFailure";
 import { isOfCut } from "../app/cutSuggestions";
 import { Skeleton } from "../app/Skeleton";
 import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
-import { selectionQuery } from "../state/selection";
+import { isSelected, selectionQuery, WHOLE } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
-import { useParams } from "../state/urlStore";
+import { navigate, useParams } from "../state/urlStore";
 import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
 import { useReveal } from "./reveal";
@@ -102,6 +102,20 @@ export function PageHead({ info, children }: { readonly info: ViewInfo; readonly
 /** The trace is fine, but holds nothing for the view. */
 const NOTHING_THERE = "view_unavailable";
 
+/** A step, phase or border that the trace does not have. */
+const BAD_PARAMETER = "bad_parameter";
+
+function WayBack() {
+  if (!isSelected(useParams())) return null;
+  return (
+    <p className="choices">
+      <button type="button" className="button" onClick={() => navigate(WHOLE)}>
+        Look at the whole trace
+      </button>
+    </p>
+  );
+}
+
 interface WaitingProps extends Pick<Props, "info" | "target" | "nothing"> {
   readonly resource: Resource<View>;
 }
@@ -113,7 +127,12 @@ function Waiting({ resource, info, target, nothing }: WaitingProps) {
     if (isOfCut(resource.failure)) return <CutFailure target={target} failure={resource.failure} />;
     // Of two traces either may be meant; the message says which.
     const file = info.scope === "pair" ? undefined : target.span.file;
-    return <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />;
+    return (
+      <>
+        <FailureCard title="This view cannot be shown" file={file} failure={resource.failure} />
+        {resource.failure.code === BAD_PARAMETER && <WayBack />}
+      </>
+    );
   }
   return <Skeleton>Computing this view …</Skeleton>;
 }

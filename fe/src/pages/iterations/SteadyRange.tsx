@@ -1,5 +1,6 @@
 /** A range in which the iterations vary less, as the server proposes it; one button takes it. */
 import type { Note } from "../../api/types";
+import { noteId } from "../../app/noteMarks";
 import { visibleText } from "../../lib/visibleText";
 import { useParams } from "../../state/urlStore";
 import { selectSteps } from "./useRangeDraft";
@@ -13,7 +14,7 @@ export function SteadyRange({ notes }: { readonly notes: readonly Note[] }) {
   if (note === undefined || typeof steps !== "string" || steps === now) return null;
   return (
     <section className="card" aria-label="Steady range">
-      <div className="body steady-range">
+      <div className="body beside" id={noteId(note)} tabIndex={-1}>
         <p>
           <b>A steadier range.</b> {visibleText(note.text)}
         </p>
