@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.advice.scenes import context, finding, one_step
-from tests.helpers.traces import call, kernel, op
+from tests.helpers.traces import Event, call, kernel, op
+from tests.importers.kineto.reference import read_file
 from torch_tb_profiler.advice.dataloader_bound import detect
+from torch_tb_profiler.trace.build import build_trace
 
 SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 MULTI = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -22,6 +26,27 @@ def test_loading_above_the_threshold_is_advised(name: str, variant: str) -> None
     assert advice.gain_us == pytest.approx(51)
     assert advice.variant == variant
     assert list(advice.rows) == [{"calls": 1, "total_us": 51.0, "name": name}]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("w0", "in its own process. Load in the background: DataLoader(num_workers=4)."),
+        ("w2", "for its DataLoader workers. Raise num_workers"),
+    ],
+)
+def test_paddle_tells_its_loader_too(corpus: Path, name: str, said: str) -> None:
+    path = corpus / "paddle_3.3.1" / "oracle" / f"{name}.paddle_trace.json"
+    assert said in finding(detect(context(build_trace(read_file(path))))).text
+
+
+def test_memory_is_pinned_for_devices_only() -> None:
+    def text(*events: Event) -> str:
+        return finding(detect(context(one_step([op(SINGLE, 0, 51), *events])))).text
+
+    assert text().endswith("DataLoader(num_workers=4).")
+    work = kernel("k", 500, 100)
+    assert text(work).endswith("DataLoader(num_workers=4, pin_memory=True).")
 
 
 def test_at_the_threshold_nothing_is_said() -> None:

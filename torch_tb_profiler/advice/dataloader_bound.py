@@ -15,6 +15,9 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "dataloader_bound"
+TORCH = "DataLoader)#"
+"""In the names of ranges of PyTorch's own loader; pinned memory is an option of that one."""
+OPTIONS, PINNED = "num_workers=4", ", pin_memory=True"
 EVIDENCE = TableSpec(
     CODE,
     "Data loading",
@@ -42,10 +45,11 @@ def detect(context: Context) -> Finding | None:
     time = context.within_steps(_gained(context.trace))
     gain_us = min(context.in_steps_ns(time), waited_ns) / NS_PER_US
     variant = "default"
-    if "_SingleProcess" in names:
+    if "SingleProcess" in names:
         variant = "single"
-    elif "_MultiProcessing" in names:
+    elif "MultiProcess" in names:
         variant = "multi"
+    is_pinnable = TORCH in names and not context.trace.device_work.is_empty()
     return Finding(
         CODE,
         share,
@@ -53,7 +57,10 @@ def detect(context: Context) -> Finding | None:
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant,
-        values={"waited": duration_text(waited_ns / NS_PER_US)},
+        values={
+            "waited": duration_text(waited_ns / NS_PER_US),
+            "options": OPTIONS + (PINNED if is_pinnable else ""),
+        },
         time=time,
         spot=_spot(context),
     )
