@@ -75,6 +75,8 @@ def test_another_key_node_and_range(run: Run, trained: Path, tmp_path: Path) -> 
         (("--reports", "details"), "There is no report 'details'"),
         (("--reports", "all", "--formats", "xlsx"), "There is no format 'xlsx'"),
         (("--reports", "all", "--base-name", "../x"), "--base-name"),
+        (("--reports", ","), "--reports names none"),
+        (("--reports", "all", "--formats", ""), "--formats names none"),
         (("--reports", "all", "--iter-start", "1", "--steps", "2"), "say the same"),
     ],
 )
@@ -104,3 +106,19 @@ def test_domains_and_unknown_key_nodes(run: Run, samples: Path, tmp_path: Path) 
     wrong = run(*command, "--force", "--key-node", "aten::conv9d")
     assert "There is no key node 'aten::conv9d'" in wrong.err
     assert wrong.code == 2
+
+
+def test_borders_of_phases_reach_the_reports(run: Run, trained: Path, tmp_path: Path) -> None:
+    command = ("report", trained, "--reports", "detail", "--phase", "forward")
+    assert run(*command, "--output", tmp_path / "found").code == 0
+    done = run(*command, "--forward-start", "aten::linear", "--output", tmp_path / "given")
+    assert done.code == 0, done.err
+    found, given = (rows(tmp_path / name / "dlprof_detail.csv") for name in ("found", "given"))
+    assert 0 < len(given) < len(found)
+
+
+def test_a_trace_that_has_nothing_for_any_report_fails(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text('{"traceEvents": []}')
+    done = run("report", tmp_path / "empty.json", "--reports", "all", "--output", tmp_path / "out")
+    assert done.code == 3
+    assert "Report summary is left out" in done.err

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from torch_tb_profiler.cli.exits import DONE, tell_warning
+from torch_tb_profiler.cli.exits import DONE, INPUT_UNREADABLE, tell_warning
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import Output, writing_errors
 from torch_tb_profiler.cli.tasks import (
@@ -76,15 +76,17 @@ def _written(output: Output, task: Task, files: Sequence[_File], formats: Sequen
     """Write the files of one trace.
 
     Returns:
-        The exit code.
+        The exit code: a trace that has nothing for any of them could not be used.
     """
+    code = INPUT_UNREADABLE
     try:
         for file, report in _reports(task, files):
             for suffix in formats:
                 output.write(f"{file.stem}.{suffix}", WRITERS[suffix](report))
+            code = DONE
     except LoadingError as error:
         return tell_failure(error)
-    return DONE
+    return code
 
 
 def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report]]:
@@ -155,6 +157,8 @@ def _typed(subject: Subject) -> dict[str, str]:
         "steps": selection.steps,
         "iterations_by": selection.iterations_by,
         "phase": selection.phase,
+        "forward_start": selection.forward_start,
+        "backward_end": selection.backward_end,
         "start_us": _us(selection.start_ns),
         "end_us": _us(selection.end_ns),
     }
@@ -187,8 +191,11 @@ def _chosen(text: str, known: Mapping[str, object], kind: str) -> list[str]:
 
     Raises:
         UnknownError: one is none of them.
+        RequestError: there is no name.
     """
     names = _names(text)
+    if not names:
+        raise RequestError("bad_parameter", f"--{kind}s names none; there are {', '.join(known)}.")
     if names == [ALL_REPORTS]:
         return list(known)
     for name in names:
