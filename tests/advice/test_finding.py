@@ -6,6 +6,7 @@ import pytest
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import MAX_QUOTED, Finding, duration_text, shortened
 from torch_tb_profiler.advice.tensor_core_candidates import EVIDENCE
+from torch_tb_profiler.knowledge.advice import entries
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,14 @@ def test_a_last_sentence_stands_apart_or_leaves_nothing(last: str, ends: str) ->
     rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     told = Finding("tensor_core_candidates", 40.0, None, rows, values=values, variant="sizes")
     assert told.text.endswith(ends)
+
+
+def test_the_limit_of_utilization_is_the_only_one_that_is_not_ours() -> None:
+    rows = filled(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    texts = {"gpus": "GPU 0", "causes": "", "waited": "", "options": ""}
+    whose = {
+        code: Finding(code, 40.0, None, rows, values=texts).note().evidence["threshold_is_ours"]
+        for code in ("low_gpu_utilization", "dataloader_bound")
+    }
+    assert whose == {"low_gpu_utilization": False, "dataloader_bound": True}
+    assert [code for code, known in entries().items() if known.published] == ["low_gpu_utilization"]

@@ -12,6 +12,7 @@ from tests.reports.examples import SPEC
 from torch_tb_profiler.reports import markdown, terminal
 from torch_tb_profiler.reports.notes import (
     in_reading_order,
+    measured_text,
     note_text,
     same_time_texts,
     title_text,
@@ -54,6 +55,38 @@ def test_a_gain_without_its_share_is_told_alone() -> None:
     )
     evidence["estimated_gain_us_per_step"] = None
     assert title_text(Note("advice", "x", "warning", "", evidence)) == "T"
+
+
+def finding(text: str, **evidence: object) -> Note:
+    return Note("advice", "x", "warning", text, {"title": "T", **evidence})
+
+
+@pytest.mark.parametrize(
+    ("evidence", "shown"),
+    [
+        ({"unit": "pct", "measured": 33.369}, "Measured 33.37 %, threshold 5 % (ours)."),
+        ({"unit": "count", "measured": 1483.0}, "Measured 1,483, threshold 5 (ours)."),
+        (
+            {"unit": "pct", "measured": 4.0, "threshold_is_ours": False},
+            "Measured 4 %, threshold 5 %.",
+        ),
+        ({"measured": None}, None),
+    ],
+)
+def test_a_threshold_is_told_with_whose_it_is(
+    evidence: dict[str, object], shown: str | None
+) -> None:
+    given = {"threshold": 5.0, "threshold_is_ours": True, **evidence}
+    assert measured_text(finding("It waits.", **given)) == shown
+    assert measured_text(finding("It waits 9 % (limit of ours: 5 %).", **given)) is None
+    told = [shown] if shown else []
+    view = View(notes=(finding("It waits.", **given),))
+    assert terminal.dumps(SPEC, view, "run", terminal.Look(120)).split("\n")[5:-1] == [
+        f"   {text}" for text in told
+    ]
+    assert markdown.dumps(SPEC, view, "run").split("\n")[3:][: len(told)] == [
+        f"   - {text}" for text in told
+    ]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ class Finding:
             "measured": self.measured,
             "unit": known.unit,
             "threshold": known.threshold,
+            "threshold_is_ours": not known.published,
             "estimated_gain_us_per_step": self.gain_us,
             "estimated_gain_pct_of_step": share,
             "architecture": self.architecture,

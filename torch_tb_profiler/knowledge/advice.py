@@ -19,6 +19,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         texts: Format strings by variant; ``default`` is always there.
         links: Where to read on.
         needs: What a recording must hold for the rule to tell anything, by name.
+        published: Whether DLProf published that threshold; all others are ours.
         rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
         parameters: Further numbers the detector uses.
     """
@@ -30,6 +31,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     texts: dict[str, str]
     links: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    published: bool = False
     rule: int | None = None
     parameters: dict[str, float] = {}
 

@@ -15,6 +15,7 @@ from torch_tb_profiler.reports.cells import (
 )
 from torch_tb_profiler.reports.notes import (
     in_reading_order,
+    measured_text,
     note_text,
     same_time_texts,
     title_text,
@@ -78,7 +79,8 @@ def _note(number: int, note: Note) -> str:
     title, text = title_text(note), escaped(note_text(note))
     if title is None:
         return f"- **{note.severity}**: {text}\n"
-    others = "".join(f"   - {escaped(text)}\n" for text in same_time_texts(note))
+    besides = [text for text in (measured_text(note), *same_time_texts(note)) if text is not None]
+    others = "".join(f"   - {escaped(text)}\n" for text in besides)
     return f"{number}. **{escaped(title)}**. {text}\n{others}"
 
 

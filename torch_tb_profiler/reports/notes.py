@@ -13,6 +13,9 @@ from torch_tb_profiler.views.schema import Note, Unit
 EXAMPLES = 3
 """Of what a limit of the numbers is about."""
 
+OWN_LIMIT = "limit of ours"
+"""Stands in texts of findings that name their threshold."""
+
 
 def in_reading_order(notes: Sequence[Note]) -> list[Note]:
     """Findings in the order in which they are ranked, then what limits the numbers."""
@@ -44,6 +47,18 @@ def _tells(text: str, count: int) -> bool:
 
 def _example_text(example: object) -> str:
     return example if isinstance(example, str) else encode(example).decode()
+
+
+def measured_text(note: Note) -> str | None:
+    """What a finding measured, its threshold and whose that is; None of what tells that itself."""
+    measured, threshold = note.evidence.get("measured"), note.evidence.get("threshold")
+    if not isinstance(measured, int | float) or not isinstance(threshold, int | float):
+        return None
+    if OWN_LIMIT in note.text:
+        return None
+    label = " %" if note.evidence.get("unit") == "pct" else ""
+    whose = " (ours)" if note.evidence.get("threshold_is_ours") else ""
+    return f"Measured {round(measured, 2):,g}{label}, threshold {threshold:,g}{label}{whose}."
 
 
 def same_time_texts(note: Note) -> list[str]:

@@ -21,6 +21,7 @@ from torch_tb_profiler.reports.cells import (
 )
 from torch_tb_profiler.reports.notes import (
     in_reading_order,
+    measured_text,
     note_text,
     same_time_texts,
     title_text,
@@ -110,7 +111,8 @@ def _notes(notes: Sequence[Note], width: int, style: Style) -> str:
         texts.append(_marked("", said, width, len(mark)))
         texts += [
             style.paint(style.aside, _marked("", text, width, len(mark)))
-            for text in same_time_texts(note)
+            for text in (measured_text(note), *same_time_texts(note))
+            if text is not None
         ]
     return "".join(texts)
 

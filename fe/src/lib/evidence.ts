@@ -20,6 +20,8 @@ export interface Evidence {
   readonly title: string | null;
   readonly measured: number | null;
   readonly threshold: number | null;
+  /** False where somebody else published the threshold. */
+  readonly thresholdIsOurs: boolean;
   readonly unit: Unit | null;
   readonly gainUsPerStep: number | null;
   readonly gainPctOfStep: number | null;
@@ -40,6 +42,7 @@ export function readEvidence(note: Note): Evidence {
     title: textOf(evidence["title"]),
     measured: numberOf(evidence["measured"]),
     threshold: numberOf(evidence["threshold"]),
+    thresholdIsOurs: evidence["threshold_is_ours"] === true,
     unit: textOf(evidence["unit"]) as Unit | null,
     gainUsPerStep: numberOf(evidence["estimated_gain_us_per_step"]),
     gainPctOfStep: numberOf(evidence["estimated_gain_pct_of_step"]),

@@ -131,7 +131,7 @@ function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidenc
   );
 }
 
-function measuredText({ measured, threshold, unit }: Evidence): string {
+function measuredText({ measured, threshold, thresholdIsOurs, unit }: Evidence): string {
   const text = `measured ${formatValue(measured, unit)}`;
-  return threshold === null ? text : `${text}, threshold ${formatValue(threshold, unit)}`;
+  return threshold === null ? text : `${text}, threshold ${formatValue(threshold, unit)}${thresholdIsOurs ? " (ours)" : ""}`;
 }

@@ -15,10 +15,11 @@ from torch_tb_profiler.reports.dlprof.summary import summary
 from torch_tb_profiler.reports.dlprof.table import Report, Views
 from torch_tb_profiler.reports.dlprof.tensor import tensor
 
-OPERATORS, TYPES, ITERATIONS, GROUPS, OVERVIEW = (
+OPERATORS, TYPES, ITERATIONS, ARGUMENTS, GROUPS, OVERVIEW = (
     "operators",
     "operator_types",
     "iterations",
+    "iteration_operators",
     "groups",
     "overview",
 )
@@ -31,16 +32,19 @@ class Need:
     Attributes:
         table: The table of which all rows are wanted; None where none is paged.
         group_by: How its rows are grouped.
+        view: The view, where it is not called as the need is.
     """
 
     table: str | None = None
     group_by: str | None = None
+    view: str | None = None
 
 
 NEEDS: dict[str, Need] = {
     OPERATORS: Need("operators", "path"),
     TYPES: Need(),
     ITERATIONS: Need("iteration_kernels"),
+    ARGUMENTS: Need("iteration_operators", view=ITERATIONS),
     GROUPS: Need(),
     OVERVIEW: Need(),
 }
@@ -64,7 +68,7 @@ class ReportKind:
 
 REPORTS: dict[str, ReportKind] = {
     "summary": ReportKind(summary, (OVERVIEW,)),
-    "detail": ReportKind(detail, (OPERATORS,)),
+    "detail": ReportKind(detail, (OPERATORS, ARGUMENTS)),
     "iteration": ReportKind(iteration, (ITERATIONS, OPERATORS)),
     "kernel": ReportKind(kernel, (ITERATIONS, OPERATORS)),
     "tensor": ReportKind(tensor, (OPERATORS, ITERATIONS)),

@@ -87,6 +87,8 @@ def _cell(frame: pl.DataFrame, key: str) -> pl.Expr:
         return pl.lit(None, pl.String)
     if key.endswith("_us"):
         return in_ns(pl.col(key))
+    if key == "direction":
+        return direction(pl.col(key))
     if frame.schema[key] == pl.Boolean:
         return yes_no(pl.col(key))
     return pl.col(key)
@@ -100,6 +102,11 @@ def in_ns(time_us: pl.Expr) -> pl.Expr:
 def yes_no(flag: pl.Expr) -> pl.Expr:
     """DLProf's words for a boolean."""
     return pl.when(flag).then(pl.lit("yes")).when(~flag).then(pl.lit("no"))
+
+
+def direction(text: pl.Expr) -> pl.Expr:
+    """DLProf's words for the direction of an operator."""
+    return text.replace({"forward": "fprop", "backward": "bprop"})
 
 
 def with_operator_paths(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:

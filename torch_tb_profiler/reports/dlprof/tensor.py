@@ -9,6 +9,7 @@ from torch_tb_profiler.reports.dlprof.table import (
     Report,
     ReportTable,
     Views,
+    direction,
     frame_of,
     in_ns,
     yes_no,
@@ -27,7 +28,7 @@ def tensor(views: Views) -> Report:
     frame = joined.select(
         pl.col("operator_id").alias("Op ID"),
         pl.col("name").alias("Op Name"),
-        pl.col("direction").alias("Direction"),
+        direction(pl.col("direction")).alias("Direction"),
         pl.col("type").alias("Op Type"),
         yes_no(pl.col("tensor_core_used")).alias("Uses TC"),
         gpu.alias("Total GPU Time (ns)"),
