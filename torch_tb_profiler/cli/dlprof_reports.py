@@ -137,9 +137,10 @@ def _answer(task: Task, name: str, domain: str | None) -> View | RequestError:
     group_by = _RANGES if domain is not None else need.group_by
     asked = {"table": need.table, "group_by": group_by, "domain": domain}
     given = {key: value for key, value in asked.items() if value is not None}
-    request = parameters.view_request(name, {**_typed(task.request.subject), **given})
+    view = need.view or name
+    request = parameters.view_request(view, {**_typed(task.request.subject), **given})
     try:
-        result = perform(Task(view_spec(name), request, task.catalog))
+        result = perform(Task(view_spec(view), request, task.catalog))
     except RequestError as error:
         if error.problem.code != "view_unavailable":
             raise

@@ -46,7 +46,7 @@ def views() -> Views:
 
     def made(name: str) -> View:
         selection = Selection(group_by=NEEDS[name].group_by)
-        return trace_view(view_spec(name), recorded, selection)
+        return trace_view(view_spec(NEEDS[name].view or name), recorded, selection)
 
     return {name: made(name) for name in NEEDS if name != "groups"}
 
@@ -120,14 +120,37 @@ def test_work_outside_every_operator_has_a_name() -> None:
         ]
     )
     named = {}
-    for name in ("operators", "iterations"):
+    for name in ("operators", "iterations", "iteration_operators"):
         selection = Selection(group_by=NEEDS[name].group_by)
-        named[name] = trace_view(view_spec(name), recorded, selection)
+        named[name] = trace_view(view_spec(NEEDS[name].view or name), recorded, selection)
     row = next(row for row in rows(REPORTS["detail"].make(named)) if row["Total GPU Time (ns)"])
     assert row["Op Name"] == row["Op Type"] == "unassociated_cudaLaunchKernel"
     assert row["Total GPU Time (ns)"] == 9 * US
     (launch,) = rows(REPORTS["iteration"].make(named))
-    assert launch["Op Name"] == "unassociated_cudaLaunchKernel"
+    assert launch["Op Name"] == launch["Op ID"] == row["Op ID"] == "unassociated_cudaLaunchKernel"
+
+
+def test_detail_has_directions_as_dlprof_says_them_and_the_inputs_of_the_first_call() -> None:
+    where: dict[str, Any] = {"Sequence number": 3, "Fwd thread id": 0}
+    recorded = trace(
+        [
+            step(0, 0, 100),
+            op("aten::relu", 10, 10, shape=[[4, 8]], stack="model.py(7): forward", **where),
+            op("ReluBackward0", 50, 20, **where | {"Fwd thread id": 1}),
+        ]
+    )
+    named = {
+        name: trace_view(
+            view_spec(NEEDS[name].view or name),
+            recorded,
+            Selection(group_by=NEEDS[name].group_by),
+        )
+        for name in REPORTS["detail"].views
+    }
+    found = {row["Direction"]: row for row in rows(REPORTS["detail"].make(named))}
+    forward, backward = found["fprop"], found["bprop"]
+    assert (forward["Input Shapes"], forward["Stack Trace"]) == ("[[4, 8]]", "model.py(7): forward")
+    assert backward["Input Shapes"] is None
 
 
 def test_text_of_a_trace_is_no_formula_and_several_tables_stand_apart() -> None:
