@@ -18,12 +18,37 @@ it("does not cut a character in two", () => {
   expect(shortenMiddle("🔥🔥🔥🔥🔥🔥", 4)).toBe("🔥🔥…🔥");
 });
 
-it("keeps the last parts of a path, whole where there is room", () => {
-  const path = (module: string) => `/BertLMHeadModel_0/BertModel_0/BertEncoder_0/${module}/aten::linear/aten::addmm`;
-  expect(shortenPath(path("Linear_25"), 40)).toBe("…/Linear_25/aten::linear/aten::addmm");
-  expect(shortenPath(path("Linear_25"), 16)).toBe("…/aten::addmm");
-  expect(shortenPath("/aten::add", 10)).toBe("/aten::add");
-  expect(shortenPath("/🔥🔥🔥🔥🔥", 4)).toBe("…🔥🔥🔥");
+describe("a path", () => {
+  const short = (path: string, length: number) => {
+    const shown = shortenPath(path, length);
+    expect(Array.from(shown).length).toBeLessThanOrEqual(length);
+    return shown;
+  };
+  const attention = "/Bert_0/Encoder_0/Attention_3/aten::scaled_dot_product_attention/aten::_flash_attention_forward";
+
+  it("keeps its last parts from a module on", () => {
+    expect(short(attention, 95)).toBe(attention);
+    expect(short(attention, 90)).toBe("…/Encoder_0/Attention_3/aten::scaled_dot_product_attention/aten::_flash_attention_forward");
+    expect(short("/Bert_0/Linear_25/aten::linear/aten::addmm", 40)).toBe("…/Linear_25/aten::linear/aten::addmm");
+    expect(short("/usr/lib/python3/torch/nn/linear.py(116): forward", 30)).toBe("…/nn/linear.py(116): forward");
+  });
+
+  it("keeps the module and the operator where there is no room for what is between", () => {
+    expect(short(attention, 50)).toBe("…/Attention_3/…/aten::_flash_attention_forward");
+    expect(short("/Linear_2/AddmmBackward0/aten::mm", 24)).toBe("/Linear_2/…/aten::mm");
+  });
+
+  it("keeps its first part where nothing encloses the operators", () => {
+    const convolution = (number: number) => `/aten::conv2d(${number})/aten::convolution/aten::_convolution/aten::cudnn_convolution`;
+    expect(short(convolution(13), 45)).toBe("/aten::conv2d(13)/…/aten::cudnn_convolution");
+    expect(short(convolution(13), 64)).toBe("/aten::conv2d(13)/…/aten::_convolution/aten::cudnn_convolution");
+  });
+
+  it("is cut in the middle where even that is too long", () => {
+    expect(short(attention, 20)).toContain("…");
+    expect(short("/🔥🔥🔥🔥🔥", 4)).toBe("/🔥…🔥");
+    expect(short("/aten::linear/aten::addmm", 12)).toContain("…");
+  });
 });
 
 describe("several names", () => {

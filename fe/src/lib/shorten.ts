@@ -11,18 +11,22 @@ export function shortenMiddle(text: string, length: number): string {
   return `${points.slice(0, head).join("")}…${tail > 0 ? points.slice(-tail).join("") : ""}`;
 }
 
+/** Names of operators have a namespace; autograd nodes have not. */
+export const OF_AN_OPERATOR = /::|Backward\d*(\(\d+\))?$/;
+
 /**
- * The last parts of a path tell it apart; so the beginning goes.
+ * What tells a path apart is its last part and the module or range that this is in, else its first part; the rest goes.
  *
- *     shortenPath("/Model_0/Layer_3/Linear_25/aten::addmm", 25) → "…/Linear_25/aten::addmm"
+ *     shortenPath("/Model_0/Layer_3/Attention_0/aten::linear/aten::addmm", 36) → "…/Attention_0/aten::linear/aten::addmm"
  */
 export function shortenPath(text: string, length: number): string {
-  const points = Array.from(text);
-  if (points.length <= length) return text;
-  const tail = points.slice(points.length - Math.max(length - 1, 1));
-  // A part is whole where that costs less than half of the room.
-  const slash = tail.indexOf("/");
-  return `…${tail.slice(slash > 0 && slash < tail.length / 2 ? slash : 0).join("")}`;
+  const fits = (shown: string) => Array.from(shown).length <= length;
+  if (fits(text)) return text;
+  const parts = text.split("/").slice(1);
+  const place = Math.max(0, parts.slice(0, -1).findLastIndex((part) => !OF_AN_OPERATOR.test(part)));
+  const head = `${place === 0 ? "" : "…"}/${parts[place] ?? ""}/…/`;
+  const candidates = parts.flatMap((_, from) => (from === 0 || from === place + 1 ? [] : [`${from <= place ? "…/" : head}${parts.slice(from).join("/")}`]));
+  return candidates.find(fits) ?? shortenMiddle(candidates.at(-1) ?? text, length);
 }
 
 /**

@@ -141,7 +141,7 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             groupBy={shape === "" ? "name+call_stack" : "name+input_shape+call_stack"}
             filter={formatFilter([{ key: "name", operator: "=", value: name }, ...sameShape, { key: "call_stack", operator: "!=", value: "-" }])}
             of={name}
-            hidden={["name", "input_shape", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"]}
+            hidden={["name", "input_shape", "kind", "direction", "type", "host_python_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"]}
             none="The recording holds no call stack of it (with_stack=True records them)."
             detail={(nested, nestedRow) => <StackDetail stack={textOf(nested, nestedRow, "call_stack")} />}
           />

@@ -1,5 +1,6 @@
 /** An operator as the label of a bar: its name, and what tells it from its likes when they are grouped finer. */
 import type { Row, Table } from "../api/types";
+import { OF_AN_OPERATOR } from "../lib/shorten";
 import { parseFrame, splitStack } from "../source/editor";
 import { textOf } from "./rows";
 
@@ -18,9 +19,6 @@ export function shortPath(path: string): string {
   const place = names.findLast((name) => !OF_AN_OPERATOR.test(name));
   return place === undefined ? own : `${own} · ${place}`;
 }
-
-/** Names of operators have a namespace; autograd nodes have not. */
-const OF_AN_OPERATOR = /::|Backward\d*(\(\d+\))?$/;
 
 /** The module that calls it, else the innermost line that is not of PyTorch itself. */
 function callPlace(stack: string): string | null {

@@ -30,7 +30,7 @@ export function characterPx(): number {
   return measuredPx;
 }
 
-/** `text` shortened until it fits into a cell of this width: a path at its beginning, others in the middle. */
+/** `text` shortened until it fits into a cell of this width: a path by its parts, others in the middle. */
 export function fitText(text: string, widthPx: number): string {
   const room = widthPx - CELL_PADDING_PX;
   let shown = text;

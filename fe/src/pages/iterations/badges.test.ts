@@ -19,6 +19,7 @@ it("of one iteration there is no deviation", () => {
     ["iterations_selected", null],
     ["iteration_mean_us", null],
   ]);
+  expect(texts([fact("iterations_selected", 3), fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", 0)])[1]).toEqual(["iteration_mean_us", null]);
   expect(texts([fact("iteration_mean_us", 12_345), fact("iteration_stddev_us", null)])).toEqual([
     ["iteration_mean_us", null],
     ["iteration_stddev_us", null],

@@ -11,9 +11,10 @@ const DEVIATION = "iteration_stddev_us";
 const SHOWN = ["iterations_total", "iterations_selected", "iterations_first", "iterations_last", MEAN, DEVIATION];
 
 export function badges(facts: readonly Fact[]): ShownFact[] {
-  // One iteration does not deviate from itself.
-  const isOne = facts.some(({ key, value }) => key === "iterations_selected" && value === 1);
-  const deviation = isOne ? null : facts.find(({ key }) => key === DEVIATION)?.value;
+  const found = facts.find(({ key }) => key === DEVIATION)?.value;
+  // One iteration does not deviate from itself, and of several selected ones only one may be in the mean.
+  const isOne = found === 0;
+  const deviation = isOne ? null : found;
   const isSaid = typeof deviation === "number" && hasMean(facts);
   const shown = SHOWN.flatMap((key) => facts.filter((fact) => fact.key === key && !((isSaid || isOne) && key === DEVIATION)));
   return shownFacts(shown).map((each) => {
