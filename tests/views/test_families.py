@@ -22,6 +22,7 @@ TOGETHER = {
     "transfer and wait": r"^(.+_)?wait_us$|^delay_us$",
     "bandwidth": r"_gb_per_s$",
     "allocated": r"(alive|size_increase|allocation)_bytes$",
+    "starts": r"^(gpu|api)_start_us$",
     "memory of a device": r"^(peak_|device_memory)\w*_bytes$",
 }
 MEASURES = re.compile(r"(?P<measure>cpu_overhead|gpu_idle|cpu|gpu)_(mean|max|min)_us")

@@ -126,6 +126,7 @@ ITERATION_KERNELS = TableSpec(
             "number",
             "us",
             "When it began on the device, since the recording's time 0.",
+            family="start",
         ),
         Column(
             "gpu_time_us",
@@ -142,6 +143,7 @@ ITERATION_KERNELS = TableSpec(
             "number",
             "us",
             "When the host call that launched it began, since the recording's time 0.",
+            family="start",
         ),
         Column(
             "api_time_us",

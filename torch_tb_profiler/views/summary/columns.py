@@ -126,7 +126,8 @@ USER_DEFINED = TableSpec(
     "One row per name of a range (record_function, NVTX).",
     summed_rows.USER_RANGE_COLUMNS,
     sort="-cpu_total_us,name,thread",
-    when_empty="The selection holds no range of a user or framework.",
+    when_empty="The selection holds no range beside steps, data loading, optimizers and passes, "
+    "which are event types.",
 )
 
 TABLES = (
