@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
@@ -67,16 +68,18 @@ def distributed_table(trace: Trace, selection: Selection) -> Table:
         SelectionError: as above.
     """
     times = communication_times(trace, selection)
+    has_kernels = not trace.device_work.is_empty()
     rows = [] if times is None else [
         ("ProfileStep", times.step_ns),
         ("Communication", times.communication_ns),
-        ("Computation", times.computation_ns),
-        ("Overlap", times.overlap_ns),
+        ("Computation", times.computation_ns if has_kernels else None),
+        ("Overlap", times.overlap_ns if has_kernels else None),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, schema={"name": pl.String, "ns": pl.Int64}, orient="row")
     whole = 0 if times is None else times.step_ns
     shown = frame.with_columns(total_us=frame["ns"] / NS_PER_US, pct=of_whole(frame["ns"], whole))
-    return filled(DISTRIBUTED, shown, {"pct": NO_STEP_TIME})
+    unknown = NO_STEP_TIME if has_kernels else f"Computation is of kernels. {NO_DEVICE_WORK}"
+    return filled(DISTRIBUTED, shown, {"total_us": unknown, "pct": unknown})
 
 
 def kernel_table(trace: Trace, selection: Selection) -> Table:
