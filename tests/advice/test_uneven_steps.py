@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.advice.scenes import context, finding, load
-from tests.helpers.traces import Event, op, step, trace
+from tests.helpers.traces import Event, annotation, op, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.uneven_steps import detect, step_list
 from torch_tb_profiler.analysis.selection import Selection
@@ -43,6 +43,15 @@ def test_the_gain_is_the_mean_less_the_median() -> None:
         "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs); the part that grew most is "
         "Other, by 370.0 µs."
     )
+
+
+@pytest.mark.parametrize(
+    "prompts", ["execute_context_2(512)_generation_5(5)", "step[EXTEND bs=15 toks=15360]"]
+)
+def test_prompts_of_a_server_are_nothing_to_gain(prompts: str) -> None:
+    advice = finding(detect(context(steps(100, 480, 100, inside=(annotation(prompts, 110, 400),)))))
+    assert (advice.variant, advice.gain_us, advice.at_stake_us) == ("serving", None, None)
+    assert "work on prompts" in advice.text
 
 
 def test_the_part_that_grew_most_is_named() -> None:

@@ -9,7 +9,9 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.analysis.iterations.steady import steadiness
+from torch_tb_profiler.analysis.phases.evidence import serving_ranges
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
@@ -50,7 +52,8 @@ def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
     Only steps count that were recorded, and are selected, from end to end. The gain is how far
-    they pull the mean above the median; warm-up at the begin of a recording can gain nothing.
+    they pull the mean above the median; warm-up at the begin of a recording can gain nothing, nor
+    a server, whose prompts take longer than what it generates.
     """
     known = entry(CODE)
     whole = np.flatnonzero(context.windows.whole)
@@ -69,12 +72,12 @@ def detect(context: Context) -> Finding | None:
     names = [context.windows.names[row] for row in whole[slow]]
     up_to = "up to " if len(slow) > 1 else ""
     steps = _steps(names, total_ns[slow], median_ns, growth_ns)
-    is_warm_up = _began_recording(context, whole[slow])
+    variant = _variant(context, whole[slow])
     longest = int(whole[total_ns.argmax()])
     return Finding(
         CODE,
         longest_us * NS_PER_US / median_ns,
-        gain_us if gain_us > 0 and not is_warm_up else None,
+        gain_us if gain_us > 0 and variant == "default" else None,
         values={
             "steps": step_list(names, int(known.parameters["max_named"])),
             "longest": up_to + duration_text(longest_us),
@@ -85,10 +88,16 @@ def detect(context: Context) -> Finding | None:
         },
         evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
-        variant="first" if is_warm_up else "default",
+        variant=variant,
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
-        at_stake_us=gain_us,
+        at_stake_us=None if variant == "serving" else gain_us,
     )
+
+
+def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
+    if len(serving_ranges(context.trace)) and not trains(context.trace):
+        return "serving"
+    return "first" if _began_recording(context, rows) else "default"
 
 
 def _steady_range(context: Context) -> str:
