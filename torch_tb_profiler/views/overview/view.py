@@ -250,7 +250,7 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
     return (
         Fact(
             "event_count",
-            "Events",
+            "Events in the recording",
             trace.slices.height,
             "count",
             None,
@@ -258,7 +258,7 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
         ),
         Fact(
             "kernel_calls",
-            "Kernel calls",
+            "Kernels in the recording",
             int(kernels.sum()),
             "count",
             None,
