@@ -35,6 +35,8 @@ def test_what_has_times_of_both_sides_is_two_tables() -> None:
         "operator_cpu": ("Operators, CPU", ["name", "calls", "cpu_total_us", "path"]),
         "operator_gpu": ("Operators, GPU", ["name", "calls", "gpu_total_us", "bytes", "path"]),
     }
+    some = View(tables={"operator": table(5.0), "kernel": table(5.0)})
+    assert list(on_two_sides(some, ["kernel"]).tables) == ["operator", "kernel_cpu", "kernel_gpu"]
     alone = View(tables={"operator": table(None)})
     assert on_two_sides(alone) == alone
 

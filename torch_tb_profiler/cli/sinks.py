@@ -142,6 +142,15 @@ class Rows:
         return self.limit if self.table in (None, name) else DEFAULT_ROWS
 
 
+TWO_SIDED: dict[str, tuple[str, ...] | None] = {
+    SUMMARY: None,
+    "groups": ("groups",),
+    "phases": ("user_ranges",),
+}
+"""By view the tables whose times of host and device stand in two tables on a terminal, which holds
+them beside each other in no line; None for all."""
+
+
 class TextSink:
     """For people: a terminal's table or Markdown."""
 
@@ -165,8 +174,8 @@ class TextSink:
                 spec, view, heading, look.columns, look.names, time_unit=look.time_unit
             )
         else:
-            if spec.name == SUMMARY and look.columns is None:
-                view = on_two_sides(view)
+            if spec.name in TWO_SIDED and look.columns is None:
+                view = on_two_sides(view, TWO_SIDED[spec.name])
             text = terminal.dumps(spec, view, heading, look)
         if self._count and self._output.folder is None:
             text = "\n" + text

@@ -8,8 +8,9 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
-from torch_tb_profiler.analysis.summaries.event_types import event_types
+from torch_tb_profiler.analysis.summaries.event_types import DEVICE, HOST, event_types
 from torch_tb_profiler.analysis.summaries.memory_operations import memory_operations
 from torch_tb_profiler.analysis.summaries.user_ranges import user_ranges
 from torch_tb_profiler.trace.model import Trace
@@ -53,7 +54,13 @@ EVENT_TYPE_COLUMNS = (
         "Time in which at least one of them ran, over all threads, devices and streams: what "
         "overlaps counts once.",
     ),
-    Column("pct", "Share", "number", "pct", f"Time as share of {STEP_TIME}."),
+    Column(
+        "pct",
+        "Share",
+        "number",
+        "pct",
+        f"Time as share of {STEP_TIME}; of devices of the steps to the end of their device work.",
+    ),
 )
 
 MEMORY_OPERATION_COLUMNS = (
@@ -121,9 +128,14 @@ def event_types_table(spec: TableSpec, trace: Trace, selection: Selection) -> Ta
         SelectionError: steps that are malformed or not in this trace.
     """
     types = event_types(trace, selection)
+    windows = step_windows(trace, selection)
+    wholes = {HOST: step_time_ns(trace, selection)}
+    wholes[DEVICE] = max(wholes[HOST], int((windows.end_ns - windows.start_ns).sum()))
+    shares = {side: of_whole(types["time_ns"], whole) for side, whole in wholes.items()}
+    on_device = types["side"] == DEVICE
     rows = types.with_columns(
         time_us=microseconds(types["time_ns"]),
-        pct=of_whole(types["time_ns"], step_time_ns(trace, selection)),
+        pct=pl.when(on_device).then(shares[DEVICE]).otherwise(shares[HOST]),
     )
     return filled(spec, rows, {"pct": NO_STEP_TIME})
 

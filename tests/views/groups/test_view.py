@@ -9,6 +9,7 @@ import pytest
 
 from tests.analysis.hierarchies import walk
 from tests.helpers import traces as t
+from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.groups import rows as rows_module
@@ -22,6 +23,14 @@ FIGURES = ("total", "mean", "min", "max")
 
 def rows(view: View, table: str = "groups") -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in view.tables[table].frame.rows(named=True)}
+
+
+def test_without_a_device_nobody_knows_what_used_tensor_cores() -> None:
+    events = [t.step(1, 0, 100), t.annotation("net", 10, 50), t.op("aten::mm", 20, 30)]
+    table = groups(t.trace(events), Selection()).tables["groups"]
+    (row,) = table.frame.rows(named=True)
+    assert (row["tensor_core_eligible_operators"], row["tensor_core_using_operators"]) == (1, None)
+    assert table.null_reasons["tensor_core_using_operators"] == NO_DEVICE_WORK
 
 
 def model() -> Trace:

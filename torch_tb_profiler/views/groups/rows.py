@@ -114,7 +114,7 @@ def _unknown(trace: Trace) -> dict[str, str]:
         unknown = {
             f"{key}_{figure}_us": no_time for key in ("gpu", "gpu_idle") for figure in FIGURES
         }
-        unknown["gpu_pct"] = no_time
+        unknown["gpu_pct"] = unknown["tensor_core_using_operators"] = no_time
     if not (trace.slices["category"] == int(Category.RUNTIME)).any():
         unknown |= {f"cpu_overhead_{figure}_us": NO_API for figure in FIGURES}
     return unknown
