@@ -79,6 +79,20 @@ def test_what_others_compute_meanwhile_is_no_gain() -> None:
     assert advice.gain_us == pytest.approx(10)
 
 
+@pytest.mark.parametrize(("second", "speaks"), [(150, True), (160, False), (210, False)])
+def test_workers_that_wait_for_each_other_in_turns_are_none(second: float, speaks: bool) -> None:
+    """w1 is 230 µs late at the first collective, w0 as much or less at the second."""
+    calls = {"w0": ((400, 240), (900, 10)), "w1": ((400, 10), (900, 10 + second))}
+    contexts = {
+        name: context(
+            one_step([annotation("gloo:all_reduce", end - dur, dur) for end, dur in made])
+        )
+        for name, made in calls.items()
+    }
+    found = detect_in_run(contexts)
+    assert (found is not None and found.values["worker"] == "w1") is speaks
+
+
 def test_waits_in_receives_accuse_nobody() -> None:
     """A stage of a pipeline waits for the one before it in every receive."""
     stages = {

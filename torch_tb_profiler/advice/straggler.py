@@ -26,8 +26,9 @@ EVIDENCE = STRAGGLERS
 
 
 def detect_in_run(contexts: Mapping[str, Context]) -> Finding | None:
-    """The worst straggler delays the others by more than the threshold of their mean step, in the
-    collectives of the steps. The gain is what of that wait no computation of theirs hides.
+    """The worst straggler, which waits clearly less than the others, delays them by more than the
+    threshold of their mean step, in the collectives of the steps. The gain is what of that wait no
+    computation of theirs hides.
 
     A recording that was cut short says too little of its worker: what it lacks of a call makes that
     look short, as if the worker had arrived last.
@@ -81,18 +82,31 @@ def _in_steps(
 
 
 def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) -> int | None:
-    """The number of the worker that caused the longest delay; None without any."""
+    """The number of the worker that caused the longest delay, of those that wait little
+    themselves; None without any."""
+    few = _waits_little(rows)
     whole = [
         number for number, worker in enumerate(matching.workers) if not is_cut_short(traces[worker])
     ]
     delays = (
-        rows.filter(pl.col("is_last") & pl.col("worker").is_in(whole))
+        rows.filter(pl.col("is_last") & pl.col("worker").is_in(whole) & pl.col("worker").is_in(few))
         .group_by("worker")
         .agg(pl.col("delay_ns").sum())
         .filter(pl.col("delay_ns") > 0)
         .sort("delay_ns", "worker", descending=[True, False])
     )
     return None if delays.is_empty() else int(delays["worker"][0])
+
+
+def _waits_little(rows: pl.DataFrame) -> list[int]:
+    """The workers that wait for others clearly less than these do in the mean: who waits as long
+    comes last in turns with them."""
+    waits = rows.group_by("worker").agg(pl.col("wait_ns").sum())
+    own = pl.col("wait_ns")
+    others = (own.sum() - own) / max(waits.height - 1, 1)
+    most = entry(CODE).parameters["max_own_wait_share"]
+    found: list[int] = waits.filter(own <= most * others)["worker"].to_list()
+    return found
 
 
 def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]) -> float:
