@@ -4,6 +4,9 @@ import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { noteId } from "../app/noteMarks";
 
+/** Said at the top: the chip of the selection stands above numbers that it does not change. */
+export const NOT_NARROWED = "phase_not_narrowing";
+
 /** In the order the server ranks them, warnings before the rest. */
 export function worstFirst(notes: readonly Note[]): Note[] {
   const rank = (note: Note) => (note.severity === "warning" ? 0 : 1);
@@ -11,7 +14,7 @@ export function worstFirst(notes: readonly Note[]): Note[] {
 }
 
 export function QualityNotes({ notes, always }: { readonly notes: readonly Note[]; readonly always: boolean }) {
-  const quality = worstFirst(notes.filter((note) => note.kind === "quality"));
+  const quality = worstFirst(notes.filter(({ kind, code }) => kind === "quality" && code !== NOT_NARROWED));
   if (quality.length === 0 && !always) return null;
   return (
     <section className="card" aria-label="Quality of the numbers">

@@ -8,11 +8,13 @@ import { CutFailure } from "../app/CutFailure";
 import { isOfCut } from "../app/cutSuggestions";
 import { Skeleton } from "../app/Skeleton";
 import { FailureCard, NothingCard, PendingCard } from "../app/SpanState";
+import { visibleText } from "../lib/visibleText";
 import { isSelected, selectionQuery, WHOLE } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate, useParams } from "../state/urlStore";
 import type { TableSource } from "../table/useRows";
 import { PAGE_ROWS } from "../table/useRows";
+import { NOT_NARROWED } from "./QualityNotes";
 import { useReveal } from "./reveal";
 
 export interface PageProps {
@@ -79,6 +81,11 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, ex
       {above}
       {shown !== null ? (
         <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
+          {shown.notes.filter(({ code }) => code === NOT_NARROWED).map(({ text }) => (
+            <p key={text} role="note" className="soft">
+              {visibleText(text)}
+            </p>
+          ))}
           {children(context(shown))}
         </div>
       ) : (
