@@ -285,3 +285,12 @@ def test_the_json_has_sums_where_columns_add_up() -> None:
     assert table_payload(table()).sums is msgspec.UNSET
     sums = table_payload(Table(SUMMED, table().frame)).sums
     assert sums == {"calls": ColumnSum(20, 20, 1), "total_us": ColumnSum(23.0, 23.0, 1)}
+
+
+def test_a_text_without_a_key_is_looked_for_in_what_is_shown() -> None:
+    hidden = Column("type", "Type", "string", None, "Its type.", hidden=True)
+    spec = TableSpec("t", "T", "One.", (Column("name", "Name", "string", None, "It."), hidden))
+    table = Table(spec, pl.DataFrame({"name": ["aten::resize_"], "type": ["convolution"]}))
+    found = [query(table, filter=text).frame.height for text in ("resize", "conv", "type~conv")]
+    assert found == [1, 0, 1]
+    assert query(table, filter="=~/conv/").frame.is_empty()

@@ -5,7 +5,7 @@ Grammar (``docs/architecture.md``, "Sort and filter grammar")::
     sort=-device_self_us,name            keys, "-" for descending; nulls last
     filter=name~gemm;calls>=10;conv      clauses joined by ";", all must hold
 
-A clause is ``key operator value`` or a text that any string column must contain;
+A clause is ``key operator value`` or a text that any string column must contain that is not hidden;
 ``key=~/expression/`` and ``=~/expression/`` are regular expressions (``!=~/…/``: none is found). A
 backslash takes ``;``, ``\\`` and the operator characters literally; elsewhere it is itself. Text
 comparison ignores case. Null satisfies ``!=``, ``!~`` and ``!=~`` (it is neither equal nor
@@ -207,13 +207,15 @@ def _unescaped(text: str) -> str:
 
 
 def _search_expression(table: Table, clause: str) -> pl.Expr:
-    """What a clause without a key means: for every string column."""
+    """What a clause without a key means: for every string column that is shown without being asked
+    for, and every name of a kernel. A hidden one would find rows in which nobody sees why."""
     match = _SEARCH.fullmatch(clause)
     operator, value = ("", "") if match is None else _read(match[1], match[2])
     if operator not in ("=~", "!=~"):
         operator, value = "~", _unescaped(clause)
-    keys = [column.key for column in table.spec.columns if column.type == "string"]
-    if not keys:
+    texts = [column for column in table.spec.columns if column.type == "string"]
+    keys = [each.key for each in texts if not each.hidden or each.key in (SHORT, DEMANGLED)]
+    if not texts:
         raise QueryError("filter", f"{value[:80]!r} has no key, and no column here holds text")
     positive = _OPPOSITE.get(operator, operator)
     expression = _inside(table, keys, positive, value)

@@ -57,7 +57,7 @@ export function compileFilter(columns: readonly Column[], clauses: readonly Clau
 function clauseTest(columns: readonly Column[], clause: Clause): Test {
   const { key, operator, value } = clause;
   if (isExpression(clause)) return () => false;
-  if (key === null) return searchTest(columns.filter(({ type }) => type === "string").map((column) => column.key), columns, value);
+  if (key === null) return searchTest(searchedKeys(columns), columns, value);
   const index = columns.findIndex((column) => column.key === key);
   const column = columns[index];
   if (column === undefined) return () => true;
@@ -78,6 +78,12 @@ function clauseTest(columns: readonly Column[], clause: Clause): Test {
 /** What is looked for inside a kernel's name is looked for in its other names too. */
 function namesOf(key: string): readonly string[] {
   return key === NAME_KEY ? [NAME_KEY, SHORT_KEY, DEMANGLED_KEY] : [key];
+}
+
+/** What a text without a key is looked for in: a hidden column would find rows in which nobody sees why. */
+function searchedKeys(columns: readonly Column[]): readonly string[] {
+  const names = [SHORT_KEY, DEMANGLED_KEY];
+  return columns.filter(({ type, hidden, key }) => type === "string" && (!hidden || names.includes(key))).map(({ key }) => key);
 }
 
 function searchTest(keys: readonly string[], columns: readonly Column[], value: string): Test {
