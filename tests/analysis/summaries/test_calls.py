@@ -42,6 +42,14 @@ def test_ranges_have_the_times_of_their_outermost_calls(recording: Recording) ->
     assert merged["cpu_total_ns"].sum() == found["cpu_total_ns"].sum()
 
 
+def test_calls_of_a_range_that_overlap_without_nesting_count_each() -> None:
+    """As ranges do that a server begins before it ends the one before."""
+    events = [annotation("batch", 100 * number, 130) for number in range(4)]
+    events.append(annotation("batch", 310, 20))  # inside the last
+    (row,) = user_ranges(trace(events), Selection()).rows(named=True)
+    assert (row["calls"], row["cpu_total_ns"], row["cpu_min_ns"]) == (5, 4 * 130_000, 130_000)
+
+
 def test_domains_of_ranges_and_device_time() -> None:
     events = [
         annotation("load", 0, 100),

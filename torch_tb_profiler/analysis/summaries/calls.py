@@ -61,7 +61,7 @@ def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     ``gpu_…_ns`` of :data:`FIGURES`.
 
     A call inside another one of its group on the same thread is part of that: it counts as a call,
-    and not in the times.
+    and not in the times. One that ends later than those before it lies in none.
 
     Args:
         calls: Rows as of :func:`calls_of`, in order of slice id.
@@ -69,7 +69,7 @@ def summed(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     end = pl.col("start_ns") + pl.col("cpu_ns")
     before = end.cum_max().shift(1).over([*keys, "track"])
-    outer = before.is_null() | (pl.col("start_ns") >= before)
+    outer = before.is_null() | (pl.col("start_ns") >= before) | (end > before)
     figures = []
     for side in SIDES:
         time = pl.col(f"{side}_ns").filter("outer")
