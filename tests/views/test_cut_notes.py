@@ -30,7 +30,8 @@ def test_what_cut_and_how_often_it_was_called() -> None:
 def test_what_was_chosen_has_its_reason() -> None:
     train = [annotation("train", 100 * number, 90) for number in range(6)]
     (note,) = cut_notes(cut(trace(train), "auto"))
-    assert "It is the best candidate: called 6 times, every 100 µs ± 0 %" in note.text
+    assert "called 6 times" in note.text
+    assert "It is the best candidate: every 100 µs ± 0 %" in note.text
     (note,) = cut_notes(cut(trace([op("aten::mm", 0, 5)]), "auto"))
     assert note.text == f"0 iterations found. {NOTHING_REPEATS}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.traces import trace
-from torch_tb_profiler.analysis.iterations.key_nodes import best_key_node
+from torch_tb_profiler.analysis.iterations.key_nodes import best_key_node, key_nodes
 
 LOADER = "enumerate(DataLoader)#_{}DataLoaderIter.__next__"
 
@@ -32,6 +32,9 @@ def test_without_its_steps(samples: Path, folder: str, best: str | None, calls: 
         for event in content["traceEvents"]
         if event.get("ph") == "X" and not event["name"].startswith("ProfilerStep#")
     ]
-    name, reason = best_key_node(trace(events))
+    recorded = trace(events)
+    name, reason = best_key_node(recorded)
     assert name == best
-    assert best is None or reason.startswith(f"called {calls} times, every ")
+    if best is not None:
+        assert dict(key_nodes(recorded).select("name", "calls").iter_rows())[best] == calls
+        assert reason.startswith("every ")

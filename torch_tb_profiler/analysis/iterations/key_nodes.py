@@ -145,18 +145,16 @@ def _scores(frame: pl.DataFrame, is_known: Bools) -> Float64:
 
 
 def _reason(row: dict[str, object], what: str | None) -> str:
-    """A candidate in words."""
-    calls, mean, stddev = row["calls"], row["interval_mean_ns"], row["interval_stddev_ns"]
-    parts = [f"called {calls} times"]
+    """A candidate in words, what tells most first; how often it is called stands beside."""
+    mean, stddev = row["interval_mean_ns"], row["interval_stddev_ns"]
+    parts = ["inside another one that is called as often"] if row["inside"] else []
     if isinstance(mean, float) and mean > 0 and isinstance(stddev, float):
         parts.append(f"every {_length(mean)} ± {100 * stddev / mean:.0f} %")
         parts.append(f"starts {100 * float(str(row['into'])):.0f} % into the interval")
         covers = float(str(row["covers"]))
         if covers < 0.9:
             parts.append(f"{100 * covers:.0f} % of the recording")
-    if row["inside"]:
-        parts.append("inside another one that is called as often")
-    return ", ".join(parts if what is None else [what, *parts])
+    return ", ".join(parts if what is None else [what, *parts]) or f"called {row['calls']} times"
 
 
 def _length(ns: float) -> str:
