@@ -144,6 +144,19 @@ def test_a_view_of_a_pair(catalog: Catalog) -> None:
     assert "baseline_run" in (caught.value.problem.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("missing", "side"), [("other", "baseline"), ("aten::mul", "candidate"), ("none", "baseline")]
+)
+def test_of_a_pair_it_is_said_which_side_lacks_the_key_node(
+    catalog: Catalog, missing: str, side: str
+) -> None:
+    by = Selection(iterations_by=f"name:{missing}")
+    subjects = Subject("two", selection=by), Subject("one", "w1", selection=by)
+    with pytest.raises(UnknownError) as caught:
+        view_result(catalog, ViewRequest("both", subjects[0], baseline=subjects[1]), wait_s=None)
+    assert f"There is no key node '{missing}' in the {side}." in caught.value.problem.message
+
+
 def test_tables_that_are_not_asked_for_are_left_out() -> None:
     frame = pl.DataFrame({"worker": ["a", "b"], "name": ["x", "y"]})
     view = View(tables={name: Table(NAMES, frame) for name in ("first", "second", "third")})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from torch_tb_profiler import advice
-from torch_tb_profiler.analysis.iterations.cut import cut
+from torch_tb_profiler.analysis.iterations.cut import UnknownKeyNodeError, cut
 from torch_tb_profiler.analysis.iterations.cut_by import cut_by
 from torch_tb_profiler.analysis.iterations.ranks import cut_ranks
 from torch_tb_profiler.analysis.roles import exclusive_intervals
@@ -22,7 +22,7 @@ from torch_tb_profiler.loading.queries.traces import (
     open_what_fits,
     subject_trace,
 )
-from torch_tb_profiler.requests.errors import LoadingError, RequestError, unknown
+from torch_tb_profiler.requests.errors import LoadingError, RequestError, UnknownError, unknown
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewEntryPayload, ViewResult, ViewsAnswer
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -290,10 +290,11 @@ def _pair_view(
 
     Raises:
         RequestError: one of them has nothing for it; the message says which.
+        UnknownError: one of them has no such key node; the message says which.
         SelectionError: as the view.
     """
-    baseline = cut(baseline, baseline_selection.iterations_by)
-    candidate = cut(candidate, selection.iterations_by)
+    baseline = _cut_side(baseline, baseline_selection, "baseline")
+    candidate = _cut_side(candidate, selection, "candidate")
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
         if (reason := spec.missing(trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])
@@ -302,6 +303,15 @@ def _pair_view(
     function = cast(PairView, spec.function)
     view = function(baseline, baseline_selection, candidate, selection)
     return _noted(view, (said or also_said) + cut_notes_of_sides(baseline, candidate))
+
+
+def _cut_side(trace: Trace, selection: Selection, side: str) -> Trace:
+    try:
+        return cut(trace, selection.iterations_by)
+    except UnknownKeyNodeError as error:
+        problem = unknown("key_node", error.name, error.known).problem
+        message = f"{problem.message.removesuffix('.')} in the {side}."
+        raise UnknownError(problem.code, message, problem.hint) from error
 
 
 def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
