@@ -174,10 +174,11 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
     """Start, end and number of device events per step.
 
     A device event belongs to the step that holds its launch wholly, or the operator it names where
-    no launch is recorded.
+    no launch is recorded. The one step of a recording without any is stretched by launches alone.
     """
     count = len(steps.name)
-    source = np.where(work.launch >= 0, work.launch, work.owner)
+    is_made_up = bool((steps.slice < 0).all())
+    source = np.where((work.launch >= 0) | is_made_up, work.launch, work.owner)
     known = source >= 0
     caller = source[known]
     row_of_caller = steps.row_at(slices.track[caller], slices.start_ns[caller])
