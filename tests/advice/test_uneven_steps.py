@@ -10,6 +10,7 @@ from tests.advice.scenes import context, finding, load
 from tests.helpers.traces import Event, annotation, op, step, trace
 from torch_tb_profiler.advice import Context
 from torch_tb_profiler.advice.uneven_steps import detect, step_list
+from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 
@@ -52,6 +53,16 @@ def test_prompts_of_a_server_are_nothing_to_gain(prompts: str) -> None:
     advice = finding(detect(context(steps(100, 480, 100, inside=(annotation(prompts, 110, 400),)))))
     assert (advice.variant, advice.gain_us, advice.at_stake_us) == ("serving", None, None)
     assert "work on prompts" in advice.text
+
+
+def test_a_key_node_that_is_called_again_and_again_is_nothing_to_gain() -> None:
+    """Four steps of 1000 µs with five calls of aten::mm in the first 100 of each."""
+    calls = [op("aten::mm", at + 20 * n, 10) for at in (0, 1000, 2000, 3000) for n in range(5)]
+    recorded = trace([*(step(n + 1, 1000 * n, 1000) for n in range(4)), *calls])
+    assert detect(context(recorded)) is None
+    advice = finding(detect(context(cut(recorded, "start:aten::mm"))))
+    assert (advice.variant, advice.gain_us, advice.at_stake_us) == ("cuts", None, None)
+    assert "called several times in each repetition" in advice.text
 
 
 def test_the_part_that_grew_most_is_named() -> None:

@@ -10,6 +10,7 @@ from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
 from torch_tb_profiler.advice.finding import Finding, duration_text
 from torch_tb_profiler.advice.program import trains
+from torch_tb_profiler.analysis.iterations.cut import cut_of
 from torch_tb_profiler.analysis.iterations.steady import steadiness
 from torch_tb_profiler.analysis.phases.evidence import serving_ranges
 from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
@@ -53,7 +54,8 @@ def detect(context: Context) -> Finding | None:
 
     Only steps count that were recorded, and are selected, from end to end. The gain is how far
     they pull the mean above the median; warm-up at the begin of a recording can gain nothing, nor
-    a server, whose prompts take longer than what it generates.
+    a server, whose prompts take longer than what it generates, nor another choice of what cuts the
+    recording into iterations.
     """
     known = entry(CODE)
     whole = np.flatnonzero(context.windows.whole)
@@ -90,14 +92,17 @@ def detect(context: Context) -> Finding | None:
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
         variant=variant,
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
-        at_stake_us=None if variant == "serving" else gain_us,
+        at_stake_us=None if variant in ("serving", "cuts") else gain_us,
     )
 
 
 def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
     if len(serving_ranges(context.trace)) and not trains(context.trace):
         return "serving"
-    return "first" if _began_recording(context, rows) else "default"
+    if _began_recording(context, rows):
+        return "first"
+    is_cut = cut_of(context.trace).by.kind != "steps"
+    return "cuts" if is_cut and len(rows) >= entry(CODE).parameters["min_again"] else "default"
 
 
 def _steady_range(context: Context) -> str:
