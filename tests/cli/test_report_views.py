@@ -56,3 +56,10 @@ def test_csv_has_every_row_of_tables_whose_answers_hold_the_first(
     assert (len(answer["rows"]), answer["row_count"]) == (500, 600)
     chosen = run(*asked, "json", "--table", "iteration_operators").json["tables"]
     assert len(chosen["iteration_operators"]["rows"]) == 600
+
+
+def test_the_heading_says_all_that_was_selected(run: Run, samples: Path) -> None:
+    narrowed = ("--iteration", "3", "--iterations-by", "auto", "--forward-start", "aten::conv2d")
+    done = run("report", samples / "cpu_resnet_full", "--view", "iterations,phases", *narrowed)
+    said = "span 1 · iterations by auto · forward from aten::conv2d · iteration 3 ="
+    assert " ".join(done.out.split()).count(said) == 2

@@ -197,15 +197,24 @@ def heading_of(result: ViewResult) -> str:
     return f"{_subject_text(result.subject)} against {_subject_text(result.baseline)}"
 
 
+_SAID = {
+    "iterations_by": "iterations by",
+    "steps": "steps",
+    "phase": "phase",
+    "domain": "domain",
+    "forward_start": "forward from",
+    "backward_end": "backward to",
+    "iteration": "iteration",
+    "operator_id": "operator",
+}
+"""What of a selection is said, and in which words."""
+
+
 def _subject_text(subject: Subject) -> str:
     selection = subject.selection
     parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
-    if selection.iterations_by is not None:
-        parts.append(f"iterations by {selection.iterations_by}")
-    if selection.steps is not None:
-        parts.append(f"steps {selection.steps}")
-    if selection.phase is not None:
-        parts.append(f"phase {selection.phase}")
+    told = ((said, getattr(selection, key)) for key, said in _SAID.items())
+    parts += [f"{said} {text}" for said, text in told if text is not None]
     start, end = (
         None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
         for time in (selection.start_ns, selection.end_ns)
