@@ -96,4 +96,8 @@ test("from an iteration to its operators and their kernels", async ({ guarded: p
   await expect(card(page, "Kernels of iteration 7")).toBeVisible();
   await page.goBack();
   await expect(kernels).toBeVisible();
+  await page.goto(`${standalone.url}#${RUN}&view=iterations&iteration=99`);
+  await expect(page.getByRole("alert")).toHaveText(/There is no iteration “99” here/);
+  await page.getByRole("button", { name: "Look into none" }).click();
+  await expect(page.getByText("Choose an iteration")).toBeVisible();
 });

@@ -5,7 +5,7 @@ import { formatFilter } from "../lib/grammar";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
-import { FactList } from "./Facts";
+import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
 import { OperatorAtItsPlace } from "./OperatorAtItsPlace";
@@ -36,8 +36,8 @@ export function OperatorTypesPage(props: PageProps) {
         if (table === undefined) return null;
         return (
           <>
+            <BigFacts facts={view.facts} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
-            <FactList facts={view.facts} title="Numbers" />
             {table.row_count === 0 && <EmptySelection what="operator" />}
             <TopChart
               title="types"

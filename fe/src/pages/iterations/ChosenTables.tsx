@@ -27,6 +27,16 @@ export function ChosenTables({ context }: { readonly context: ViewContext }) {
   }
   const inside = { ...context.query, iteration };
   const named = visibleText(iteration);
+  if (isMissing(context.view.tables["iterations"], iteration)) {
+    return (
+      <p role="alert" className="choices">
+        There is no iteration “{named}” here.
+        <button type="button" className="button" onClick={() => navigate({ iteration: null, operator_id: null })}>
+          Look into none
+        </button>
+      </p>
+    );
+  }
   return (
     <>
       <Part
@@ -47,6 +57,11 @@ export function ChosenTables({ context }: { readonly context: ViewContext }) {
       <Kernels context={context} query={{ ...inside, operator_id: operatorId }} iteration={named} />
     </>
   );
+}
+
+/** As far as the rows here tell: the server says it of others. */
+function isMissing(table: Table | undefined, iteration: string): boolean {
+  return table !== undefined && table.rows.length === table.row_count && !table.rows.some((row) => textOf(table, row, "iteration") === iteration);
 }
 
 interface KernelsProps {
