@@ -59,6 +59,14 @@ def test_steps_that_make_no_sense(steps: str) -> None:
     assert len(str(caught.value)) < 300
 
 
+def test_what_is_wrong_with_steps_is_said() -> None:
+    with pytest.raises(SelectionError, match="'5:3' ends before it begins"):
+        selected_steps(STEPS, Selection(steps="5:3"))
+    many = trace([step(number, 10 * number, 10) for number in range(7)])
+    with pytest.raises(SelectionError, match="it has 0, 1, 2, 3, 4 … 6"):
+        selected_steps(many, Selection(steps="9"))
+
+
 def names(mask: np.ndarray, table: str) -> list[str | None]:
     codes = getattr(LAUNCHED, table).filter(mask)["name_code"].to_list()
     return [LAUNCHED.text(code) for code in codes]

@@ -121,13 +121,15 @@ def selected_steps(trace: Trace, selection: Selection) -> Bools:
                 raise SelectionError(f"steps: {part[:_SHOWN]!r} is no range like 5:8")
             first = int(low) if low else None
             last = int(high) if high else None
+            if first is not None and last is not None and first > last:
+                raise SelectionError(f"steps: {part[:_SHOWN]!r} ends before it begins")
             hits = [
                 n is not None and (first is None or n >= first) and (last is None or n <= last)
                 for n in numbers
             ]
         if not any(hits):
             have = ", ".join(name[:_SHOWN] for name in names[:5])
-            more = " …" if len(names) > 5 else ""
+            more = f" … {names[-1][:_SHOWN]}" if len(names) > 5 else ""
             raise SelectionError(
                 f"steps: no step {part[:_SHOWN]!r} in this trace; it has {have or 'none'}{more}"
             )

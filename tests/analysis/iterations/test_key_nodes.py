@@ -39,6 +39,11 @@ def test_the_first_of_what_is_called_once_per_step_is_best() -> None:
     assert reason == "every 1 ms ± 0 %, starts 0 % into the interval"
 
 
+def test_one_interval_does_not_vary() -> None:
+    reasons = key_nodes(trace(_training(2)))["reason"].to_list()
+    assert reasons[0] == "every 1 ms, starts 0 % into the interval"
+
+
 def test_what_is_inside_another_one_called_as_often_ranks_lower() -> None:
     nodes = key_nodes(trace(_training(6)))
     scores = dict(zip(nodes["name"], nodes["score"], strict=True))

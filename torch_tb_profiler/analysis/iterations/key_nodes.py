@@ -149,7 +149,8 @@ def _reason(row: dict[str, object], what: str | None) -> str:
     mean, stddev = row["interval_mean_ns"], row["interval_stddev_ns"]
     parts = ["inside another one that is called as often"] if row["inside"] else []
     if isinstance(mean, float) and mean > 0 and isinstance(stddev, float):
-        parts.append(f"every {_length(mean)} ± {100 * stddev / mean:.0f} %")
+        varies = f" ± {100 * stddev / mean:.0f} %" if int(str(row["calls"])) > 2 else ""
+        parts.append(f"every {_length(mean)}{varies}")
         parts.append(f"starts {100 * float(str(row['into'])):.0f} % into the interval")
         covers = float(str(row["covers"]))
         if covers < 0.9:
