@@ -12,20 +12,22 @@ LAUNCHES = [
     call("cudaLaunchKernel", 20, 5, corr=2),
     call("cudaGraphLaunch", 30, 9, corr=3),
     call("cudaStreamSynchronize", 60, 5, corr=4),
+    call("cudaLaunchKernel", 1001, 5, corr=5),
 ]
 
 
 def test_launches_without_device_work_are_told_before_all_without_a_gain() -> None:
+    """The rows are those of the step, as in other findings."""
     of = one_step(LAUNCHES)
     advice = finding(detect(context(of)))
-    assert (advice.measured, advice.gain_us) == (3, None)
+    assert (advice.measured, advice.gain_us) == (4, None)
     assert list(advice.rows) == [
         {"call": "cudaLaunchKernel", "calls": 2, "total_us": 10.0},
         {"call": "cudaGraphLaunch", "calls": 1, "total_us": 9.0},
     ]
     assert advice.spot is not None
     assert (advice.spot.start_ns, advice.spot.end_ns) == (10_000, 15_000)
-    assert "launched work 3 times" in advice.text
+    assert "launched work 4 times" in advice.text
     assert list(notes_of(of)) == ["device_missing"]
 
 

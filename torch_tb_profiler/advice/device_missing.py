@@ -8,6 +8,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
 from torch_tb_profiler.advice.finding import Finding
+from torch_tb_profiler.advice.host_marks import in_steps
 from torch_tb_profiler.analysis.codes import of_names
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
@@ -41,6 +42,7 @@ def detect(context: Context) -> Finding | None:
     calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
     names = calls["name_code"].to_numpy()
     calls = calls.filter(pl.Series(of_names(trace, names, lambda name: LAUNCH in name, np.bool_)))
+    calls = in_steps(context, calls)
     rows = calls_and_time(calls, "name_code").sort("calls", descending=True, maintain_order=True)
     rows = rows.with_columns(call=context.texts(rows["name_code"])).head(MAX_ROWS)
     first = calls.sort("start_ns").select("start_ns", "dur_ns", "id").head(1).rows()
