@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done
+from tests.helpers.traces import kernel
 from torch_tb_profiler.reports.dlprof.registry import REPORTS
 
 Run = Callable[..., Done]
@@ -115,6 +116,19 @@ def test_borders_of_phases_reach_the_reports(run: Run, trained: Path, tmp_path: 
     assert done.code == 0, done.err
     found, given = (rows(tmp_path / name / "dlprof_detail.csv") for name in ("found", "given"))
     assert 0 < len(given) < len(found)
+
+
+def test_kernels_alone_are_enough_for_the_reports_about_them(run: Run, tmp_path: Path) -> None:
+    """As DLProf's simple mode: the host was not recorded."""
+    events = [kernel("gemm", 10, 20), kernel("gemm", 40, 30)]
+    (tmp_path / "device.json").write_text(json.dumps({"traceEvents": events}))
+    out = tmp_path / "out"
+    done = run("report", tmp_path / "device.json", "--reports", "all", "--output", out)
+    assert done.code == 0, done.err
+    assert "Report detail is left out" in done.err
+    assert len(rows(out / "dlprof_iteration.csv")) == 2
+    (row,) = rows(out / "dlprof_kernel.csv")
+    assert (row["Kernel Name"], row["Total GPU Time (ns)"]) == ("gemm", "50000")
 
 
 def test_a_trace_that_has_nothing_for_any_report_fails(run: Run, tmp_path: Path) -> None:

@@ -99,17 +99,23 @@ def _reports(task: Task, files: Sequence[_File]) -> Iterator[tuple[_File, Report
     for file in files:
         kind = REPORTS[file.report]
         views: dict[str, View] = {}
-        for name in kind.views:
+        for name in (*kind.views, *kind.wishes):
             domain = file.domain if name == GROUPS else None
             if (name, domain) not in known:
                 known[name, domain] = _answer(task, name, domain)
             answer = known[name, domain]
             if isinstance(answer, RequestError):
+                if name in kind.wishes and any(map(_has_rows, views.values())):
+                    continue
                 tell_warning(f"Report {file.report} is left out: {answer.problem.message}")
                 break
             views[name] = answer
         else:
             yield file, _named(kind.make(views), task)
+
+
+def _has_rows(view: View) -> bool:
+    return any(table.frame.height for table in view.tables.values())
 
 
 def _named(report: Report, task: Task) -> Report:

@@ -104,6 +104,11 @@ def test_device_work_that_nothing_is_known_to_have_launched_is_not_counted_as_no
     assert table.frame.select(PARTS).row(0) == (0.0, 40.0, 0.0, 10.0, 50.0)
 
 
+def test_a_recording_of_kernels_alone_is_one_iteration_that_holds_them() -> None:
+    table = _table([kernel(PLAIN, 20, 40), kernel(PLAIN, 60, 10)], Selection())
+    assert table.frame.select("kernels", "gpu_time_mean_us", "gpu_time_pct").row(0) == (2, 50, 100)
+
+
 def test_an_empty_trace_has_no_iterations() -> None:
     table = _table([], Selection())
     assert table.frame.is_empty()

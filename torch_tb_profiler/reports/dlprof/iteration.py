@@ -14,7 +14,6 @@ from torch_tb_profiler.reports.dlprof.table import (
 )
 
 SOURCE = ("iterations", "iteration_kernels")
-OPERATORS = ("operators", "operators")
 
 _AXES = ("X", "Y", "Z")
 _TITLES = {
@@ -42,7 +41,7 @@ _TITLES = {
 
 def iteration(views: Views) -> Report:
     """The report, in order of iteration and start."""
-    calls = with_operator_paths(frame_of(views, SOURCE), frame_of(views, OPERATORS))
+    calls = with_operator_paths(views, frame_of(views, SOURCE))
     frame = calls.with_columns(
         *(_axis("grid", number) for number in range(3)),
         *(_axis("block", number) for number in range(3)),

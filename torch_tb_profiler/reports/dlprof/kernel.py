@@ -15,7 +15,6 @@ from torch_tb_profiler.reports.dlprof.table import (
 )
 
 SOURCE = ("iterations", "iteration_kernels")
-OPERATORS = ("operators", "operators")
 
 _KEYS = ("kernel", "operator_id", "operator", "direction", "tensor_core_used")
 _TIMES = (("GPU Time", "gpu_time"), ("API Time", "api_time"))
@@ -41,7 +40,7 @@ def kernel(views: Views) -> Report:
         for _, statistic in STATISTICS
     )
     rows = (
-        with_operator_paths(frame_of(views, SOURCE), frame_of(views, OPERATORS))
+        with_operator_paths(views, frame_of(views, SOURCE))
         .group_by(_KEYS, maintain_order=True)
         .agg(*sums)
     )

@@ -58,19 +58,21 @@ class ReportKind:
     Attributes:
         make: Makes it of its views.
         views: The views it is made of.
+        wishes: Views that it uses where the recording has something for them.
         of_domain: Whether it differs from domain to domain.
     """
 
     make: Callable[[Views], Report]
     views: tuple[str, ...]
     of_domain: bool = False
+    wishes: tuple[str, ...] = ()
 
 
 REPORTS: dict[str, ReportKind] = {
     "summary": ReportKind(summary, (OVERVIEW,)),
     "detail": ReportKind(detail, (OPERATORS, ARGUMENTS)),
-    "iteration": ReportKind(iteration, (ITERATIONS, OPERATORS)),
-    "kernel": ReportKind(kernel, (ITERATIONS, OPERATORS)),
+    "iteration": ReportKind(iteration, (ITERATIONS,), wishes=(OPERATORS,)),
+    "kernel": ReportKind(kernel, (ITERATIONS,), wishes=(OPERATORS,)),
     "tensor": ReportKind(tensor, (OPERATORS, ITERATIONS)),
     "op_type": ReportKind(op_type, (TYPES,)),
     "group_node": ReportKind(group_node, (GROUPS,), of_domain=True),

@@ -49,6 +49,9 @@ class Report:
     tables: tuple[ReportTable, ...]
 
 
+OPERATORS = ("operators", "operators")
+"""View and table of the operators at their places."""
+
 Views = Mapping[str, View]
 """The views that reports are made of, by name."""
 
@@ -109,13 +112,17 @@ def direction(text: pl.Expr) -> pl.Expr:
     return text.replace({"forward": "fprop", "backward": "bprop"})
 
 
-def with_operator_paths(calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
-    """``calls`` with ``operator`` as the path it has in the report ``detail``.
+def with_operator_paths(views: Views, calls: pl.DataFrame) -> pl.DataFrame:
+    """``calls`` with ``operator`` as the path it has in the report ``detail``; as they are where
+    the recording holds no operators.
 
     Args:
+        views: The views, among them that of operators at their places if there is one.
         calls: Rows with ``operator_id`` and ``operator``.
-        operators: Operators at their places: ``operator_id``, and ``name``, the path.
     """
+    if OPERATORS[0] not in views:
+        return calls
+    operators = frame_of(views, OPERATORS)
     paths = operators.select("operator_id", path="name").drop_nulls().unique("operator_id")
     joined = calls.join(paths, on="operator_id", how="left", maintain_order="left")
     return joined.with_columns(operator=pl.coalesce("path", "operator")).drop("path")

@@ -59,7 +59,9 @@ def iterations_table(trace: Trace, found: Iterations) -> Table:
     parts = mean_resource_times(trace, windows.start_ns, windows.end_ns) / NS_PER_US
     columns |= {key: parts[:, resource] for resource, key in RESOURCE_KEYS.items()}
     nulls = {RESOURCE_KEYS[resource]: reason for resource, reason in unknown.items()}
-    not_launched = unknown.get(OF_DEVICE[0], no_device_time(trace))
+    not_launched = unknown.get(OF_DEVICE[0])
+    if not_launched is None and not (device_work_steps(trace) >= 0).any():
+        not_launched = no_device_time(trace)
     if not_launched is not None:
         nulls |= dict.fromkeys(_OF_DEVICE, not_launched)
     columns |= {key: [None] * len(length) for key in nulls}
