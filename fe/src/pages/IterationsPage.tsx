@@ -22,8 +22,8 @@ import { textOf } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const TABLE = "iterations";
-/** Bars come whole, as far as they can be told apart. */
-const MOST_BARS = 20_000;
+/** Bars come whole: of what is called more often nobody thinks as an iteration. */
+const MOST_BARS = 100_000;
 const ONLY = { only: TABLE } as const;
 const CUT_CHARACTERS = 40;
 /** What stands above is not said again. */

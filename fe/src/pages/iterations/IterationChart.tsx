@@ -35,6 +35,7 @@ export function IterationChart({ table, fileName }: Props) {
   const isZoomed = params["bars"] === "selected" && selected !== null;
   const chosen = params["iteration"] === undefined ? -1 : names.indexOf(params["iteration"]);
   const { range } = draft;
+  const isPart = table.row_count > names.length;
   return (
     <figure className="card chart" aria-label={TITLE}>
       <header>
@@ -45,7 +46,7 @@ export function IterationChart({ table, fileName }: Props) {
             Selected
             <RangeField end="first" place={range.first} names={names} draft={draft} />
             <RangeField end="last" place={range.last} names={names} draft={draft} />
-            <span className="soft">{countText(range, bars, draft.isMoving)}</span>
+            <span className="soft">{countText(range, bars, draft.isMoving)}{isPart && ", the first"}</span>
           </span>
         )}
         {"steps" in params && (
@@ -72,7 +73,7 @@ export function IterationChart({ table, fileName }: Props) {
       <p role="status" className="off-screen">
         {selected === null ? "No iteration is selected." : `Iterations ${visibleText(names[selected.first] ?? "")} to ${visibleText(names[selected.last] ?? "")} are selected.`}
       </p>
-      {table.row_count > names.length && (
+      {isPart && (
         <p className="soft body">
           The bars show the first {formatNumber(names.length)} of {formatNumber(table.row_count)} iterations; the table has all.
         </p>
