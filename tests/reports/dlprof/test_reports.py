@@ -110,6 +110,19 @@ def test_op_type_and_summary_add_up(views: Views) -> None:
     assert dict(summary["Iterations"].iter_rows())["Total Iterations"] == "3"
 
 
+def test_the_summary_names_the_system() -> None:
+    recorded = trace(
+        _events(1), schemaVersion=1, cuda_driver_version=12040, cuda_runtime_version=12010
+    )
+    view = trace_view(view_spec("overview"), recorded, Selection())
+    summary = {
+        table.title: table.frame for table in REPORTS["summary"].make({"overview": view}).tables
+    }
+    system = dict(summary["System"].iter_rows())
+    named = [system[name] for name in ("GPU Driver Version", "CUDA Version", "Profiler Version")]
+    assert named == ["12.4", "12.1", "kineto 1"]
+
+
 def test_work_outside_every_operator_has_a_name() -> None:
     recorded = trace(
         [

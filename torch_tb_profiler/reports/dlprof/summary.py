@@ -17,11 +17,11 @@ _SYSTEM = (
     ("GPU Count", "gpu_count"),
     ("GPU Names", "gpu_names"),
     ("CPU Model", "cpu_model"),
-    ("GPU Driver Version", "driver_version"),
+    ("GPU Driver Version", "cuda_driver_version"),
     ("Framework", "framework"),
-    ("CUDA Version", "cuda_version"),
+    ("CUDA Version", "cuda_runtime_version"),
     ("cuDNN Version", "cudnn_version"),
-    ("Profiler Version", "profiler_version"),
+    ("Profiler Version", "profiler"),
     ("Tool Version", "tool_version"),
 )
 _ITERATIONS = (
