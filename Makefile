@@ -10,6 +10,8 @@ PORT ?= 6006
 LOGDIR ?= samples
 
 BIN := $(VENV)/bin
+# One more than cores, as some tests wait; four at most, for their memory.
+TEST_PROCESSES := $(shell test "$$(nproc 2>/dev/null || echo 2)" -gt 2 && echo 4 || echo 3)
 PAGES := torch_tb_profiler/static/index.html
 FE_SOURCES := $(shell find fe -type f -not -path '*/node_modules/*' -not -path 'fe/e2e/*' \
 	-not -path 'fe/test-results/*' -not -path 'fe/playwright-report/*' 2>/dev/null)
@@ -47,8 +49,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python tools/generate_schema.py --check
 
 python-tests: $(VENV)/.installed-test $(PAGES)
-	$(BIN)/pytest -n logical --maxprocesses 4 --dist worksteal -m "not alone"
-	$(BIN)/pytest -m alone
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not alone"
+	$(BIN)/pytest -n 2 --dist worksteal -m alone
 
 fe-tests: fe/node_modules/.package-lock.json
 	cd fe && npm run typecheck

@@ -7,7 +7,7 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 15_000 },
   // Each has servers of its own; a test waits as long as it works, so there are more than cores.
-  workers: 3,
+  workers: 4,
   // A machine that stalls is not a fault of ours; what only passes the second time is listed as flaky.
   retries: 1,
   forbidOnly: process.env["CI"] !== undefined,
@@ -15,6 +15,8 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 900 },
     colorScheme: "light",
+    // Nothing moves by itself, so what is to be clicked stands still at once.
+    contextOptions: { reducedMotion: "reduce" },
     // Recording one takes a fifth of the time of a test; what fails is run, and recorded, again.
     trace: "on-first-retry",
     launchOptions: {
