@@ -58,13 +58,7 @@ def detect(context: Context) -> Finding | None:
     group, excess_ns = slow[0], _excess_ns(slow[0])
     if context.share_pct(excess_ns) <= known.parameters["min_step_share_pct"]:
         return None
-    order = np.argsort(-group.mean_ns, kind="stable")
-    rows = pl.DataFrame(
-        {
-            "layer": [group.paths[row] for row in order.tolist()],
-            "time_us": group.mean_ns[order] / NS_PER_US,
-        }
-    )
+    rows = _layers(group)
     call = context.trace.slices.row(group.odd_slice or 0, named=True)
     start_ns = call["start_ns"]
     return Finding(
@@ -87,6 +81,17 @@ def detect(context: Context) -> Finding | None:
         architecture=context.architecture_name,
         spot=context.spot(start_ns, start_ns + call["dur_ns"], call["id"]),
         at_stake_us=excess_ns / NS_PER_US,
+    )
+
+
+def _layers(group: EqualModules) -> pl.DataFrame:
+    """The equal modules with their times, the slowest first."""
+    order = np.argsort(-group.mean_ns, kind="stable")
+    return pl.DataFrame(
+        {
+            "layer": [group.paths[row] for row in order.tolist()],
+            "time_us": group.mean_ns[order] / NS_PER_US,
+        }
     )
 
 

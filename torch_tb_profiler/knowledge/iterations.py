@@ -56,11 +56,3 @@ def named_like(text: str, name: str) -> bool:
             return False
         place += len(part)
     return True
-
-
-def iteration_range(text: str) -> IterationRange | None:
-    """The range of ``iterations.toml`` that is called ``text``."""
-    for entry in iterations_file().ranges:
-        if named_like(text, entry.name):
-            return entry
-    return None

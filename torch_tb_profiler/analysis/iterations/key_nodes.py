@@ -5,8 +5,6 @@ Definitions: ``docs/metrics.md#key-nodes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -29,19 +27,6 @@ _INSIDE = 0.75
 _OPERATOR = 0.95
 """What is left to an operator: ranges, optimizers, data loaders and modules are there to tell parts
 of a program, operators may be called for anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyNode:
-    """A candidate.
-
-    Attributes:
-        name: Its name, ``*`` for what counts in it.
-        reason: Why it is as good as its score says, for people.
-    """
-
-    name: str
-    reason: str
 
 
 @per_trace
