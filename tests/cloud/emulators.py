@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import logging
 import os
@@ -235,14 +236,24 @@ def _path_only() -> dict[str, str]:
 
 
 def _installed_azurite() -> Path:
+    """The command of Azurite. Of several test processes one installs it, and the others wait: half
+    of it is no server."""
     folder = ROOT / ".cache" / "azurite"
     command = folder / "node_modules" / ".bin" / "azurite-blob"
-    if command.exists():
-        return command
+    folder.parent.mkdir(exist_ok=True)
+    with (folder.parent / "azurite.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not command.exists():
+            _install_azurite(folder)
+    return command
+
+
+def _install_azurite(folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("Azurite needs npm (Node 20)")
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
+    folder.mkdir()
     done = subprocess.run(
         [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), AZURITE],
         capture_output=True,
@@ -250,8 +261,8 @@ def _installed_azurite() -> Path:
         check=False,
     )
     if done.returncode != 0:
+        shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"Azurite cannot be installed: {done.stderr.strip()[-300:]}")
-    return command
 
 
 def get_json(url: str, timeout_s: float = START_S) -> Any:
