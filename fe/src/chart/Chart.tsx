@@ -147,6 +147,8 @@ function zoomedRange(event: unknown, chart: ChartData): ChartRange | null {
   return { start: Math.max(0, start), end: Math.min(chart.categories.length - 1, end) };
 }
 
+const LOAD_AGAIN_MS = 3000;
+
 /** An instance in an element, resized with it and disposed of with it. */
 function useECharts() {
   const element = useRef<HTMLDivElement>(null);
@@ -155,14 +157,25 @@ function useECharts() {
     let created: ECharts | null = null;
     let gone = false;
     const observer = new ResizeObserver(() => created?.resize());
-    void import("./echarts").then(({ init }) => {
-      if (gone || element.current === null) return;
-      created = init(element.current, null, { renderer: "canvas" });
-      observer.observe(element.current);
-      setInstance(created);
-    });
+    let again = 0;
+    const load = () => {
+      void import("./echarts").then(
+        ({ init }) => {
+          if (gone || element.current === null) return;
+          created = init(element.current, null, { renderer: "canvas" });
+          observer.observe(element.current);
+          setInstance(created);
+        },
+        // A network that is off just now; what is on the page stays.
+        () => {
+          if (!gone) again = window.setTimeout(load, LOAD_AGAIN_MS);
+        },
+      );
+    };
+    load();
     return () => {
       gone = true;
+      clearTimeout(again);
       observer.disconnect();
       created?.dispose();
       setInstance(null);

@@ -112,7 +112,7 @@ function PhaseShares({ table, side, title, fileName }: SharesProps) {
 
 function PhaseLink({ side, phase }: { readonly side: "cpu" | "gpu"; readonly phase: string }) {
   return (
-    <ViewLink {...INSIDE[side]} params={{ phase }}>
+    <ViewLink {...INSIDE[side]} params={{ phase }} className="phase-link">
       {phase}
     </ViewLink>
   );

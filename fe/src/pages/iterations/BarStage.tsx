@@ -67,6 +67,7 @@ export function BarStage({ title, bars, shown, draft, chosen, onChoose }: Props)
       <canvas
         ref={canvas}
         role="img"
+        aria-busy={false}
         aria-label={`Chart: ${title}. The table below has every value.`}
         onClick={({ clientX }) => {
           const at = placeAt(clientX);
