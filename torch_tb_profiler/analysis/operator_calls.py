@@ -66,6 +66,13 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
     return calls
 
 
+def no_operators(trace: Trace) -> str | None:
+    """Why a recording has no operators; None where it has some."""
+    if operator_calls(trace).is_empty():
+        return "The recording holds no operator (the CPU activity was not profiled)."
+    return None
+
+
 def _device_times(trace: Trace, work: Bools) -> dict[str, pl.Series]:
     """The device columns of :func:`operator_calls`, of the device work in ``work`` alone."""
     kinds = kernel_kinds(trace)

@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
         _take_iterations(arguments)
         tasks = report_tasks(arguments, [view_spec(OVERVIEW)], limit=False)
         plans = [
-            (task, _files(stem, reports, domains))
+            (task, list(_files(stem, reports, domains)))
             for task, stem in zip(tasks, _stems(tasks, arguments.base_name), strict=True)
         ]
         output.refuse_existing(
@@ -236,11 +236,7 @@ def _stems(tasks: Sequence[Task], base_name: str) -> list[str]:
     return file_stems(names, several_traces=len(names) > 1)
 
 
-def _files(stem: str, reports: Sequence[str], domains: Sequence[str]) -> list[_File]:
-    return list(_planned(stem, reports, domains))
-
-
-def _planned(stem: str, reports: Sequence[str], domains: Sequence[str]) -> Iterator[_File]:
+def _files(stem: str, reports: Sequence[str], domains: Sequence[str]) -> Iterator[_File]:
     for report in reports:
         yield _File(report, None, f"{stem}_{report}")
         if REPORTS[report].of_domain:

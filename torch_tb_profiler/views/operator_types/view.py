@@ -11,7 +11,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
-from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.operator_calls import no_operators
 from torch_tb_profiler.analysis.operator_times import NO_RUNTIME, has_runtime
 from torch_tb_profiler.analysis.operators_by_type import operators_by_type, unassociated_work
 from torch_tb_profiler.analysis.selection import Selection
@@ -167,12 +167,6 @@ def _facts(frame: pl.DataFrame) -> tuple[Fact, ...]:
     )
 
 
-def _missing(trace: Trace) -> str | None:
-    if operator_calls(trace).is_empty():
-        return "The recording holds no operator (the CPU activity was not profiled)."
-    return None
-
-
 SPEC = ViewSpec(
     name="operator_types",
     title="Operator types",
@@ -180,6 +174,6 @@ SPEC = ViewSpec(
     scope="trace",
     tables=(OPERATOR_TYPES,),
     function=operator_types,
-    missing=_missing,
+    missing=no_operators,
     by_phase=True,
 )

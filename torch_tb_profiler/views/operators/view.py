@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.kernel_details import input_types_of_slices
 from torch_tb_profiler.analysis.operator_calls import (
     gaps_before_calls,
-    operator_calls,
+    no_operators,
     operator_groups,
     selected_operator_calls,
 )
@@ -146,12 +146,6 @@ def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ..
     )
 
 
-def _missing(trace: Trace) -> str | None:
-    if operator_calls(trace).is_empty():
-        return "The recording holds no operator (the CPU activity was not profiled)."
-    return None
-
-
 SPEC = ViewSpec(
     name="operators",
     title="Operators",
@@ -160,6 +154,6 @@ SPEC = ViewSpec(
     tables=(OPERATORS,),
     function=operators,
     group_bys=GROUP_BYS,
-    missing=_missing,
+    missing=no_operators,
     by_phase=True,
 )
