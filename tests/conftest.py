@@ -19,6 +19,11 @@ settings.register_profile("search", deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Packed bytes hold the second they were made in, and processes must collect equal names."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) and not val.isascii() else None
+
+
 @pytest.fixture(scope="session")
 def samples() -> Path:
     """The sample traces that belong to the repository."""

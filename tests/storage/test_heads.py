@@ -212,10 +212,11 @@ def test_one_of_a_stores_objects_may_fail(monkeypatch: pytest.MonkeyPatch) -> No
     ("content", "text"),
     [
         (b"\x1f\x8b" + b"\xff" * 300, "is a gzip file that is damaged from its start."),
-        (gzip.compress(TRACE)[:9], "is a gzip file that is damaged from its start."),
-        (gzip.compress(b""), "is empty."),
+        (gzip.compress(TRACE, mtime=0)[:9], "is a gzip file that is damaged from its start."),
+        (gzip.compress(b"", mtime=0), "is empty."),
         (b"", "is empty."),
     ],
+    ids=["no gzip data", "cut in its head", "gzip of nothing", "nothing"],
 )
 def test_damaged_is_not_empty(tmp_path: Path, content: bytes, text: str) -> None:
     heads = Heads(tell_head)
