@@ -81,6 +81,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
 
 FORMAT = Importer(
     name="tiny",
+    label="Tiny",
     title="A format of this test",
     module="a_format_that_is_made_up",
     sniff=lambda head, _name: head.startswith(HEAD),

@@ -19,6 +19,7 @@ from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.cache import BrokenCacheError, load_trace, save_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 EVENTS: list[Event] = [
     step(1, 0, 100),
@@ -38,9 +39,13 @@ def assert_same(one: Trace, other: Trace) -> None:
     frames = [
         field.name for field in fields(Trace) if isinstance(getattr(one, field.name), pl.DataFrame)
     ]
-    assert len(frames) == 12
+    assert len(frames) == 13
     for name in frames:
         assert_frame_equal(getattr(one, name), getattr(other, name))
+    assert one.side.keys() == other.side.keys()
+    for name, table in one.side.items():
+        assert table.source == other.side[name].source
+        assert_frame_equal(table.frame, other.side[name].frame)
 
 
 @pytest.mark.parametrize("events", [EVENTS, []])
@@ -48,6 +53,25 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, events: list[Event]) -
     built = trace(events, deviceProperties=[{"id": 0}], nested={"list": [1, 2.5, None, "x"]})
     save_trace(built, tmp_path)
     assert_same(load_trace(tmp_path), built)
+
+
+def queues(**changed: Any) -> SideTable:
+    row = {"queue": "device", "step": 1, "size": 0, "capacity": 8, **changed}
+    frame = pl.DataFrame([row], SIDE_SCHEMAS["queues"], orient="row")
+    return SideTable("queues", "device_queue_profiling_0.txt", frame)
+
+
+def test_side_tables_are_kept(tmp_path: Path) -> None:
+    built = replace(trace(EVENTS), side={"queues": queues(push_us=1.5)})
+    save_trace(built, tmp_path)
+    assert_same(load_trace(tmp_path), built)
+
+
+def test_a_side_table_has_the_declared_columns() -> None:
+    with pytest.raises(ValueError, match="columns"):
+        SideTable("queues", "a.txt", pl.DataFrame({"queue": ["device"]}))
+    with pytest.raises(ValueError, match="no side table"):
+        SideTable("others", "a.txt", pl.DataFrame())
 
 
 def test_importers_may_put_columns_in_any_order(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.helpers.traces import Event, annotation, call, kernel, op, step, trace
+from tests.helpers.traces import Event, annotation, call, columns, kernel, op, step, trace
 from torch_tb_profiler.trace import links
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -169,3 +172,31 @@ def test_the_operator_around_any_number_of_ranges(
     names = owner_names(trace([*nested, *launches, *kernels]))
     assert names[:20] == [f"range{i}" for i in range(20)], "the range itself where none is around"
     assert names[20:] == ["op20"] * 100 + ["op120"] * 80
+
+
+def test_an_owner_that_the_format_names_comes_before_what_lies_around_the_call() -> None:
+    events = columns(
+        [
+            op("aten::mm", 0, 50, tid=1),
+            op("dequeue", 0, 90, tid=2),
+            call("launch", 60, 5, tid=2, corr=7),
+            kernel("k", 100, 5, corr=7),
+        ]
+    )
+    events.owner = np.array([ABSENT, ABSENT, 0, ABSENT])
+    built = build_trace(events)
+    names = built.slices["name_code"].to_list()
+    (owner,), (launch,) = (
+        built.device_work["owner"].to_list(),
+        built.device_work["launch"].to_list(),
+    )
+    assert built.text(names[owner]) == "aten::mm"
+    assert built.text(names[launch]) == "launch"
+    assert built.slices["device_total_ns"][owner] == 5000
+    assert built.slices["parent"][launch] == owner
+
+
+def test_an_owner_that_is_no_node_is_none() -> None:
+    events = columns([call("launch", 10, 5, corr=7), kernel("k", 100, 5, corr=7)])
+    events.owner = np.array([ABSENT, 0])
+    assert build_trace(events).device_work["owner"].to_list() == [None]

@@ -92,7 +92,8 @@ class Importer:
 
     Attributes:
         name: As programs know it, ``"kineto"``; ``EventColumns.format`` of its traces.
-        title: As people know it.
+        title: As people know it, of its files.
+        label: As pages call it, beside a run.
         module: The module whose ``read(source, reading)`` reads it.
         sniff: Whether a file may be of this format, by its first bytes, unpacked, and its name.
         files: Names that are those of its files.
@@ -100,18 +101,24 @@ class Importer:
         endings: Of files that may be traces, whatever else they are called.
         tell: What a file with one of these endings is, by its first bytes, unpacked, that ``sniff``
             accepts; None where ``sniff`` says enough.
+        replaces: (ending, ending of a companion): where a file with the first lies beside one of
+            the same stem with the second, that is the same recording, and is not shown.
+        members: Names of files of one folder that are one trace together, for each ``worker``.
         finder: The module whose ``find(source, sought, limits)`` finds one event again; None where
             arguments outside the columns cannot be read.
     """
 
     name: str
     title: str
+    label: str
     module: str
     sniff: Callable[[bytes, str], bool]
     files: tuple[NamePattern, ...] = ()
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
     tell: TellHead | None = None
+    replaces: tuple[tuple[str, str], ...] = ()
+    members: tuple[NamePattern, ...] = ()
     finder: str | None = None
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:

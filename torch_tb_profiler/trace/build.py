@@ -89,10 +89,12 @@ def build_trace(events: EventColumns) -> Trace:
         flows=table_to_frame(tables.pop("flows")),
         counters=table_to_frame(tables.pop("counters")),
         instants=table_to_frame(tables.pop("instants")),
+        samples=table_to_frame(tables.pop("samples")),
         steps=steps,
         devices=build_devices(declared, used, quality),
         tracks=tracks,
         quality=quality,
+        side={table.name: table for table in events.side},
     )
 
 

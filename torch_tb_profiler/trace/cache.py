@@ -8,6 +8,7 @@ clean-up are the cache folder's business, not this module's.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from torch_tb_profiler.once import once
 from torch_tb_profiler.trace.model import Trace, TraceMeta
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
-TRACE_SCHEMA_VERSION = 10
+TRACE_SCHEMA_VERSION = 11
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"
@@ -46,11 +48,13 @@ def save_trace(trace: Trace, folder: Path) -> None:
         # A clone: polars locks what it writes, and all threads wait for one that looks at it.
         frame.clone().write_ipc_stream(_path(folder, name), compression="uncompressed")
         tables[name] = described(frame)
+    side = {name: _save_side(table, folder) for name, table in trace.side.items()}
     manifest = {
         "schema_version": TRACE_SCHEMA_VERSION,
         "meta": msgspec.to_builtins(trace.meta),
         "quality": {"counts": trace.quality.counts, "examples": trace.quality.examples},
         "tables": tables,
+        "side": side,
     }
     (folder / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -73,6 +77,7 @@ def load_trace(folder: Path) -> Trace:
             meta=meta_from(manifest["meta"]),
             strings=frames.pop(_STRINGS)[_STRINGS].to_numpy().astype(np.object_),
             quality=_quality(**manifest["quality"]),
+            side={name: _load_side(folder, name, of) for name, of in manifest["side"].items()},
             **frames,
         )
     except BrokenCacheError:
@@ -126,10 +131,30 @@ def _path(folder: Path, table: str) -> Path:
     return folder / f"{table}.arrow"
 
 
+def _save_side(table: SideTable, folder: Path) -> dict[str, Any]:
+    table.frame.clone().write_ipc_stream(_side_path(folder, table.name), compression="uncompressed")
+    return {"source": table.source, **described(table.frame)}
+
+
+def _load_side(folder: Path, name: str, description: dict[str, Any]) -> SideTable:
+    if name not in SIDE_SCHEMAS:
+        raise BrokenCacheError(f"{folder} has a side table {name!r}")
+    source = str(description.pop("source"))
+    frame = _checked(_side_path(folder, name), SIDE_SCHEMAS[name], description)
+    return SideTable(name, source, frame)
+
+
+def _side_path(folder: Path, name: str) -> Path:
+    return _path(folder, f"side_{name}")
+
+
 def _load(folder: Path, table: str, description: dict[str, Any]) -> pl.DataFrame:
-    path = _path(folder, table)
-    frame = pl.read_ipc_stream(path)
     schema = {_STRINGS: pl.String} if table == _STRINGS else schema_of(table)
+    return _checked(_path(folder, table), schema, description)
+
+
+def _checked(path: Path, schema: Mapping[str, Any], description: dict[str, Any]) -> pl.DataFrame:
+    frame = pl.read_ipc_stream(path)
     # Importers put columns in any order: dicts are the same then, schemas are not.
     if dict(frame.schema) != dict(schema) or described(frame) != description:
         raise BrokenCacheError(f"{path} has other columns or rows than were written")

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.side_tables import SideTable
 
 ABSENT = np.iinfo(np.int64).min
 """Marks an integer the file does not give (0 and -1 are values)."""
@@ -135,6 +136,15 @@ INSTANT_COLUMNS: dict[str, type[np.generic]] = {
 }
 """One row per instant that is no memory event."""
 
+SAMPLE_COLUMNS: dict[str, type[np.generic]] = {
+    "source_code": np.int32,  # of what it is: "GPU 0", "host", "AI Core 0"
+    "metric_code": np.int32,
+    "unit_code": np.int32,  # "%", "MHz", "bytes"; empty text for numbers without one
+    "time_ns": np.int64,
+    "value": np.float64,
+}
+"""One row per sample of a host or a device that a recorder took beside the events."""
+
 TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "slices": SLICE_COLUMNS,
     "device": DEVICE_COLUMNS,
@@ -145,6 +155,7 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "flows": FLOW_COLUMNS,
     "counters": COUNTER_COLUMNS,
     "instants": INSTANT_COLUMNS,
+    "samples": SAMPLE_COLUMNS,
 }
 
 ColumnArrays = dict[str, npt.NDArray[Any]]
@@ -185,6 +196,10 @@ class EventColumns:
         launch: Per slice, where the format names it, the row of the host slice that launched it,
             :data:`ABSENT` (or any number that is no row) for none; taken before any inference.
             None: the format names none.
+        owner: Per slice (a piece of device work or a host call), where the format names it, the
+            row of the host node that owns it, as in ``launch``: taken before what lies around a
+            call in time. None: the format names none.
+        side: What the files say that events cannot.
     """
 
     format: str
@@ -196,6 +211,8 @@ class EventColumns:
     info: TraceInfo = field(default_factory=TraceInfo)
     quality: QualityReport = field(default_factory=QualityReport)
     launch: Int64 | None = None
+    owner: Int64 | None = None
+    side: tuple[SideTable, ...] = ()
 
 
 def empty_table(name: str) -> ColumnArrays:

@@ -7,7 +7,7 @@ recorded it.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -131,12 +131,37 @@ class ProgramSettings(_Facts, frozen=True):
     batch_size: Count | None = None
 
 
+What = Literal[
+    "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "memory",
+    "runtime", "kernels", "copies", "occupancy", "blocks_per_sm", "shared_memory", "registers",
+    "launches", "communication", "collective_sizes", "graph_kernels", "device_properties",
+    "counters", "flops", "steps", "ranges", "gpu_metrics",
+]  # fmt: skip
+"""What a recording may lack, in the words of :class:`NotRecorded`."""
+
+WHATS: tuple[What, ...] = get_args(What)
+
+
+class NotRecorded(_Facts, frozen=True):
+    """Something that is null in a recording, and the recording's own reason.
+
+    Attributes:
+        what: What it lacks.
+        reason: A sentence for people, without anything of the program's own.
+    """
+
+    what: What
+    reason: str
+
+
 class TraceInfo(_Facts, frozen=True):
     """What a recording says of itself.
 
     Attributes:
         framework: What ran the model, ``"pytorch-lightning"``.
         framework_version: Its version.
+        recorder: What recorded, by its name in ``knowledge/recorders.toml``, which says how it is
+            told to record more; None where that is not known.
         recorder_version: Of the recorder, or of the layout it writes.
         host_name: The machine.
         cuda_runtime_version: As CUDA writes it: 12040 is 12.4; -1 where the recorder met none.
@@ -148,10 +173,12 @@ class TraceInfo(_Facts, frozen=True):
         system_cpu_pct: Time that the cores of the machine were busy ÷ all their time.
         recording: What was recorded.
         settings: What the program had set.
+        not_recorded: What it lacks for a reason of its own: its format, its level, its options.
     """
 
     framework: str | None = None
     framework_version: str | None = None
+    recorder: str | None = None
     recorder_version: str | None = None
     host_name: str | None = None
     cuda_runtime_version: int | None = None
@@ -163,3 +190,4 @@ class TraceInfo(_Facts, frozen=True):
     system_cpu_pct: Usage | None = None
     recording: RecordingSettings = RecordingSettings()
     settings: ProgramSettings = ProgramSettings()
+    not_recorded: tuple[NotRecorded, ...] = ()

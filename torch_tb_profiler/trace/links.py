@@ -80,10 +80,11 @@ def link(
 ) -> Links:
     """Find every launch and every owner; what stays alone is counted in ``quality``.
 
-    The owner of a call is the innermost operator around its start on its thread, or where there is
-    no operator the innermost range. An external id that names an operator around the call settles
-    calls at the very edge of an operator, in files whose external ids can be trusted. Work whose
-    launch or owner is not in the file has the operator its own id names.
+    An owner that the format names counts. Else the owner of a call is the innermost operator around
+    its start on its thread, or where there is no operator the innermost range. An external id that
+    names an operator around the call settles calls at the very edge of an operator, in files whose
+    external ids can be trusted. Work whose launch or owner is not in the file has the operator its
+    own id names.
 
     Args:
         slices: All slices.
@@ -100,7 +101,7 @@ def link(
         launching=are_launching(slices, ids, strings),
         within=nest(slices, ids, tolerance_ns),
         place=around,
-        owner=_call_owner(slices, nodes, ids, around, named),
+        owner=_with_given(slices, ids, _call_owner(slices, nodes, ids, around, named)),
     )
     launch, is_ambiguous = find_launches(
         slices,
@@ -116,9 +117,18 @@ def link(
     owner = _owner_of_launch(slices, nodes, calls, launch)
     named_itself = named.find(slices.external_id[work], process)
     named_itself[slices.start_ns[named_itself] > slices.start_ns[work]] = -1
-    owner = np.where(owner >= 0, owner, named_itself)
+    owner = _with_given(slices, work, np.where(owner >= 0, owner, named_itself))
     _count_odd_links(slices, calls, work, launch, quality)
     return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
+
+
+def _with_given(slices: OrderedSlices, ids: Int64, owner: Int64) -> Int64:
+    """The owners, or those that the format names instead, where these are nodes."""
+    if slices.owner is None:
+        return owner
+    given = slices.owner[ids]
+    is_node = (given >= 0) & slices.mask_of(NODE_CATEGORIES)[given]
+    return np.where(is_node, given, owner)
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:

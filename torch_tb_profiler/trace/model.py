@@ -7,6 +7,7 @@ and turn only the rows they show into text. Absent values are polars nulls.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ import polars as pl
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
+from torch_tb_profiler.trace.side_tables import SideTable
 
 SLICES = {
     "id": pl.Int64,  # = row number; rows are ordered by (track, start_ns, longer first)
@@ -127,10 +129,11 @@ TABLES: dict[str, dict[str, Any]] = {
     "tracks": TRACKS,
 }
 """Schemas of the tables made by the builder. ``python``, ``collectives``, ``memory``, ``flows``,
-``counters`` and ``instants`` have the columns of :mod:`torch_tb_profiler.trace.columns`, with
-``slice``/``track`` pointing into this trace and absent integers as nulls; ``memory`` is ordered
-by time and has ``owner`` (slice id of the innermost node around it on its thread, after absorption,
-null if none) and ``frame`` (the innermost python frame around it) beside.
+``counters``, ``instants`` and ``samples`` have the columns of
+:mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and absent
+integers as nulls; ``memory`` is ordered by time and has ``owner`` (slice id of the innermost node
+around it on its thread, after absorption, null if none) and ``frame`` (the innermost python frame
+around it) beside.
 
 An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; what it had of
 its own (self time, device work, calls, memory) belongs to its absorber: sums over all nodes hold.
@@ -170,7 +173,11 @@ class _WeaklyReferable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace(_WeaklyReferable):
-    """One parsed recording. See the module docstring for the rules of its tables."""
+    """One parsed recording. See the module docstring for the rules of its tables.
+
+    ``side`` holds what its files say that events cannot, by name
+    (:data:`torch_tb_profiler.trace.side_tables.SIDE_SCHEMAS`).
+    """
 
     meta: TraceMeta
     strings: npt.NDArray[np.object_]
@@ -186,7 +193,9 @@ class Trace(_WeaklyReferable):
     steps: pl.DataFrame
     devices: pl.DataFrame
     tracks: pl.DataFrame
+    samples: pl.DataFrame
     quality: QualityReport
+    side: Mapping[str, SideTable] = field(default_factory=dict)
     derived: DerivedValues = field(default_factory=DerivedValues, repr=False)
 
     def text(self, code: int | None) -> str | None:

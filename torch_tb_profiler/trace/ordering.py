@@ -17,8 +17,9 @@ class OrderedSlices:
 
     ``end_ns`` is start + duration; ``new_id[row]`` is the id of the slice in row ``row`` of the
     file order. Absent ids are :data:`~torch_tb_profiler.trace.columns.ABSENT` still. ``launch`` is
-    the id of the host slice that the format names as a slice's launch, -1 for none; None where it
-    names none. ``process_of_track`` is :func:`~torch_tb_profiler.trace.processes.number_processes`.
+    the id of the host slice that the format names as a slice's launch, -1 for none, ``owner`` that
+    of the node it names as its owner; None where it names none. ``process_of_track`` is
+    :func:`~torch_tb_profiler.trace.processes.number_processes`.
     """
 
     track: Int32
@@ -32,6 +33,7 @@ class OrderedSlices:
     external_id: Int64
     new_id: Int64
     launch: Int64 | None
+    owner: Int64 | None
     process_of_track: Int32
 
     def ids_of(self, categories: tuple[Category, ...]) -> Int64:
@@ -80,15 +82,17 @@ def order_slices(events: EventColumns) -> OrderedSlices:
         **ordered,
         end_ns=ordered["start_ns"] + ordered["dur_ns"],
         new_id=new_id,
-        launch=_given_launches(events.launch, order, new_id),
+        launch=_given_ids(events.launch, order, new_id),
+        owner=_given_ids(events.owner, order, new_id),
         process_of_track=number_processes(events.tracks, ordered["track"], ordered["category"]),
     )
 
 
-def _given_launches(launch: Int64 | None, order: Int64, new_id: Int64) -> Int64 | None:
-    if launch is None:
+def _given_ids(given: Int64 | None, order: Int64, new_id: Int64) -> Int64 | None:
+    """Per slice the id of the slice in the row that the format names, -1 for none."""
+    if given is None:
         return None
-    rows = launch[order]
+    rows = given[order]
     is_row = (rows >= 0) & (rows < len(new_id))
     return np.append(new_id, -1)[np.where(is_row, rows, -1)]
 

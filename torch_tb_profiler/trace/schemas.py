@@ -10,9 +10,9 @@ from torch_tb_profiler.trace.columns import empty_table
 from torch_tb_profiler.trace.model import TABLES
 from torch_tb_profiler.trace.nulls import table_to_frame
 
-_FROM_IMPORTER = {name: name for name in ("python", "memory", "flows", "counters", "instants")} | {
-    "collectives": "collective"
-}
+_FROM_IMPORTER = {
+    name: name for name in ("python", "memory", "flows", "counters", "instants", "samples")
+} | {"collectives": "collective"}
 """Tables of a trace that have the columns of an importer's table."""
 
 _ADDED: dict[str, dict[str, Any]] = {"memory": {"owner": pl.Int64, "frame": pl.Int64}}

@@ -18,6 +18,7 @@ def is_json(head: bytes, _name: str) -> bool:
 FORMAT = Importer(
     name="kineto",
     title="PyTorch profiler traces (JSON, plain or gzip)",
+    label="PyTorch",
     module="torch_tb_profiler.importers.kineto.reader",
     sniff=is_json,
     files=(

@@ -38,7 +38,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 
-SUMMARY_VERSION = 8
+SUMMARY_VERSION = 9
 """Raise with every change of what a summary holds."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"

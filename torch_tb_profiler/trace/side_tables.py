@@ -1,0 +1,153 @@
+"""What the files of a recording say that events cannot: tables of its own tools, kept as they are.
+
+Steps, pipelines, FLOPs and links that a tool computed while it recorded are joined to a trace by
+rank and step, and shown with the name of the file they stand in. Times are microseconds; null is
+what the file does not tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+SIDE_SCHEMAS: dict[str, pl.Schema] = {
+    "recorded_steps": pl.Schema(
+        {
+            "step": pl.String,
+            "device": pl.Int64,
+            "computing_us": pl.Float64,
+            "communication_not_overlapped_us": pl.Float64,
+            "overlapped_us": pl.Float64,
+            "communication_us": pl.Float64,
+            "free_us": pl.Float64,
+            "stage_us": pl.Float64,
+            "bubble_us": pl.Float64,
+            "communication_not_overlapped_without_receive_us": pl.Float64,
+            "preparing_us": pl.Float64,
+        }
+    ),
+    "recorded_step_trace": pl.Schema(
+        {
+            "step": pl.String,
+            "total_us": pl.Float64,
+            "interval_us": pl.Float64,
+            "forward_backward_us": pl.Float64,
+            "tail_us": pl.Float64,
+            "communication_us": pl.Float64,
+        }
+    ),
+    "recorded_operators": pl.Schema(
+        {
+            "unit": pl.String,  # "AI Core", "AI CPU", "host CPU" …
+            "type": pl.String,
+            "name": pl.String,  # null: the sum of the type
+            "calls": pl.Int64,
+            "total_us": pl.Float64,
+            "mean_us": pl.Float64,
+            "min_us": pl.Float64,
+            "max_us": pl.Float64,
+            "pct": pl.Float64,
+        }
+    ),
+    "recorded_flops": pl.Schema(
+        {
+            "level": pl.String,  # "operator", "scope", "model"
+            "name": pl.String,
+            "parent": pl.String,
+            "kind": pl.String,  # "cube", "vector"
+            "flops": pl.Float64,
+            "flops_per_s": pl.Float64,
+            "utilization_pct": pl.Float64,
+        }
+    ),
+    "pipeline": pl.Schema(
+        {
+            "operation": pl.Int64,
+            "type": pl.String,
+            "workers": pl.Int64,
+            "parent": pl.Int64,  # the operation that takes what this one makes
+            "queue_mean": pl.Float64,
+            "queue_capacity": pl.Int64,
+            "queue_pct": pl.Float64,
+            "queue_empty_pct": pl.Float64,
+            "cpu_pct": pl.Float64,
+            "time_us": pl.Float64,
+        }
+    ),
+    "queues": pl.Schema(
+        {
+            "queue": pl.String,  # "device", "host"
+            "step": pl.Int64,
+            "size": pl.Int64,
+            "capacity": pl.Int64,
+            "get_us": pl.Float64,
+            "push_us": pl.Float64,
+            "total_us": pl.Float64,
+        }
+    ),
+    "recorded_shapes": pl.Schema(
+        {
+            "type": pl.String,
+            "name": pl.String,
+            "iteration": pl.Int64,
+            "time_us": pl.Float64,
+            "input_shapes": pl.String,
+        }
+    ),
+    "recorded_collectives": pl.Schema(
+        {
+            "step": pl.String,
+            "kind": pl.String,  # "p2p", "collective"
+            "name": pl.String,
+            "group": pl.String,
+            "start_us": pl.Float64,
+            "elapse_us": pl.Float64,
+            "transit_us": pl.Float64,
+            "wait_us": pl.Float64,
+            "synchronization_us": pl.Float64,
+            "idle_us": pl.Float64,
+        }
+    ),
+    "links": pl.Schema(
+        {
+            "step": pl.String,
+            "name": pl.String,
+            "group": pl.String,
+            "source_rank": pl.Int64,
+            "destination_rank": pl.Int64,
+            "transport": pl.String,  # "HCCS", "RDMA"
+            "size_bytes": pl.Float64,
+            "time_us": pl.Float64,
+            "bandwidth_gbps": pl.Float64,  # 10**9 bytes a second
+            "large_packet_pct": pl.Float64,
+        }
+    ),
+}
+"""Name of a side table → its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideTable:
+    """One side table of a recording.
+
+    Attributes:
+        name: A key of :data:`SIDE_SCHEMAS`.
+        source: The files it was read from, by their names, for people.
+        frame: The rows, with the columns of its schema.
+    """
+
+    name: str
+    source: str
+    frame: pl.DataFrame
+
+    def __post_init__(self) -> None:
+        """Refuse a frame that is none of the declared ones.
+
+        Raises:
+            ValueError: there is no such table, or its columns are others.
+        """
+        if self.name not in SIDE_SCHEMAS:
+            raise ValueError(f"there is no side table {self.name!r}")
+        if self.frame.schema != SIDE_SCHEMAS[self.name]:
+            raise ValueError(f"{self.name} has the columns {dict(self.frame.schema)}")
