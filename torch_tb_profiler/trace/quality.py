@@ -71,6 +71,11 @@ ISSUE_TEXTS: dict[str, str] = {
     "step_left_out": "Last steps left out of averages: the recording ended in them.",
     "memory_of_several_processes": "Several processes of the file allocate on a device; its totals "
     "and peaks are those of one process at a time, not their sum.",
+    "database_truncated": "The database ends in the middle: so many of its pages are missing; the "
+    "rows on the others were read.",
+    "database_damaged": "Parts of the database are damaged; the rows in them were left out.",
+    "database_cell": "Cells of the database that hold no number where one is due were read as "
+    "null.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
 }
 """Issue code → sentence. The count stands beside it in the report."""
