@@ -1,0 +1,173 @@
+"""The wire reader against a decoder that reads one field after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.importers.protobuf.encode import decode, field, message, varint
+from torch_tb_profiler.importers.protobuf import wire
+from torch_tb_profiler.importers.protobuf.messages import message_spans
+from torch_tb_profiler.importers.protobuf.texts import (
+    decimal_numbers,
+    distinct_ranges,
+    distinct_texts,
+)
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Wire
+from torch_tb_profiler.trace.columns import ABSENT, Int64
+
+VALUES = st.one_of(
+    st.integers(0, 300), st.integers(-(2**63), 2**64 - 1), st.binary(max_size=200), st.floats()
+)
+FIELDS = st.tuples(st.one_of(st.integers(1, 40), st.integers(1, 2**29 - 1)), VALUES)
+DAMAGED = st.builds(
+    lambda data, at, byte: data[: at % (len(data) + 1)] + bytes([byte]) + data[at % 7 + 1 :],
+    st.binary(max_size=60),
+    st.integers(0, 200),
+    st.integers(0, 255),
+)
+MESSAGES = st.lists(
+    st.one_of(
+        st.lists(FIELDS, max_size=6).map(lambda fields: message(*fields)), DAMAGED, st.binary()
+    ),
+    max_size=12,
+)
+
+
+def spans(messages: list[bytes]) -> tuple[bytes, Int64, Int64]:
+    ends = np.cumsum([0, *map(len, messages)]).astype(np.int64)
+    return b"".join(messages), ends[:-1], ends[1:]
+
+
+def check(messages: list[bytes]) -> None:
+    data, start, end = spans(messages)
+    found = Wire(data).fields(start, end)
+    expected = [decode(data, a, b) for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+    rows = list(
+        zip(
+            found.message.tolist(),
+            found.number.tolist(),
+            found.wire_type.tolist(),
+            found.value.tolist(),
+            found.start.tolist(),
+            found.end.tolist(),
+            strict=True,
+        )
+    )
+    assert rows == [(index, *row) for index, (part, _) in enumerate(expected) for row in part]
+    assert found.broken == sum(not is_whole for _, is_whole in expected)
+    assert found.count == len(messages)
+
+
+@pytest.mark.parametrize("few", [0, 4, 10_000])
+@given(messages=MESSAGES)
+def test_all_fields_are_those_of_a_plain_decoder(few: int, messages: list[bytes]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "FEW_MESSAGES", max(few, 1))
+        check(messages)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"\x08" + b"\xff" * 10 + b"\x01",  # a varint of eleven bytes
+        b"\x08" + b"\xff" * 9 + b"\x7f",  # bits beyond 64
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f",  # a length of 2**63 - 1
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  # of 2**64 - 1
+        b"\x0b\x01\x0c",  # a group
+        b"\x00\x01",  # field 0
+        b"\x09\x01\x02",  # eight bytes of which two are there
+        b"\xff" * 20,
+    ],
+)
+def test_what_is_no_field_ends_its_message_only(message: bytes) -> None:
+    good = field(1, 5) + field(2, "text")
+    check([good, message, field(3, 1) + message, good])
+    check([good, message, field(3, 1) + message, good] * 20)
+
+
+def test_the_last_value_counts_and_absent_ones_are_told() -> None:
+    data, start, end = spans([field(1, 5) + field(1, -7), field(2, 2.5), field(1, "text")])
+    fields = Wire(data).fields(start, end)
+    assert fields.ints(1).tolist() == [-7, ABSENT, ABSENT]
+    assert np.nan_to_num(fields.floats(2), nan=-1).tolist() == [-1, 2.5, -1]
+    assert fields.ints(1, DELIMITED).tolist() == [ABSENT, ABSENT, 4]
+    a, b = fields.spans(1)
+    assert data[a[2] : b[2]] == b"text"
+    assert a[:2].tolist() == [ABSENT, ABSENT]
+
+
+def test_floats_of_32_bits_are_read() -> None:
+    data = varint(3 << 3 | 5) + np.float32(1.5).tobytes()
+    assert Wire(data).fields(np.array([0]), np.array([len(data)])).floats(3).tolist() == [1.5]
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=5), max_size=6), st.booleans())
+def test_repeated_numbers_are_read_packed_and_not(values: list[list[int]], packed: bool) -> None:
+    if packed:
+        messages = [field(4, b"".join(map(varint, each))) for each in values]
+    else:
+        messages = [message(*((4, value) for value in each)) for each in values]
+    data, start, end = spans(messages)
+    buffer = Wire(data)
+    owner, value = buffer.numbers(buffer.fields(start, end), 4)
+    expected = [(row, each) for row, some in enumerate(values) for each in some]
+    assert list(zip(owner.tolist(), value.view(np.uint64).tolist(), strict=True)) == expected
+
+
+@given(
+    st.lists(
+        st.one_of(st.text("ab", max_size=3), st.text("ab\0é", max_size=300), st.none()),
+        max_size=60,
+    )
+)
+def test_texts_are_made_once_each(texts: list[str | None]) -> None:
+    data, start, end = spans([(text or "").encode() for text in texts])
+    is_none = np.array([text is None for text in texts], bool)
+    start = np.where(is_none, ABSENT, start)
+    codes, distinct = distinct_texts(Wire(data), start, end)
+    assert [None if code < 0 else distinct[code] for code in codes.tolist()] == texts
+    assert len(set(distinct)) == len(distinct)
+
+
+def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch_tb_profiler.importers.protobuf.texts._FACTOR", np.uint64(0))
+    texts = [b"one", b"two", b"one", b"three", b"two"]
+    data, start, end = spans(texts)
+    codes, distinct = distinct_ranges(Wire(data), start, end)
+    assert [distinct[code] for code in codes.tolist()] == texts
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    codes, distinct = distinct_texts(Wire(b"\xff\xfeab"), np.array([0]), np.array([4]))
+    assert distinct == ["\ufffd\ufffdab"]
+    assert codes.tolist() == [0]
+
+
+@given(st.lists(st.one_of(st.integers(-(10**20), 10**20).map(str), st.text("0-9a ", max_size=4))))
+def test_decimal_numbers_are_read_all_at_once(texts: list[str]) -> None:
+    data, start, end = spans([text.encode() for text in texts])
+    value, is_number = decimal_numbers(Wire(data), start, end)
+    for text, number, yes in zip(texts, value.tolist(), is_number.tolist(), strict=True):
+        digits = text.removeprefix("-")
+        assert yes == (digits.isdigit() and len(digits) <= 18)
+        assert number == (int(text) if yes else ABSENT)
+
+
+@given(st.lists(st.binary(max_size=400), max_size=8), st.binary(max_size=4))
+def test_a_stream_of_messages_is_walked(messages: list[bytes], rest: bytes) -> None:
+    data = b"".join(field(1, each) for each in messages)
+    starts, ends, at = message_spans(data, 0x0A)
+    assert [data[a:b] for a, b in zip(starts, ends, strict=True)] == messages
+    assert at == len(data)
+    starts, ends, at = message_spans(data + b"\x12" + rest, 0x0A)
+    assert (len(starts), at) == (len(messages), len(data))
+
+
+def test_a_cut_message_ends_the_walk_before_it() -> None:
+    data = field(1, b"a" * 5) + field(1, b"b" * 300)
+    for cut in range(8, len(data)):
+        starts, _, at = message_spans(data[:cut], 0x0A)
+        assert (len(starts), at) == (1, 7)

@@ -1,0 +1,100 @@
+"""Varints at many places of a buffer, decoded at once.
+
+Wire format: https://protobuf.dev/programming-guides/encoding/ (base 128 varints).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.columns import Int64
+
+Bytes = npt.NDArray[np.uint8]
+UInt64 = npt.NDArray[np.uint64]
+
+PADDING_BYTES = 16
+"""So many zeros must stand behind a buffer, that eight bytes can be taken anywhere in it."""
+
+_CONTINUES = np.uint64(0x8080808080808080)
+_PAYLOAD = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONE = np.uint64(1)
+
+# Seven bits of every byte are moved together: by 1, then pairs by 2, then fours by 4.
+_MERGES = (
+    (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
+    (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
+    (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
+)
+_EXPONENT_SHIFT = 52
+_EXPONENT_BIAS = 1023
+
+
+def padded(data: bytes | bytearray | memoryview) -> Bytes:
+    """The bytes as an array, with the zeros behind that :func:`words_of` needs."""
+    buffer = np.zeros(len(data) + PADDING_BYTES, np.uint8)
+    buffer[: len(data)] = np.frombuffer(data, np.uint8)
+    return buffer
+
+
+def words_of(buffer: Bytes) -> UInt64:
+    """The eight bytes that begin at each place of a padded buffer, as numbers; no copy."""
+    words: UInt64 = np.ndarray((buffer.size - 8,), "<u8", buffer.data, strides=(1,))
+    return words
+
+
+def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
+    """The varints that begin at each of ``at``.
+
+    Args:
+        buffer: Padded.
+        words: Of that buffer.
+        at: Places in it, before the padding.
+
+    Returns:
+        The values (two's complement; bits beyond 64 are dropped) and how many bytes each takes; 0
+        for one of more than ten.
+    """
+    word = words[at]
+    stop = ~word & _CONTINUES
+    low = stop & (~stop + _ONE)
+    value = word & (low - _ONE) & _PAYLOAD
+    for keep, move, shift in _MERGES:
+        value = (value & keep) | ((value & move) >> shift)
+    exponent = (low.astype(np.float64).view(np.int64) >> _EXPONENT_SHIFT) - _EXPONENT_BIAS
+    length = (exponent >> 3) + 1
+    is_long = low == 0
+    if is_long.any():
+        rows = np.flatnonzero(is_long)
+        value[rows], length[rows] = _long_varints(buffer, value[rows], at[rows])
+    return value.view(np.int64), length
+
+
+def _long_varints(buffer: Bytes, value: UInt64, at: Int64) -> tuple[UInt64, Int64]:
+    """Varints whose first eight bytes all continue."""
+    ninth, tenth = buffer[at + 8], buffer[at + 9]
+    value = value | ((ninth & np.uint8(0x7F)).astype(np.uint64) << np.uint64(56))
+    is_ten = ninth >= 0x80
+    value[is_ten] |= (tenth[is_ten] & np.uint8(1)).astype(np.uint64) << np.uint64(63)
+    length = np.where(is_ten, np.where(tenth >= 0x80, 0, 10), 9)
+    return value, length.astype(np.int64)
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """One varint of ``data[at:end]`` and the place behind it; the place is 0 where there is none.
+
+    The value is unsigned.
+    """
+    value = shift = 0
+    for place in range(at, min(end, at + 10)):
+        byte = data[place]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & (2**64 - 1), place + 1
+        shift += 7
+    return 0, 0
+
+
+def signed(value: int) -> int:
+    """An unsigned number of 64 bits as its two's complement."""
+    return value - 2**64 if value >= 2**63 else value

@@ -1,0 +1,288 @@
+"""All fields of many messages of one buffer, as flat arrays.
+
+Wire format: https://protobuf.dev/programming-guides/encoding/. A round reads the next field
+of every message that has one left, so the number of numpy calls grows with the fields of the longest
+message, not with the messages; the few that are much longer than all others are read one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.importers.protobuf.varints import (
+    Bytes,
+    UInt64,
+    padded,
+    read_varint,
+    read_varints,
+    signed,
+    words_of,
+)
+from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
+
+VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+"""Wire types. Groups (3, 4) are gone from the language; 6 and 7 never were."""
+
+MAX_NUMBER = (1 << 29) - 1
+
+FEW_MESSAGES = 48
+"""Fewer are quicker read field by field than by rounds of numpy calls."""
+
+_FIXED_BYTES = np.zeros(8, np.int64)
+_FIXED_BYTES[[FIXED64, FIXED32]] = 8, 4
+_IS_KNOWN = np.isin(np.arange(8), [VARINT, FIXED64, DELIMITED, FIXED32])
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The occurrences of one field, in the order of messages and of places in them.
+
+    Attributes:
+        message: Index of the message each stands in.
+        value: The number; of what is delimited how many bytes it has.
+        start: Where its bytes begin (behind tag and length).
+        end: Where they end.
+    """
+
+    message: Int64
+    value: Int64
+    start: Int64
+    end: Int64
+
+    def doubles(self) -> Float64:
+        """The values as what 64 fixed bits say."""
+        return self.value.view(np.float64)
+
+    def floats(self) -> Float64:
+        """The values as what 32 fixed bits say."""
+        return self.value.astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Every field of some messages, sorted by message and by place in it.
+
+    Attributes:
+        count: How many messages there are.
+        broken: How many of them ended early: with a length or a number beyond their end, or
+            something that is no field. What stands before is kept.
+        message: Index of the message.
+        number: Of the field.
+        wire_type: :data:`VARINT`, :data:`FIXED64`, :data:`DELIMITED` or :data:`FIXED32`.
+        value: As of :class:`Picked`; of 32 fixed bits unsigned, of 64 two's complement.
+        start: As of :class:`Picked`.
+        end: As of :class:`Picked`.
+    """
+
+    count: int
+    broken: int
+    message: Int64
+    number: Int32
+    wire_type: Int8
+    value: Int64
+    start: Int64
+    end: Int64
+
+    def pick(self, number: int, wire_type: int = VARINT) -> Picked:
+        """Every occurrence of a field; of another wire type than the one it has it is another."""
+        rows = np.flatnonzero((self.number == number) & (self.wire_type == wire_type))
+        return Picked(self.message[rows], self.value[rows], self.start[rows], self.end[rows])
+
+    def ints(self, number: int, wire_type: int = VARINT, default: int = ABSENT) -> Int64:
+        """One value per message: the last one that it gives, as protobuf has it."""
+        column = np.full(self.count, default, np.int64)
+        picked = self.pick(number, wire_type)
+        column[picked.message] = picked.value
+        return column
+
+    def floats(self, number: int) -> Float64:
+        """One double (or float) per message; NaN where there is none."""
+        column = np.full(self.count, np.nan, np.float64)
+        single = self.pick(number, FIXED32)
+        column[single.message] = single.floats()
+        double = self.pick(number, FIXED64)
+        column[double.message] = double.doubles()
+        return column
+
+    def spans(self, number: int) -> tuple[Int64, Int64]:
+        """Start and end of the last bytes that each message gives; ``ABSENT`` for none."""
+        start = np.full(self.count, ABSENT, np.int64)
+        end = np.full(self.count, ABSENT, np.int64)
+        picked = self.pick(number, DELIMITED)
+        start[picked.message] = picked.start
+        end[picked.message] = picked.end
+        return start, end
+
+
+class Wire:
+    """One buffer of protobuf messages.
+
+    Attributes:
+        data: Its bytes.
+        buffer: The same as an array, padded.
+        words: The eight bytes from each place on.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.buffer: Bytes = padded(data)
+        self.words: UInt64 = words_of(self.buffer)
+
+    def fields(self, start: Int64, end: Int64) -> Fields:
+        """The fields of the messages that lie from each of ``start`` to each of ``end``.
+
+        Args:
+            start: Places in the buffer.
+            end: Behind each; not before its start, not behind the buffer.
+        """
+        rounds = _Rounds(self, start, end)
+        rounds.run()
+        return rounds.fields()
+
+    def numbers(self, fields: Fields, number: int) -> tuple[Int64, Int64]:
+        """The values of a repeated varint, packed or not: (message, value) in order of messages."""
+        single, packed = fields.pick(number), fields.pick(number, DELIMITED)
+        if not packed.message.size:
+            return single.message, single.value
+        message, value, _ = self.packed(packed)
+        message = np.concatenate([single.message, message])
+        value = np.concatenate([single.value, value])
+        order = np.argsort(message, kind="stable")
+        return message[order], value[order]
+
+    def packed(self, picked: Picked) -> tuple[Int64, Int64, int]:
+        """The varints inside delimited fields: message and value of each, and how many fields
+        ended in the middle of one."""
+        at, end, message = picked.start.copy(), picked.end, picked.message
+        owners: list[Int64] = []
+        values: list[Int64] = []
+        places: list[Int64] = []
+        broken = 0
+        alive = np.flatnonzero(at < end)
+        turn = 0
+        while alive.size:
+            value, length = read_varints(self.buffer, self.words, at[alive])
+            good = (length > 0) & (at[alive] + length <= end[alive])
+            broken += int((~good).sum())
+            alive, value, length = alive[good], value[good], length[good]
+            owners.append(alive)
+            values.append(value)
+            places.append(np.full(alive.size, turn))
+            at[alive] += length
+            alive = alive[at[alive] < end[alive]]
+            turn += 1
+        if not owners:
+            return np.empty(0, np.int64), np.empty(0, np.int64), broken
+        owner, value, place = map(np.concatenate, (owners, values, places))
+        order = np.lexsort((place, owner))
+        return message[owner[order]], value[order], broken
+
+
+class _Rounds:
+    """The reading of :meth:`Wire.fields`."""
+
+    def __init__(self, wire: Wire, start: Int64, end: Int64) -> None:
+        self.wire = wire
+        self.at = np.array(start, np.int64)
+        self.end = np.asarray(end, np.int64)
+        self.found = np.zeros(self.at.size, np.int64)
+        self.broken = 0
+        self.parts: list[tuple[npt.NDArray[np.int64], ...]] = []
+
+    def run(self) -> None:
+        alive = np.flatnonzero(self.at < self.end)
+        while alive.size >= FEW_MESSAGES:
+            alive = self._round(alive)
+        for message in alive.tolist():
+            self._rest(message)
+
+    def _round(self, alive: Int64) -> Int64:
+        """Read the next field of every message of ``alive``; return those with more to read."""
+        buffer, words = self.wire.buffer, self.wire.words
+        at, end = self.at[alive], self.end[alive]
+        first = buffer[at]
+        if first.max() < 0x80:
+            tag, place = first.astype(np.int64), at + 1
+            is_good = place <= end
+        else:
+            tag, length = read_varints(buffer, words, at)
+            place = at + length
+            is_good = (length > 0) & (place <= end)
+        wire_type = tag & 7
+        number = tag >> 3
+        is_good &= _IS_KNOWN[wire_type] & (number > 0) & (number <= MAX_NUMBER)
+        place = np.where(is_good, place, at)
+        value, length = read_varints(buffer, words, place)
+        is_fixed = (wire_type & 3) == 1  # 1 and 5
+        is_delimited = wire_type == DELIMITED
+        is_good &= is_fixed | (length > 0)
+        start = np.where(is_delimited, place + length, place)
+        size = np.where(is_delimited, value, np.where(is_fixed, _FIXED_BYTES[wire_type], length))
+        is_good &= (start <= end) & (size >= 0) & (size <= end - start)
+        if is_fixed.any():
+            raw = words[place[is_fixed]].view(np.int64)
+            value[is_fixed] = np.where(wire_type[is_fixed] == FIXED32, raw & 0xFFFFFFFF, raw)
+        part = [alive, self.found[alive], number, wire_type, value, start, start + size]
+        if not is_good.all():
+            self.broken += int((~is_good).sum())
+            part = [column[is_good] for column in part]
+        self.parts.append(tuple(part))
+        alive, behind = part[0], part[6]
+        self.at[alive] = behind
+        self.found[alive] += 1
+        more: Int64 = alive[behind < self.end[alive]]
+        return more
+
+    def _rest(self, message: int) -> None:
+        """Read what is left of one message, field by field."""
+        data = self.wire.data
+        at, end, found = int(self.at[message]), int(self.end[message]), int(self.found[message])
+        rows: list[tuple[int, ...]] = []
+        while at < end:
+            field = read_field(data, at, end)
+            if field is None:
+                self.broken += 1
+                break
+            rows.append((message, found + len(rows), *field))
+            at = field[-1]
+        if rows:
+            columns = np.array(rows, np.int64).T
+            self.parts.append(tuple(columns))
+            self.found[message] += len(rows)
+
+    def fields(self) -> Fields:
+        before = np.cumsum(self.found) - self.found
+        columns = [np.empty(int(self.found.sum()), np.int64) for _ in range(4)]
+        number = np.empty(columns[0].size, np.int32)
+        wire_type = np.empty(columns[0].size, np.int8)
+        message, value, start, end = columns
+        for part in self.parts:
+            row = before[part[0]] + part[1]
+            message[row], number[row], wire_type[row] = part[0], part[2], part[3]
+            value[row], start[row], end[row] = part[4], part[5], part[6]
+        self.parts.clear()
+        return Fields(self.found.size, self.broken, message, number, wire_type, value, start, end)
+
+
+def read_field(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int] | None:
+    """The field that begins at a place: its number, wire type, value, start and end, as of
+    :class:`Fields`; None where there is none."""
+    tag, place = read_varint(data, at, end)
+    number, wire_type = tag >> 3, tag & 7
+    if not place or not 0 < number <= MAX_NUMBER or not _IS_KNOWN[wire_type]:
+        return None
+    if wire_type in (FIXED64, FIXED32):
+        size = 8 if wire_type == FIXED64 else 4
+        value = int.from_bytes(data[place : place + size], "little", signed=wire_type == FIXED64)
+        behind = place + size
+        return (number, wire_type, value, place, behind) if behind <= end else None
+    value, behind = read_varint(data, place, end)
+    if not behind:
+        return None
+    if wire_type == DELIMITED:
+        fits = value <= end - behind
+        return (number, wire_type, value, behind, behind + value) if fits else None
+    return number, wire_type, signed(value), place, behind
