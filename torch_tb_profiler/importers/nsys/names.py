@@ -1,0 +1,102 @@
+"""Texts of the export's dictionary (``StringIds``), as they are used.
+
+That table also holds captured environments and the streams of the recorded processes: only texts
+that an allowed column refers to become part of a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from torch_tb_profiler.importers.nsys.distinct import distinct
+from torch_tb_profiler.importers.nsys.text import MAX_CHARS, shown
+from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
+from torch_tb_profiler.trace.lookup import place_in
+
+STRINGS = "StringIds"
+
+
+class Names:
+    """The dictionary of a trace, filled from the dictionary of an export.
+
+    Attributes:
+        strings: Texts by code.
+        missing_count: References to texts that the export does not hold.
+        cut_count: Texts that were cut because they are too long.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.strings: list[str] = []
+        self.missing_count = 0
+        self.cut_count = 0
+        self._codes: dict[str, int] = {}
+        self._database = database
+        self._known: tuple[Int64, list[str | None]] | None = None
+
+    def code(self, text: str) -> int:
+        """The code of a text."""
+        code = self._codes.get(text)
+        if code is None:
+            if len(text) > MAX_CHARS:
+                self.cut_count += 1
+                return self.code(text[:MAX_CHARS])
+            code = self._codes[text] = len(self.strings)
+            self.strings.append(shown(text))
+        return code
+
+    def codes(self, texts: Iterable[str | None]) -> Int32:
+        """The codes of texts, -1 of none."""
+        return np.array([-1 if text is None else self.code(text) for text in texts], np.int32)
+
+    def texts_of(self, ids: Int64) -> dict[int, str]:
+        """The texts behind the distinct values of ``ids``, as far as the export holds them;
+        absent ids have none."""
+        wanted = distinct(ids)[0]
+        return self._texts(wanted[wanted != ABSENT])
+
+    def codes_of(self, ids: Int64, rename: Callable[[str], str] | None = None) -> Int32:
+        """Per id the code of its text, -1 where there is none.
+
+        Args:
+            ids: Of rows of the export's dictionary, or absent.
+            rename: What becomes of each distinct text first.
+        """
+        wanted, place = distinct(ids)
+        texts = self._texts(wanted[wanted != ABSENT])
+        return self._coded(wanted, texts, rename)[place]
+
+    def _coded(
+        self, wanted: Int64, texts: Mapping[int, str], rename: Callable[[str], str] | None
+    ) -> Int32:
+        given = (texts.get(each) for each in wanted.tolist())
+        return self.codes(
+            text if text is None or rename is None else rename(text) for text in given
+        )
+
+    def _texts(self, wanted: Int64) -> dict[int, str]:
+        if not len(wanted):
+            return {}
+        if self._known is None:
+            self._known = self._read()
+        known, texts = self._known
+        place = place_in(known, wanted)
+        self.missing_count += int((place < 0).sum())
+        return {
+            id_: text
+            for id_, row in zip(wanted.tolist(), place.tolist(), strict=True)
+            if row >= 0 and (text := texts[row]) is not None
+        }
+
+    def _read(self) -> tuple[Int64, list[str | None]]:
+        """Ids, ascending, and their texts; of several rows of one id the first."""
+        if STRINGS not in self._database.tables:
+            return np.empty(0, np.int64), []
+        ids = self._database.ints(STRINGS, ["id"])["id"]
+        texts = self._database.texts(STRINGS, "value")
+        known, row = np.unique(ids, return_index=True)
+        if len(known) == len(ids) and np.array_equal(known, ids):
+            return ids, texts
+        return known, [texts[each] for each in row.tolist()]

@@ -1,0 +1,140 @@
+"""What the readers of an export's tables hand over: rows of slices, and details of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    TABLE_COLUMNS,
+    ColumnArrays,
+    Int8,
+    Int32,
+    Int64,
+    empty_table,
+)
+
+
+@dataclass(slots=True)
+class Slices:
+    """Rows of ``SLICE_COLUMNS``, equally long arrays; see there."""
+
+    category: Int8
+    raw_category_code: Int32
+    name_code: Int32
+    track: Int32
+    start_ns: Int64
+    dur_ns: Int64
+    correlation: Int64
+    external_id: Int64
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        category: int | Int8,
+        raw_category_code: int | Int32,
+        name_code: Int32,
+        track: Int32,
+        start_ns: Int64,
+        end_ns: Int64,
+        correlation: Int64 | None = None,
+    ) -> Slices:
+        """Rows that begin and end somewhere; one category for all of them, or one each. An end
+        that the file does not give leaves the duration absent."""
+        size = len(start_ns)
+        return cls(
+            category=_column(category, size, np.int8),
+            raw_category_code=_column(raw_category_code, size, np.int32),
+            name_code=name_code,
+            track=track,
+            start_ns=start_ns,
+            dur_ns=np.where(end_ns == ABSENT, ABSENT, end_ns - start_ns),
+            correlation=np.full(size, ABSENT) if correlation is None else correlation,
+            external_id=np.full(size, ABSENT),
+        )
+
+
+def _column(value: Any, size: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    column: npt.NDArray[Any] = np.full(size, value, dtype)
+    return column
+
+
+@dataclass(slots=True)
+class Part:
+    """Slices of one kind, and what else was read with them.
+
+    Attributes:
+        slices: The slices.
+        tables: Rows of other tables of :data:`~torch_tb_profiler.trace.columns.TABLE_COLUMNS`;
+            their ``slice`` columns count from the first slice of this part.
+    """
+
+    slices: Slices
+    tables: dict[str, ColumnArrays] = field(default_factory=dict)
+
+
+def no_slices() -> Slices:
+    """No rows."""
+    return Slices(**empty_table("slices"))
+
+
+def rows_of(table: str, size: int, **columns: npt.NDArray[Any]) -> ColumnArrays:
+    """``size`` rows of a table; the columns that are not given are absent.
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    made: ColumnArrays = {}
+    for name, dtype in TABLE_COLUMNS[table].items():
+        if name in columns:
+            made[name] = np.ascontiguousarray(columns[name], dtype)
+        else:
+            made[name] = np.full(size, _absent(dtype), dtype)
+    return made
+
+
+def _absent(dtype: type[np.generic]) -> Any:
+    if dtype is np.int64:
+        return ABSENT
+    return np.nan if dtype is np.float64 else -1
+
+
+def join_parts(parts: list[Part]) -> dict[str, ColumnArrays]:
+    """Every table of :data:`~torch_tb_profiler.trace.columns.TABLE_COLUMNS`, the parts one behind
+    the other. They are used up: of no column there are two copies."""
+    first = 0
+    for part in parts:
+        for table in part.tables.values():
+            if "slice" in table:
+                table["slice"] = table["slice"] + first
+        first += len(part.slices)
+    tables: dict[str, ColumnArrays] = {"slices": {}}
+    for column in fields(Slices):
+        arrays = [getattr(part.slices, column.name) for part in parts]
+        tables["slices"][column.name] = _joined(arrays, TABLE_COLUMNS["slices"][column.name])
+        del arrays
+        for part in parts:
+            setattr(part.slices, column.name, np.empty(0, np.int64))
+    for name, columns in TABLE_COLUMNS.items():
+        if name == "slices":
+            continue
+        given = [part.tables.pop(name) for part in parts if name in part.tables]
+        tables[name] = {
+            column: _joined([table.pop(column) for table in given], dtype)
+            for column, dtype in columns.items()
+        }
+    return tables
+
+
+def _joined(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    if len(arrays) == 1:
+        return np.ascontiguousarray(arrays[0], dtype)
+    return np.concatenate([np.empty(0, dtype), *arrays])

@@ -1,0 +1,105 @@
+"""The rows of a trace: a thread of the host by its ``globalTid``, a stream of a device by process,
+device, context and stream."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from torch_tb_profiler.importers.nsys.devices import DeviceNumbers
+from torch_tb_profiler.importers.nsys.distinct import distinct, distinct_rows
+from torch_tb_profiler.importers.nsys.identifiers import host_of, pid_of, tid_of
+from torch_tb_profiler.importers.nsys.processes import ProcessNames
+from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64, Track
+
+NO_STREAM = 0xFFFFFFFF
+"""A synchronisation of a whole context has this number in place of a stream."""
+
+StreamKey = tuple[int, int, int, int]
+"""``globalPid``, number of the device in the trace, ``contextId``, ``streamId``."""
+
+
+class Tracks:
+    """Tracks in the order in which they are first used."""
+
+    def __init__(self, names: ProcessNames, devices: DeviceNumbers) -> None:
+        self._names = names
+        self._devices = devices
+        self._rows: dict[int | StreamKey, int] = {}
+
+    def of_threads(self, global_tids: Int64) -> Int32:
+        """Per thread its track."""
+        known, place = distinct(global_tids)
+        return np.array([self._row(key) for key in known.tolist()], np.int32)[place]
+
+    def of_streams(
+        self, global_pids: Int64, devices: Int64, contexts: Int64, streams: Int64
+    ) -> Int32:
+        """Per piece of device work the track of its stream.
+
+        Args:
+            global_pids: Process of each.
+            devices: Number of its device in the trace.
+            contexts: Its ``contextId``.
+            streams: Its ``streamId``.
+        """
+        known, place = distinct_rows(global_pids, devices, contexts, streams)
+        keys = zip(*(column.tolist() for column in known), strict=True)
+        return np.array([self._row(key) for key in keys], np.int32)[place]
+
+    def process_of(self, track: int) -> int:
+        """The ``globalPid`` behind a track; :data:`ABSENT` is none."""
+        key = tuple(self._rows)[track]
+        return key[0] if isinstance(key, tuple) else key & ~0xFFFFFF
+
+    def tracks(self) -> list[Track]:
+        """All of them, named."""
+        hosts = {host_of(key[0] if isinstance(key, tuple) else key) for key in self._rows}
+        contexts = Counter((pid, device, stream) for pid, device, _, stream in self._streams())
+        processes: dict[int, set[int]] = {}
+        for pid, device, _, _ in self._streams():
+            processes.setdefault(device, set()).add(pid)
+        made = []
+        for key in self._rows:
+            if isinstance(key, tuple):
+                pid, device, _, stream = key
+                has_twins = contexts[pid, device, stream] > 1
+                made.append(self._stream(key, has_twins, len(processes[device]) > 1))
+            else:
+                made.append(self._thread(key, len(hosts) > 1))
+        return made
+
+    def _streams(self) -> list[StreamKey]:
+        return [key for key in self._rows if isinstance(key, tuple)]
+
+    def _row(self, key: int | StreamKey) -> int:
+        return self._rows.setdefault(key, len(self._rows))
+
+    def _thread(self, key: int, several_hosts: bool) -> Track:
+        if key == ABSENT:
+            return Track(pid="", tid="")
+        return Track(
+            pid=self.pid_text(key, several_hosts),
+            tid=str(tid_of(key)),
+            process_name=self._names.processes.get(key & ~0xFFFFFF),
+            thread_name=self._names.threads.get(key),
+        )
+
+    def _stream(self, key: StreamKey, has_twins: bool, shares_device: bool) -> Track:
+        pid, device, context, stream = key
+        words = ["no stream" if stream in (ABSENT, NO_STREAM) else f"stream {stream}"]
+        words += [f"context {context}"] * (has_twins and context != ABSENT)
+        words += [f"process {pid_of(pid)}"] * (shares_device and pid != ABSENT)
+        return Track(
+            pid="" if device == ABSENT else str(device),
+            tid="" if stream in (ABSENT, NO_STREAM) else str(stream),
+            process_name=self._devices.names.get(device),
+            process_label=None if device == ABSENT else f"GPU {device}",
+            thread_name=", ".join(words),
+        )
+
+    @staticmethod
+    def pid_text(key: int, several_hosts: bool) -> str:
+        """How the process of a ``globalTid`` is written: with its host where there are several."""
+        return f"{host_of(key)}.{pid_of(key)}" if several_hosts else str(pid_of(key))
