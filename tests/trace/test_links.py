@@ -196,6 +196,19 @@ def test_an_owner_that_the_format_names_comes_before_what_lies_around_the_call()
     assert built.slices["parent"][launch] == owner
 
 
+def test_what_puts_work_on_a_queue_stands_for_the_operator_around_it() -> None:
+    events = columns(
+        [
+            op("aten::mm", 0, 50, tid=1),
+            op("enqueue", 10, 5, tid=1, cat="enqueue"),
+            call("launch", 60, 5, tid=2, corr=7),
+            kernel("k", 100, 5, corr=7),
+        ]
+    )
+    events.owner = np.array([ABSENT, ABSENT, 1, ABSENT])
+    assert owner_names(build_trace(events)) == ["aten::mm"]
+
+
 def test_an_owner_that_is_no_node_is_none() -> None:
     events = columns([call("launch", 10, 5, corr=7), kernel("k", 100, 5, corr=7)])
     events.owner = np.array([ABSENT, 0])

@@ -198,7 +198,8 @@ class EventColumns:
             None: the format names none.
         owner: Per slice (a piece of device work or a host call), where the format names it, the
             row of the host node that owns it, as in ``launch``: taken before what lies around a
-            call in time. None: the format names none.
+            call in time. A host slice that is no node (an entry of a queue that another thread
+            works off) stands for the operator around its start. None: the format names none.
         side: What the files say that events cannot.
     """
 

@@ -101,7 +101,7 @@ def link(
         launching=are_launching(slices, ids, strings),
         within=nest(slices, ids, tolerance_ns),
         place=around,
-        owner=_with_given(slices, ids, _call_owner(slices, nodes, ids, around, named)),
+        owner=_with_given(slices, nodes, ids, _call_owner(slices, nodes, ids, around, named)),
     )
     launch, is_ambiguous = find_launches(
         slices,
@@ -117,18 +117,27 @@ def link(
     owner = _owner_of_launch(slices, nodes, calls, launch)
     named_itself = named.find(slices.external_id[work], process)
     named_itself[slices.start_ns[named_itself] > slices.start_ns[work]] = -1
-    owner = _with_given(slices, work, np.where(owner >= 0, owner, named_itself))
+    owner = _with_given(slices, nodes, work, np.where(owner >= 0, owner, named_itself))
     _count_odd_links(slices, calls, work, launch, quality)
     return Links(calls, DeviceWork(work, launch, is_ambiguous, owner, process))
 
 
-def _with_given(slices: OrderedSlices, ids: Int64, owner: Int64) -> Int64:
-    """The owners, or those that the format names instead, where these are nodes."""
+def _with_given(slices: OrderedSlices, nodes: Forest, ids: Int64, owner: Int64) -> Int64:
+    """The owners, or what the format names instead: a node, or a host slice that is none (an entry
+    of a queue that another thread works off), whose owner is that of a call at its start."""
     if slices.owner is None:
         return owner
     given = slices.owner[ids]
-    is_node = (given >= 0) & slices.mask_of(NODE_CATEGORIES)[given]
-    return np.where(is_node, given, owner)
+    rows = np.flatnonzero(given >= 0)
+    is_node = slices.mask_of(NODE_CATEGORIES)[given[rows]]
+    mended = owner.copy()
+    mended[rows[is_node]] = given[rows[is_node]]
+    others = rows[~is_node]
+    at = given[others]
+    around = nodes.innermost(slices.track[at], slices.start_ns[at])
+    found = _nearest_operator(slices, nodes, around)
+    mended[others] = np.where(found >= 0, found, owner[others])
+    return mended
 
 
 def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityReport) -> bool:

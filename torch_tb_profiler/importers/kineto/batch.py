@@ -45,6 +45,9 @@ UNNAMED = "(unnamed)"
 MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
 PHASES = ("X", "B", "E")
 
+TASKS = "tasks"
+"""A table beside those of ``EventColumns``: :func:`~.tables.task_table`."""
+
 Declaration = tuple[str, str, str]
 """What an M event declares: (its name, pid, tid)."""
 
@@ -219,6 +222,8 @@ class _Maker:
             self._add("python", tables.python_table(args, at, quality))
         if kind in (Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
             self._add("device", tables.device_table(args, at, strings, quality))
+        if kind == Kind.OTHER_SLICE:
+            self._add(TASKS, tables.task_table(args, at, strings))
         if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
             self._add("collective", tables.collective_table(args, raws, at, strings, quality))
 

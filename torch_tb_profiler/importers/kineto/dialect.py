@@ -1,7 +1,8 @@
 """Chrome JSON that others than PyTorch write much like Kineto does, and what is different in it.
 
-A dialect is a package beside this one that declares itself in one object, and its name in
-:func:`dialect_of`.
+A dialect is declared in one object by a package beside this one: a format of its own hands it to
+:func:`~torch_tb_profiler.importers.kineto.reader.read`; what only the content of a file tells is
+named in :func:`~torch_tb_profiler.importers.kineto.dialects.dialect_of`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ColumnArrays, Int64, Track
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns, Int64, Track
 
 
 def _no_category(_track: Track, _name: str) -> Category | None:
@@ -33,6 +34,9 @@ class Dialect:
         thread: The thread that a row belongs to, where several rows are one.
         has_exact_starts: Whether arguments tell starts to the nanosecond, of which ``ts`` has the
             whole microseconds.
+        settle: Given everything that was read, and tables that are none of these (``"tasks"``),
+            adds what only the dialect knows, in place.
+        recorder: What records it, as ``TraceInfo.recorder`` has it; None where several do.
     """
 
     issue: str
@@ -43,3 +47,5 @@ class Dialect:
     told_again: Callable[[ColumnArrays, Sequence[str], Sequence[Track]], Int64] | None = None
     thread: Callable[[Track], Track] | None = None
     has_exact_starts: bool = False
+    recorder: str | None = None
+    settle: Callable[[EventColumns, Mapping[str, ColumnArrays]], None] | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from torch_tb_profiler.importers.kineto.batch import UNNAMED
+from torch_tb_profiler.importers.kineto.batch import TASKS, UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.dialects import dialect_of, join_rows, rename
 from torch_tb_profiler.importers.kineto.exact_starts import EXACT_START, refine_starts
@@ -41,6 +42,9 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     quality = merger.quality
     tables = {name: merger.table(name) for name in TABLE_COLUMNS}
     strings = list(merger.strings)
+    tasks = merger.extra(TASKS)
+    if tasks is not None:
+        tables[TASKS] = tasks
     if np.any(tables["slices"][PHASE_COLUMN] != 0):
         pair_begin_end(tables, merger.strings.get(UNNAMED, -1), quality)
     del tables["slices"][PHASE_COLUMN]
@@ -60,19 +64,26 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
     _settle_devices(tables, quality)
+    info = trace_info(header)
+    if dialect is not None:
+        info = msgspec.structs.replace(info, recorder=dialect.recorder)
     base_ns = _rebase(tables, header)
     _settle_durations(tables, quality)
     assert set(slices) == set(TABLE_COLUMNS["slices"])
-    return EventColumns(
+    others = {TASKS: tables.pop(TASKS)} if TASKS in tables else {}
+    columns = EventColumns(
         format="kineto",
         tables=tables,
         strings=strings,
         tracks=tracks,
         base_ns=base_ns,
         time_unit_ns=1 if merger.has_fraction and not has_ticks else 1000,
-        info=trace_info(header),
+        info=info,
         quality=quality,
     )
+    if dialect is not None and dialect.settle is not None:
+        dialect.settle(columns, others)
+    return columns
 
 
 def _complete(slices: ColumnArrays) -> ColumnArrays:

@@ -42,6 +42,9 @@ SLICE_DECODERS: dict[Kind, msgspec.json.Decoder[Any]] = {
 
 FORWARD_BACKWARD = ("fwdbwd", "forward_backward", "fwd_bwd")
 
+TO_DEVICE = "async_npu"
+"""Flows of Ascend's tools from an operator to what it runs on the device."""
+
 MEMORY_CATEGORY = "cpu_instant_event"
 """The python exporter of torch >= 2.13 writes memory events as slices of this category."""
 
@@ -76,7 +79,7 @@ def kind_of(phase: Any, category: Any) -> Kind:
     if phase in ("X", "B", "E"):
         return _slice_kind(category)
     if phase in ("s", "f"):
-        if isinstance(category, str) and category.lower() in FORWARD_BACKWARD:
+        if isinstance(category, str) and category.lower() in (*FORWARD_BACKWARD, TO_DEVICE):
             return Kind.FLOW_START if phase == "s" else Kind.FLOW_END
         return Kind.IGNORED
     if phase is None and category is None:

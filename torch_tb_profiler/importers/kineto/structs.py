@@ -148,6 +148,16 @@ PADDLE_FIELDS: Fields = {
 """Paddle's: time since the first event, with its unit (``"10342.646 us"``); its own words for what
 joins a kernel with its launch, and for occupancy."""
 
+ASCEND_FIELDS: Fields = {
+    "connection": _int("connection_id"),
+    "queue_entry": _int("correlation_id"),
+    "task_type": _text("Task Type"),
+    "element_count": _int("count"),
+    "element_type": _text("data_type"),
+}
+"""Of Ascend's tools: what joins a task of the device with the call of CANN that launched it, and
+the entry of a queue with the work on it; the kind of a task; what a collective moves."""
+
 TRACK_FIELDS: Fields = {
     "name": _text("name"),
     "labels": _text("labels"),
@@ -183,6 +193,7 @@ ANY_ARGS = _decoder(
     PYTHON_FIELDS,
     DEVICE_FIELDS,
     PADDLE_FIELDS,
+    ASCEND_FIELDS,
 )
 COLLECTIVE_ARGS = _decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)

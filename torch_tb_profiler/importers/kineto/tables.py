@@ -19,6 +19,7 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.structs import (
+    ASCEND_FIELDS,
     COLLECTIVE_FIELDS,
     COLLECTIVE_MARKS,
     DEVICE_FIELDS,
@@ -260,6 +261,21 @@ def collective_table(
         "is_async": flag_column(_values(given, "is_async")),
         **{name: integers(name, _values(given, name)) for name in counts},
     }
+
+
+def task_table(args: Args, rows: Int64, strings: Interner) -> ColumnArrays:
+    """What tasks and calls of Ascend's tools say (:data:`ASCEND_FIELDS`). Others may use the same
+    keys for anything, so nothing is told of values that are no numbers."""
+    unheard = QualityReport()
+    integers = partial(_integers, ASCEND_FIELDS, unheard)
+    table: ColumnArrays = {
+        "connection": integers("connection", [arg.connection for arg in args]),
+        "queue_entry": integers("queue_entry", [arg.queue_entry for arg in args]),
+        "task_type_code": text_codes([arg.task_type for arg in args], strings),
+        "element_count": integers("element_count", [arg.element_count for arg in args]),
+        "element_type_code": text_codes([arg.element_type for arg in args], strings),
+    }
+    return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
 
 def memory_table(args: Args, quality: QualityReport) -> ColumnArrays:
