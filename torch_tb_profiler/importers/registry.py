@@ -7,6 +7,9 @@ A new format is a package beside this module that declares an
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
+from typing import Literal
 
 from torch_tb_profiler.importers import kineto
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -15,7 +18,7 @@ from torch_tb_profiler.importers.refusals import refusal
 from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.storage.heads import Told
-from torch_tb_profiler.storage.names import TraceNames
+from torch_tb_profiler.storage.names import NamePattern, TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
 
 FORMATS: tuple[Importer, ...] = (kineto.FORMAT,)
@@ -25,17 +28,32 @@ FORMATS: tuple[Importer, ...] = (kineto.FORMAT,)
 def trace_names() -> TraceNames:
     """The names by which traces are found."""
     return TraceNames(
-        files=tuple(pattern for each in FORMATS for pattern in each.files),
-        folders=tuple(pattern for each in FORMATS for pattern in each.folders),
+        files=_named("files"),
+        folders=_named("folders"),
         endings=tuple(ending for each in FORMATS for ending in each.endings),
+        members=_named("members"),
+        replaces=tuple(pair for each in FORMATS for pair in each.replaces),
     )
+
+
+def _named(kind: Literal["files", "folders", "members"]) -> tuple[NamePattern, ...]:
+    """The patterns of all formats, each with the name of its own."""
+    return tuple(
+        replace(pattern, format=each.name) for each in FORMATS for pattern in getattr(each, kind)
+    )
+
+
+def label_of(name: str) -> str:
+    """A format as pages call it; of one that is not known its own name."""
+    return next((each.label for each in FORMATS if each.name == name), name)
 
 
 def tell_head(head: bytes, base_name: str, is_whole: bool) -> Told:
     """What a file is, by its head (:data:`torch_tb_profiler.storage.heads.TellHead`)."""
     for importer in FORMATS:
         if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
-            return importer.tell(head, base_name, is_whole) if importer.tell else Told(True)
+            told = importer.tell(head, base_name, is_whole) if importer.tell else Told(True)
+            return replace(told, format=importer.name) if told.is_trace else told
     problem = refusal(head, base_name, [importer.title for importer in FORMATS])
     return Told(False, problem.code, f"{problem.message.removeprefix(f'{base_name} ')}")
 
@@ -53,7 +71,8 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
     """
     how = reading or Reading()
     try:
-        columns = importer_of(source).read(source, how)
+        with closing(source):
+            columns = importer_of(source).read(source, how)
     except UnpackLimitError as error:
         message = f"{source.name} {error.reason}"
         raise TraceFormatError("unpacks_too_far", message, error.hint) from None
@@ -85,6 +104,9 @@ def importer_of(source: AnySource) -> Importer:
         base_name = source.name.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
         for importer in FORMATS:
             if any(pattern.parse(base_name) for pattern in importer.folders):
+                return importer
+        for importer in FORMATS:
+            if any(pattern.parse(name) for pattern in importer.members for name in source.files):
                 return importer
         raise TraceFormatError(
             "not_a_trace",

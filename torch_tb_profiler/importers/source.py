@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from itertools import chain
 
-from torch_tb_profiler.storage.decompress import decompressed, in_background
+from torch_tb_profiler.storage.copies import Copy
+from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed, in_background
 from torch_tb_profiler.storage.locations import FileState, Location, files_below, read_chunks
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -51,6 +54,7 @@ class Source:
         self.quality = QualityReport()
         self._counted = _Counted(chunks)
         self._head: bytes | None = None
+        self._copy: Copy | None = None
         self._unpacked = decompressed(iter(self._counted), self.quality.add)
 
     @property
@@ -88,6 +92,38 @@ class Source:
         """
         return in_background(chain([self.head], self._unpacked))
 
+    def local_path(self, progress: Callable[[int], None] = lambda _: None) -> str:
+        """The path of a file of this machine that holds what is unpacked, for whoever reads it in
+        any order: its own, or that of a copy in the cache folder, until :meth:`close`.
+
+        Args:
+            progress: Told how much of the stored file was read.
+
+        Raises:
+            StorageError, OSError: it cannot be read, or there is no room for a copy.
+            UnpackLimitError: it unpacks too far.
+        """
+        if self.path is not None and not self._is_packed:
+            return self.path
+        if self._copy is None:
+            self._copy = Copy(self.name)
+            with closing(self.unpacked()) as unpacked:
+                for chunk in unpacked:
+                    self._copy.write(chunk)
+                    progress(self.taken_bytes)
+        return self._copy.finish()
+
+    def close(self) -> None:
+        """Remove what was copied."""
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
+
+    @property
+    def _is_packed(self) -> bool:
+        with open(self.path or os.devnull, "rb") as file:
+            return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+
 
 class Folder:
     """A folder that is one trace.
@@ -104,8 +140,26 @@ class Folder:
     ) -> None:
         self.name = name
         self.path = path
-        self.files = files
-        self.quality = QualityReport()
+        self.files = {each: partial(self._opened_by, opener) for each, opener in files.items()}
+        self._opened: list[Source] = []
+
+    @property
+    def quality(self) -> QualityReport:
+        """What was odd while unpacking its files."""
+        report = QualityReport()
+        for source in self._opened:
+            report.merge(source.quality)
+        return report
+
+    def close(self) -> None:
+        """Remove what was copied of its files."""
+        for source in self._opened:
+            source.close()
+
+    def _opened_by(self, opener: Callable[[], Source]) -> Source:
+        source = opener()
+        self._opened.append(source)
+        return source
 
 
 AnySource = Source | Folder

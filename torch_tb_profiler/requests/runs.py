@@ -21,7 +21,7 @@ class SpanStatus:
     Attributes:
         name: The span.
         file: Base name of its file.
-        format: Input format once it is known, else None.
+        format: Input format once it is known, by its name or its content, else None.
         size_bytes: Size of the file.
         state: What happens to it.
         progress: Done part of the work, 0 to 1.
@@ -36,6 +36,7 @@ class SpanStatus:
         recorded_s: When it was recorded by the stamp in its name, in seconds since 1970; None
             where it has none.
         path: Path of the file from the logdir, ``/`` between parts; empty for several files.
+        format_label: The input format as people call it, likewise.
     """
 
     name: str
@@ -52,6 +53,7 @@ class SpanStatus:
     modified_s: float | None = None
     recorded_s: float | None = None
     path: str = ""
+    format_label: str | None = None
 
 
 class WorkerPayload(msgspec.Struct, frozen=True):

@@ -13,16 +13,19 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from torch_tb_profiler.storage.companions import without_companions
 from torch_tb_profiler.storage.content_names import content_name, recorded_s, runs_of_groups
 from torch_tb_profiler.storage.deadlines import ask
 from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.found import Match, SpanFile, Unnamed
+from torch_tb_profiler.storage.found import Match, Member, SpanFile, Unnamed
 from torch_tb_profiler.storage.heads import UNREADABLE, Heads, Told
 from torch_tb_profiler.storage.left_out import NOT_A_TRACE, UNDECIDED, LeftOutFiles
 from torch_tb_profiler.storage.local_walk import LocalWalk
 from torch_tb_profiler.storage.locations import Location, file_state, valid_text
+from torch_tb_profiler.storage.member_files import traces_of_members
 from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key
+from torch_tb_profiler.storage.rank_folders import joined_ranks
 from torch_tb_profiler.storage.remote_walk import check_bucket, remote_found, remote_listing
 
 __all__ = ["Discovery", "Looking", "SpanFile", "discover", "is_folder", "no_traces", "single_file"]
@@ -87,7 +90,7 @@ def discover(place: Location, how: Looking) -> Discovery:
         return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
     result = Discovery()
     walk: LocalWalk | None = None
-    found: Iterable[Match | Unnamed]
+    found: Iterable[Match | Member | Unnamed]
     if place.filesystem is None:
         walk = LocalWalk(
             place, how.names, result.others, result.unfinished, how.finished, how.follows_links
@@ -99,6 +102,7 @@ def discover(place: Location, how: Looking) -> Discovery:
             return Discovery(files=[single_file(place, how.names)])
         found = list(remote_found(place, how.names, listing))
     named = [each for each in found if isinstance(each, Match)]
+    named += traces_of_members(each for each in found if isinstance(each, Member))
     unnamed = [each for each in found if isinstance(each, Unnamed)]
     return _Sorting(place, how, result, walk, named, unnamed).discovery()
 
@@ -159,6 +163,7 @@ class _Sorting:
                 traces.setdefault(each.folder, []).append((each, is_what))
         for folder in sorted(traces):
             self._add_runs(folder, traces[folder], by_run)
+        by_run = joined_ranks(self._once_each(by_run))
         if "" in by_run:
             own_name = "." if self.place.name in by_run else self.place.name or "."
             by_run[own_name] = by_run.pop("")
@@ -176,12 +181,26 @@ class _Sorting:
             for each, told in traces
         ]
         runs = runs_of_groups(folder, set(names), set(by_run))
-        for (each, _), name in zip(traces, names, strict=True):
+        for (each, told), name in zip(traces, names, strict=True):
             candidate, run = each.candidate, runs[name]
-            match = Match(
-                each.folder, candidate.location, candidate.state, TraceName(name.worker, None)
-            )
+            trace_name = TraceName(name.worker, None, told.format)
+            match = Match(each.folder, candidate.location, candidate.state, trace_name)
             by_run.setdefault(run, []).append(match)
+
+    def _once_each(self, by_run: dict[str, list[Match]]) -> dict[str, list[Match]]:
+        """The traces without those that another of their folder tells better."""
+        by_folder: dict[str, list[Match]] = {}
+        for matches in by_run.values():
+            for match in matches:
+                by_folder.setdefault(match.folder, []).append(match)
+        replaces, others = self.how.names.replaces, self.result.others
+        shown = {
+            id(match)
+            for matches in by_folder.values()
+            for match in without_companions(matches, replaces, others)
+        }
+        kept = {run: [each for each in of if id(each) in shown] for run, of in by_run.items()}
+        return {run: matches for run, matches in kept.items() if matches}
 
     def _is_finished(self, each: Unnamed) -> bool:
         if self.walk is None or each.status is None:
@@ -216,7 +235,8 @@ def single_file(location: Location, names: TraceNames) -> SpanFile:
     run = valid_text(folder.rpartition("/")[2]) or "."
     span = DEFAULT_SPAN if name.stamp is None else "1"
     state, recorded = file_state(location), recorded_s(location.name)
-    return SpanFile(run, name.worker, span, location, state, location.name, recorded)
+    told = name.format or None
+    return SpanFile(run, name.worker, span, location, state, location.name, recorded, told)
 
 
 def is_folder(place: Location) -> bool:
@@ -257,7 +277,8 @@ def _spans_of_run(run: str, matches: Iterable[Match]) -> list[SpanFile]:
 
 def _span_file(run: str, worker: str, span: str, match: Match) -> SpanFile:
     recorded = recorded_s(match.location.name)
-    return SpanFile(run, worker, span, match.location, match.state, match.path, recorded)
+    told = match.name.format or None
+    return SpanFile(run, worker, span, match.location, match.state, match.path, recorded, told)
 
 
 def _told_apart(span: str, matches: list[Match]) -> Iterator[tuple[str, Match]]:

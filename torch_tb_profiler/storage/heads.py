@@ -60,6 +60,7 @@ class Told:
         rank: Of a trace its rank, where the head says it.
         world_size: How many ranks its job has, where the head says it.
         wants_more: A longer head might tell something else.
+        format: Of a trace the name of its format.
     """
 
     is_trace: bool
@@ -68,6 +69,7 @@ class Told:
     rank: int | None = None
     world_size: int | None = None
     wants_more: bool = False
+    format: str = ""
 
 
 TellHead = Callable[[bytes, str, bool], Told]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.finished import FinishedFiles
-from torch_tb_profiler.storage.found import Match, Unnamed
+from torch_tb_profiler.storage.found import Match, Member, Unnamed
 from torch_tb_profiler.storage.heads import UNREADABLE, Candidate
 from torch_tb_profiler.storage.left_out import LeftOutFiles
 from torch_tb_profiler.storage.locations import (
@@ -19,7 +19,7 @@ from torch_tb_profiler.storage.locations import (
     local_state,
     valid_text,
 )
-from torch_tb_profiler.storage.names import TraceNames
+from torch_tb_profiler.storage.names import TraceName, TraceNames
 
 LINK_OUT = "link_out"
 UNFINISHED = "unfinished"
@@ -53,7 +53,7 @@ class LocalWalk:
     _walked: set[FolderId] = field(default_factory=set)
     _linked_folders: int = 0
 
-    def found(self) -> Iterator[Match | Unnamed]:
+    def found(self) -> Iterator[Match | Member | Unnamed]:
         """Every trace, and every file that may be one.
 
         Raises:
@@ -138,7 +138,7 @@ class LocalWalk:
 
     def _found(
         self, entry: os.DirEntry[str], folder: str, root: str, *, is_linked: bool
-    ) -> Match | Unnamed | None:
+    ) -> Match | Member | Unnamed | None:
         """The trace that ``entry`` is, or may be, if it is one and done.
 
         Raises:
@@ -149,7 +149,8 @@ class LocalWalk:
         shown = f"{valid_text(folder)}/{base_name}" if folder else base_name
         is_folder = entry.is_dir(follow_symlinks=self.follows_links)
         name = self.names.folder(base_name) if is_folder else self.names.file(base_name)
-        is_known = name is not None
+        part = None if is_folder or name is not None else self.names.member(base_name)
+        is_known = name is not None or part is not None
         if not is_known and (is_folder or not base_name.endswith(self.names.endings)):
             if entry.is_symlink() and os.path.isdir(entry.path):
                 self._refuses(entry, shown, root, is_told=True)
@@ -170,6 +171,8 @@ class LocalWalk:
             self.left_out.add(shown, SPECIAL, f"{shown} is a pipe, socket or device, not a file.")
             return None
         run = valid_text(folder).replace(os.sep, "/")
+        if part is not None:
+            return self._member(run, location, status, part)
         if name is None:
             return Unnamed(run, Candidate(shown, location, local_state(status)), status)
         if not self.is_finished(location, status):
@@ -177,6 +180,17 @@ class LocalWalk:
             return None
         state = file_state(location) if is_folder else local_state(status)
         return Match(run, location, state, name)
+
+    def _member(
+        self, run: str, file: Location, status: os.stat_result, part: TraceName
+    ) -> Member | None:
+        """A file of a trace of several, if it is done."""
+        if not self.is_finished(file, status):
+            self.see_unfinished(f"{run}/{file.name}" if run else file.name)
+            return None
+        path = os.path.dirname(file.path)
+        folder = replace(file, url=valid_text(path), path=path)
+        return Member(run, folder, local_state(status), file.name, part)
 
     def _refuses(self, link: os.DirEntry[str], shown: str, root: str, *, is_told: bool) -> bool:
         """Whether a link leads out of the logdir and is not followed, which is then said."""

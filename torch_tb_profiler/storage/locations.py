@@ -44,6 +44,10 @@ _URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 """A protocol has two letters or more, so that ``C:\\runs`` and ``C:/runs`` stay paths."""
 
 
+MEMBERS_MARK = "#"
+"""Stands in the URL of a trace of some files of a folder between it and whose they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """One file or folder.
@@ -54,6 +58,7 @@ class Location:
         filesystem: An fsspec filesystem, or None for this machine's own files.
         root: Real path of the folder that a local file must not lead out of, or None.
         is_folder: Whether it is a folder that is one trace.
+        members: Of such a folder the names of the files that are the trace; empty for all in it.
         variant: What is wanted of its traces where it is not the usual, in the words of whoever
             reads them. With others they are other traces.
     """
@@ -64,6 +69,7 @@ class Location:
     root: str | None = None
     is_folder: bool = False
     variant: str = ""
+    members: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -157,14 +163,28 @@ def files_below(folder: Location) -> dict[str, Location]:
         StorageError: it cannot be listed.
     """
     if folder.filesystem is None:
-        paths = {name: os.path.join(folder.path, *name.split("/")) for name in _walked(folder)}
+        names = folder.members or _walked(folder)
+        paths = {name: os.path.join(folder.path, *name.split("/")) for name in names}
     else:
         paths = {name: info["name"] for name, info in _listed(folder).items()}
-    url = folder.url.rstrip("/")
+    file = replace(folder, is_folder=False, members=())
+    url = folder.url.partition(MEMBERS_MARK)[0] if folder.members else folder.url
     return {
-        name: replace(folder, url=valid_text(f"{url}/{name}"), path=paths[name], is_folder=False)
+        name: replace(file, url=valid_text(f"{url.rstrip('/')}/{name}"), path=paths[name])
         for name in sorted(paths)
     }
+
+
+def joined_members(folder: Location, whose: str, members: Iterable[str]) -> Location:
+    """The trace that some files of a folder are together.
+
+    Args:
+        folder: The folder.
+        whose: What tells it from others of the folder.
+        members: The names of the files.
+    """
+    url = f"{folder.url.rstrip('/')}{MEMBERS_MARK}{whose}"
+    return replace(folder, url=url, is_folder=True, members=tuple(sorted(members)))
 
 
 def folder_state(folder: Location) -> FileState:
@@ -196,7 +216,8 @@ def _listed(folder: Location) -> dict[str, dict[str, Any]]:
     with remote_errors(folder.url):
         listing = ask(folder.filesystem, "find", folder.path, total_s=total_s, detail=True)
     prefix = folder.path.rstrip("/")
-    return {path.removeprefix(prefix).strip("/"): info for path, info in listing.items()}
+    named = {path.removeprefix(prefix).strip("/"): info for path, info in listing.items()}
+    return {name: info for name, info in named.items() if name in (folder.members or named)}
 
 
 def joined_state(states: Iterable[tuple[str, FileState]]) -> FileState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -13,10 +13,12 @@ NaturalKey = tuple[tuple[str, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class TraceName:
-    """The parts of a trace file's name: worker (maybe empty) and span stamp (digits, or None)."""
+    """The parts of a trace file's name: worker (maybe empty), span stamp (digits, or None), and the
+    name of the format whose files are called so."""
 
     worker: str
     stamp: str | None
+    format: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,12 @@ class NamePattern:
         shown: For people, ``"*.pt.trace.json"``.
         pattern: Matches whole names; its group ``worker`` says whose trace it is, and ``stamp``,
             digits, which one of that worker.
+        format: Of the format whose names they are.
     """
 
     shown: str
     pattern: re.Pattern[str]
+    format: str = ""
 
     @classmethod
     def ending_with(cls, ending: str) -> NamePattern:
@@ -45,7 +49,10 @@ class NamePattern:
         TraceName(worker='host_12', stamp='1699')
         """
         match = self.pattern.fullmatch(base_name)
-        return TraceName(match["worker"], match["stamp"]) if match else None
+        if match is None:
+            return None
+        said = match.groupdict()
+        return TraceName(said.get("worker") or "", said.get("stamp"), self.format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +63,15 @@ class TraceNames:
         files: Names of files.
         folders: Names of folders that are one trace each.
         endings: Of files that may be traces, whatever else they are called.
+        members: Names of files of one folder that are one trace together, for each worker.
+        replaces: (ending, ending of a companion) of files of one stem that are one recording.
     """
 
     files: tuple[NamePattern, ...]
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
+    members: tuple[NamePattern, ...] = ()
+    replaces: tuple[tuple[str, str], ...] = ()
 
     def file(self, base_name: str) -> TraceName | None:
         """Worker and stamp of a file's name; None when it is not that of a trace."""
@@ -69,6 +80,10 @@ class TraceNames:
     def folder(self, base_name: str) -> TraceName | None:
         """Worker and stamp of a folder's name; None when it is not that of a trace."""
         return _parsed(base_name, self.folders)
+
+    def member(self, base_name: str) -> TraceName | None:
+        """Whose trace a file is a part of, by its name; None when it is of none."""
+        return _parsed(base_name, self.members)
 
     def named_directly(self, base_name: str) -> TraceName:
         """Worker and stamp of what somebody named: any name will do."""

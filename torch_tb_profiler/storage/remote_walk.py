@@ -16,7 +16,7 @@ from torch_tb_profiler.storage.deadlines import (
     remote_timeout_s,
 )
 from torch_tb_profiler.storage.errors import from_remote_error, no_bucket, remote_errors
-from torch_tb_profiler.storage.found import Match, Unnamed
+from torch_tb_profiler.storage.found import Match, Member, Unnamed
 from torch_tb_profiler.storage.heads import UNREADABLE, Candidate
 from torch_tb_profiler.storage.left_out import LeftOutFiles
 from torch_tb_profiler.storage.locations import (
@@ -103,7 +103,7 @@ def check_bucket(place: Location) -> None:
 
 def remote_found(
     place: Location, names: TraceNames, listing: dict[str, dict[str, Any]]
-) -> Iterator[Match | Unnamed]:
+) -> Iterator[Match | Member | Unnamed]:
     """Every trace of a listing, and every file that may be one."""
     prefix, url = place.path.rstrip("/"), place.url.rstrip("/")
     folders: dict[str, list[tuple[str, FileState]]] = {}
@@ -117,7 +117,12 @@ def remote_found(
             continue
         name = names.file(base_name)
         location = replace(place, url=f"{url}/{relative}", path=path)
-        if name is not None:
+        part = names.member(base_name) if name is None else None
+        if part is not None:
+            above_url = f"{url}/{folder}".rstrip("/")
+            whole = replace(place, url=above_url, path=f"{prefix}/{folder}".rstrip("/"))
+            yield Member(folder, whole, remote_state(info), base_name, part)
+        elif name is not None:
             yield Match(folder, location, remote_state(info), name)
         elif base_name.endswith(names.endings):
             yield Unnamed(folder, Candidate(relative, location, remote_state(info)))

@@ -71,6 +71,7 @@ export interface SpanPayload {
   modified_s: number | null;
   recorded_s: number | null;
   path: string;
+  format_label: string | null;
 }
 
 /** The files of one worker. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.loading.ingest.rank import Part
 from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.status import reading_status
@@ -123,11 +124,11 @@ class Entry:
 
     def status(self, file: SpanFile) -> SpanStatus:
         """How far it is, for whoever asks about ``file``."""
-        trace = self.trace
+        told = file.format if self.trace is None else self.trace.meta.format
         status = SpanStatus(
             file.span,
             file.location.name,
-            None if trace is None else trace.meta.format,
+            told,
             file.state.size_bytes,
             self.state,
             progress=1.0 if self.state == "ready" else 0.0,
@@ -137,6 +138,7 @@ class Entry:
             modified_s=file.state.modified_s,
             recorded_s=file.recorded_s,
             path=file.path,
+            format_label=_label(told),
         )
         if self.state != "parsing":
             return status
@@ -150,11 +152,16 @@ def queued(file: SpanFile) -> SpanStatus:
     return SpanStatus(
         file.span,
         file.location.name,
-        None,
+        file.format,
         state.size_bytes,
         "queued",
         version=state.version,
         modified_s=state.modified_s,
         recorded_s=file.recorded_s,
         path=file.path,
+        format_label=_label(file.format),
     )
+
+
+def _label(name: str | None) -> str | None:
+    return None if name is None else label_of(name)
