@@ -49,7 +49,7 @@ def test_a_remote_file_lies_in_the_cache_folder_while_it_is_read(packed: bool, c
     assert told[-1] == len(stored)
     assert remote.local_path() == str(path)
     remote.close()
-    assert list(cache.iterdir()) == []
+    assert list((cache / "tmp").iterdir()) == []
 
 
 def test_a_packed_file_of_this_machine_is_unpacked(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_what_is_too_large_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(StorageError, match=r"s3://b/a\.db has to lie on this machine"):
         copy.write(b"x")
     copy.remove()
-    assert list(cache.iterdir()) == []
+    assert list((cache / "tmp").iterdir()) == []

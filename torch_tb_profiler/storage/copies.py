@@ -1,7 +1,8 @@
 """Copies on this machine of files that are read in any order and lie elsewhere, or are packed.
 
 They lie in the cache folder while they are read, for their owner alone, and are removed after: what
-was parsed of them is kept, not they.
+was parsed of them is kept, not they. Those of a process that was killed go with its unfinished
+cache entries, among which they lie.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import uuid
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -22,8 +24,6 @@ DEFAULT_LIMIT_GB = 64.0
 
 KEPT_FREE_BYTES = 1 << 30
 """Of the disk so much is left to everybody else."""
-
-PREFIX = "copy-"
 
 
 class Copy:
@@ -42,7 +42,8 @@ class Copy:
         self._written_bytes = 0
         self._limit_bytes = int(positive_number(LIMIT_VARIABLE, DEFAULT_LIMIT_GB) * 1e9)
         try:
-            self._folder = tempfile.mkdtemp(prefix=PREFIX, dir=_place())
+            self._folder = os.path.join(_place(), uuid.uuid4().hex)
+            os.mkdir(self._folder, PRIVATE)
             path = os.path.join(self._folder, "copy")
             self._file: BinaryIO | None = open(path, "xb")  # noqa: SIM115
         except OSError as error:
@@ -90,7 +91,7 @@ class Copy:
 
 def _place() -> str:
     """The cache folder, or that of temporary files where there is none."""
-    folder = default_cache_folder()
+    folder = default_cache_folder() / "tmp"
     try:
         folder.mkdir(PRIVATE, parents=True, exist_ok=True)
     except OSError:
