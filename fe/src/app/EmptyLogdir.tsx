@@ -42,9 +42,9 @@ export function EmptyLogdir({ runs }: { readonly runs: Runs }) {
             </p>
           )}
           <p>
-            Traces are told by what they hold, whatever their names: JSON, gzipped or not, as torch.profiler writes it (
-            <span className="mono">WORKER.STAMP.pt.trace.json.gz</span>, <span className="mono">trace.json</span> …). Each folder that holds some is a run. New
-            files appear here by themselves.
+            Traces are told by what they hold, whatever their names: of torch.profiler (
+            <span className="mono">WORKER.STAMP.pt.trace.json.gz</span>, <span className="mono">trace.json</span>, <span className="mono">.pftrace</span> …), Nsight
+            Systems, Paddle, Ascend and MindSpore. Each folder that holds some is a run. New files appear here by themselves.
           </p>
           <LeftOut runs={runs} />
           {runs.notes.map((note, index) => (

@@ -24,6 +24,12 @@ describe("the lines of the picker", () => {
     expect(rows.map(({ isOpen }) => isOpen)).toEqual([null, false, null]);
   });
 
+  it("say who wrote the files of a run, each once", () => {
+    const labelled = (label: string | null) => span(label ?? "none", { format_label: label });
+    const mixed: Run[] = [{ name: "mixed", workers: [{ name: "w", spans: ["Paddle", "PyTorch", null, "Paddle"].map(labelled) }] }];
+    expect(pickerRows(mixed, NOTHING)[0]?.details).toBe("Paddle, PyTorch · 4.000 KiB · 4 files · not read yet");
+  });
+
   it("name the reason of what is broken", () => {
     expect(pickerRows(RUNS, NOTHING)[2]?.problem).toBe("The file is cut off.");
     const half: Run[] = [{ name: "half", workers: [{ name: "w", spans: [span("1", { state: "failed" }), span("2", { state: "ready" })] }] }];

@@ -8,7 +8,7 @@ export interface PickerRow {
   readonly key: string;
   readonly level: 1 | 2;
   readonly title: string;
-  /** Date, size, state, number of files. */
+  /** Format, date, size, state, number of files. */
   readonly details: string;
   /** Why it cannot be read; null where it can, or nobody tried. */
   readonly problem: string | null;
@@ -87,7 +87,7 @@ function runRow(run: Run, files: readonly File[], isOpen: boolean | null, place:
   return {
     ...{ key: `run ${run.name}`, level: 1, run: run.name, worker: null, span: null, isOpen, place, count, problem },
     title: runTitle(run),
-    details: joined([dateText(runDate(run)), size, many, failed.length === spans.length ? "" : standing(spans)]),
+    details: joined([formatsText(spans), dateText(runDate(run)), size, many, failed.length === spans.length ? "" : standing(spans)]),
   };
 }
 
@@ -97,7 +97,7 @@ function fileRow(run: Run, { worker, span, isOneOfSeveral }: File): Omit<PickerR
     ...{ key: `file ${run.name}\n${worker}\n${span.name}`, level: 2, run: run.name, worker, span: span.name, isOpen: null },
     title: isOneOfSeveral ? `${name} ▸ ${spanTitle(span)}` : name,
     problem: span.state === "failed" ? reasonOf(span) : null,
-    details: joined([dateText(dateOf(span)), formatValue(span.size_bytes, "bytes"), visibleText(span.file), span.state === "failed" ? "" : standing([span])]),
+    details: joined([formatsText([span]), dateText(dateOf(span)), formatValue(span.size_bytes, "bytes"), visibleText(span.file), span.state === "failed" ? "" : standing([span])]),
   };
 }
 
@@ -113,6 +113,11 @@ export function spanTitle(span: Span): string {
 
 function reasonOf(span: Span | undefined): string {
   return visibleText(span?.error?.message ?? "Cannot be read.");
+}
+
+/** Who wrote the files, as far as it is known without reading them: "PyTorch, Nsight Systems". */
+function formatsText(spans: readonly Span[]): string {
+  return [...new Set(spans.map((span) => span.format_label ?? ""))].filter((label) => label !== "").join(", ");
 }
 
 /** What happened to the files so far; nothing to say of those that are only listed. */
