@@ -7,7 +7,7 @@ data (``knowledge/advice.toml``). No detector speaks from a number that cannot b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from torch_tb_profiler.advice import (
@@ -69,6 +69,7 @@ from torch_tb_profiler.advice.needs import unmet
 from torch_tb_profiler.analysis.collectives.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
 from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, Table, TableSpec
@@ -207,9 +208,8 @@ def _examine(trace: Trace, selection: Selection) -> Examined:
         for detector in reversed(DETECTORS)
         if missing[detector.CODE] is None
     ]
-    notes = ranked(
-        [finding for finding in reversed(findings) if finding is not None], context.step_ns
-    )
+    told = [_for_recorder(finding, trace) for finding in reversed(findings) if finding is not None]
+    notes = ranked(told, context.step_ns)
     return Examined(notes, checked_table(checks, notes, lambda known: missing[known.code]))
 
 
@@ -251,7 +251,14 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
         return ()
     findings = [detect(contexts) for detect in RUN_DETECTORS]
     step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
-    return ranked([finding for finding in findings if finding is not None], step_ns)
+    of_any = next(iter(traces.values()))
+    return ranked([_for_recorder(each, of_any) for each in findings if each is not None], step_ns)
+
+
+def _for_recorder(finding: Finding, trace: Trace) -> Finding:
+    """``finding`` in the words for what recorded ``trace``."""
+    is_elsewhere = trace.meta.info.recorder != TORCH_PROFILER
+    return replace(finding, is_elsewhere=True) if is_elsewhere else finding
 
 
 def _has_steps(context: Context) -> bool:

@@ -17,13 +17,14 @@ from torch_tb_profiler.advice.evidence import (
     calls_and_time,
     filled,
 )
-from torch_tb_profiler.advice.matrix_reasons import Why, why_unused
+from torch_tb_profiler.advice.matrix_reasons import UNKNOWN, Why, why_unused
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views import null_reasons
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 MATRIX_KINDS = frozenset({"gemm", "convolution", "attention", "rnn"})
@@ -38,7 +39,7 @@ UNITS = {"CDNA": "Matrix Cores", "Xe": "XMX engines"}
 """Start of the name of an architecture → what its vendor calls matrix units."""
 
 KEYS = ("operator_code", "name_code", "input_shape_code", "input_type_code")
-NO_SHAPES = "The recording holds no shapes of inputs (record_shapes)."
+NO_SHAPES = "The recording holds no shapes of inputs."
 
 
 def operator_kernel_ns(context: Context) -> int:
@@ -101,8 +102,9 @@ def off_matrix_units(
     groups = calls_and_time(_with_inputs(context.trace, kernels), *KEYS)
     shapes = context.texts(groups["input_shape_code"])
     types = context.texts(groups["input_type_code"])
+    unknown = null_reasons.why(context.trace, "input_shapes", UNKNOWN.text)
     reasons = [
-        why_unused(shape, type_, context.architecture)
+        why_unused(shape, type_, context.architecture, unknown)
         for shape, type_ in zip(shapes, types, strict=True)
     ]
     groups = groups.with_columns(
@@ -116,7 +118,8 @@ def off_matrix_units(
         pl.col("dur_ns").sum().alias("of_cause_ns"), pl.col("reason").first()
     )
     why = Why(*main.sort("of_cause_ns", descending=True, maintain_order=True).row(0)[::2])
-    return OffMatrixUnits(filled(spec, groups.head(limit), {"input_shape": NO_SHAPES}), why)
+    no_shapes = null_reasons.why(context.trace, "input_shapes", NO_SHAPES)
+    return OffMatrixUnits(filled(spec, groups.head(limit), {"input_shape": no_shapes}), why)
 
 
 def that_compute(context: Context, kernels: pl.DataFrame, min_flop_per_byte: float) -> pl.DataFrame:

@@ -53,6 +53,7 @@ class Finding:
         spot: Where to look on the timeline.
         at_stake_us: For the order only: how much of a step it is about, where no gain can be
             estimated.
+        is_elsewhere: Whether another than torch.profiler recorded what it is about.
     """
 
     code: str
@@ -66,6 +67,7 @@ class Finding:
     time: Intervals | None = None
     spot: Spot | None = None
     at_stake_us: float | None = None
+    is_elsewhere: bool = False
 
     @property
     def rows(self) -> list[dict[str, Scalar]]:
@@ -76,7 +78,8 @@ class Finding:
     def text(self) -> str:
         """What it says; what it quotes of the trace stays plain text."""
         known = entry(self.code)
-        said = known.texts[self.variant].format(
+        texts = known.texts | known.elsewhere if self.is_elsewhere else known.texts
+        said = texts[self.variant].format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
@@ -113,7 +116,7 @@ class Finding:
                 {"code": other.code, "title": entry(other.code).title, "text": other.text}
                 for other in same_time
             ],
-            "links": list(known.links),
+            "links": [*known.links, *(() if self.is_elsewhere else known.recording_links)],
         }
         return Note("advice", self.code, "warning", self.text, evidence)
 

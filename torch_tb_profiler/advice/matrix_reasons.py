@@ -25,13 +25,17 @@ class Why(NamedTuple):
     text: str
 
 
-UNKNOWN = Why("unknown", "the recording does not tell (record_shapes)")
+UNKNOWN = Why("unknown", "the recording does not tell types and shapes of inputs")
 
 
 def why_unused(
-    shapes: str | None, types: str | None, architecture: gpus.Architecture | None
+    shapes: str | None,
+    types: str | None,
+    architecture: gpus.Architecture | None,
+    unknown: str = UNKNOWN.text,
 ) -> Why:
-    """Why the operator with these inputs did not use the matrix units of its device."""
+    """Why the operator with these inputs did not use the matrix units of its device; ``unknown``
+    where the recording does not tell of inputs."""
     names = [dtypes.canonical(name) for name in listed(types) if isinstance(name, str)]
     tensors = [
         (shape, name)
@@ -39,7 +43,7 @@ def why_unused(
         if name is not None and isinstance(shape, list) and len(shape) > 1
     ]
     if not tensors:
-        return UNKNOWN
+        return UNKNOWN._replace(text=unknown)
     dtype = tensors[0][1] or ""
     taken = architecture.matrix_dtypes if architecture else ()
     if dtype not in taken:

@@ -14,6 +14,7 @@ import polars as pl
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.host_marks import marks
 from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.recording import Lacking, recorder, why
 from torch_tb_profiler.analysis.roles import Role
 from torch_tb_profiler.analysis.step_costs import unknown_roles
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
@@ -29,16 +30,20 @@ class Need:
     Attributes:
         is_met: Whether it is.
         missing: What to tell where it is not.
+        what: Name of what is missing, for which recordings have reasons and recorders options.
     """
 
     is_met: Callable[[Context], bool]
     missing: str
+    what: Lacking | None = None
 
 
 def unmet(context: Context, names: tuple[str, ...]) -> str | None:
     """Why the first of some needs that is not met is not; None where all are."""
-    missing = (NEEDS[name].missing for name in names if not NEEDS[name].is_met(context))
-    return next(missing, None)
+    need = next((NEEDS[name] for name in names if not NEEDS[name].is_met(context)), None)
+    if need is None or need.what is None:
+        return None if need is None else need.missing
+    return why(context.trace, need.what, need.missing)
 
 
 @per_trace
@@ -98,14 +103,17 @@ NEEDS = {
         "No Optimizer.step was recorded in these steps.",
     ),
     "occupancy": Need(
-        _knows("est_achieved_occupancy_pct"), "The profiler recorded no occupancy of kernels."
+        _knows("est_achieved_occupancy_pct"),
+        "The profiler recorded no occupancy of kernels.",
+        "occupancy",
     ),
     "blocks_per_sm": Need(
         _knows("blocks_per_sm"), "The profiler recorded no blocks per multiprocessor."
     ),
     "gpu_memory": Need(
         lambda context: _has_memory_shares(context.trace),
-        "The recording holds no GPU memory (profile_memory=True records it), or not its size.",
+        "The recording holds no memory events of a GPU, or not how much memory it has.",
+        "memory",
     ),
     "communication": Need(
         lambda context: len(records(context.trace).record) > 0,
@@ -121,18 +129,22 @@ NEEDS = {
     ),
     "python_frames": Need(
         lambda context: _has_python_frames(context.trace),
-        "The recording holds no Python functions: with_stack=True with "
-        "_ExperimentalConfig(record_python_gc_info=True) tells when garbage is collected.",
+        "The recording holds no Python functions, and does not tell when garbage is collected.",
+        "garbage_collection",
     ),
     "modules": Need(
         lambda context: bool(context.trace.python["module_id"].count()),
-        "The recording holds no modules (with_stack=True records them).",
+        "The recording holds no modules.",
+        "modules",
+    ),
+    "pytorch": Need(
+        lambda context: recorder(context.trace).framework in (None, "PyTorch"),
+        "It is about programs of PyTorch, and another framework ran this one.",
     ),
     "cudnn_setting": Need(
         lambda context: context.trace.meta.info.settings.cudnn_benchmark is not None,
-        "Nobody recorded whether torch.backends.cudnn.benchmark is on: "
-        "prof.add_metadata_json('program_settings', json.dumps({'cudnn_benchmark': "
-        "torch.backends.cudnn.benchmark})) does.",
+        "Nobody recorded whether torch.backends.cudnn.benchmark is on.",
+        "cudnn_setting",
     ),
     "three_steps": Need(
         lambda context: context.step_count >= 3, "Fewer than three whole steps are selected."

@@ -19,12 +19,13 @@ from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.analysis.intervals import Intervals, intersect, total_within, union
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 OUTSIDE = "(no operator)"
 MAX_ROWS = 10
 _INSTALLED = re.compile(r"(^|[\\/])(site-packages|dist-packages|torch)[\\/]")
-REASONS = {"frame": "No Python function was recorded around these calls (with_stack)."}
+NO_FUNCTION = "No Python function was recorded around these calls."
 
 
 WAIT_COLUMNS = (
@@ -155,7 +156,7 @@ def wait_groups(
         call,
         _where(context, operator, call, int(worst["id"])),
         fetched * 2 > int(idle_ns.sum()),
-        filled(spec, groups.head(MAX_ROWS), REASONS),
+        filled(spec, groups.head(MAX_ROWS), {"frame": why(context.trace, "python", NO_FUNCTION)}),
         operator_rows(context, groups["owner"][0])
         # Calls outside operators are in no table; what they cost is in the runtime of the steps.
         or {"view": "overview", "table": "steps", "sort": "-runtime_us"},

@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.call_tree import call_tree, device_sums_of_calls
 from torch_tb_profiler.analysis.gaps_before import gaps_before
 from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.python_inside import python_inside
+from torch_tb_profiler.analysis.recording import why
 from torch_tb_profiler.analysis.recursion import inside_own_group, same_name_around
 from torch_tb_profiler.analysis.selection import (
     Selection,
@@ -69,7 +70,7 @@ def operator_calls(trace: Trace) -> pl.DataFrame:
 def no_operators(trace: Trace) -> str | None:
     """Why a recording has no operators; None where it has some."""
     if operator_calls(trace).is_empty():
-        return "The recording holds no operator (the CPU activity was not profiled)."
+        return why(trace, "operators", "The recording holds no operator.")
     return None
 
 

@@ -17,7 +17,9 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         threshold: The measured value is compared with it.
         unit: Unit of the measured value and of the threshold.
         texts: Format strings by variant; ``default`` is always there.
+        elsewhere: Of the same variants, what is said of recordings of others than torch.profiler.
         links: Where to read on.
+        recording_links: The same about recording with torch.profiler.
         needs: What a recording must hold for the rule to tell anything, by name.
         published: Whether DLProf published that threshold; all others are ours.
         rule: Number of the removed plugin's rule it continues (``docs/advice.md``).
@@ -29,7 +31,9 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threshold: float
     unit: str
     texts: dict[str, str]
+    elsewhere: dict[str, str] = {}
     links: tuple[str, ...] = ()
+    recording_links: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     published: bool = False
     rule: int | None = None

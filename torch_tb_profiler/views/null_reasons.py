@@ -6,6 +6,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from torch_tb_profiler.analysis.recording import recorder, why
+
+__all__ = ["needed", "not_grouped", "recorder", "why"]
+
 
 def not_grouped(by: str, group_by: str) -> str:
     """Why a column is null that only another grouping fills."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
 from torch_tb_profiler.importers.kineto.array_start import LOOK_BEYOND_BYTES, ArrayStart
+from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.importers.kineto.reader import read_file, read_text
 from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 
@@ -39,7 +40,7 @@ def test_the_real_array_is_read(text: str, chunk_bytes: int, tmp_path: Path) -> 
     columns = read_bytes(text.encode(), chunk_bytes)
 
     assert [row[1] for row in actual(columns)["slices"]] == ["a", "b"]
-    assert columns.info == TraceInfo(job=JobInfo(rank=3))
+    assert columns.info == TraceInfo(recorder=RECORDER, job=JobInfo(rank=3))
     assert columns.quality.counts == {}
     (tmp_path / "trace.json").write_text(text)
     from_file = read_file(str(tmp_path / "trace.json"), name="x")
@@ -75,7 +76,7 @@ def test_a_file_that_ends_behind_the_bracket_is_cut() -> None:
     for text in (f'{{{RANK},"traceEvents":[', f'{{{RANK},"traceEvents":[  \n'):
         columns = read_bytes(text.encode())
         assert columns.quality.counts["truncated"] == 1
-        assert columns.info == TraceInfo(job=JobInfo(rank=3))
+        assert columns.info == TraceInfo(recorder=RECORDER, job=JobInfo(rank=3))
 
 
 def test_unescaped_quotes_before_the_events_do_not_hide_them() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
+from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.importers.kineto.reader import read_text
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import RecordingSettings, TraceInfo
@@ -43,7 +44,7 @@ def test_a_stray_value_costs_no_event(stray: str, place: int) -> None:
     assert columns.quality.counts == {"stray_text": 1}
     assert columns.quality.examples == {"stray_text": [stray]}
     assert columns.info == TraceInfo(
-        recorder_version="1", recording=RecordingSettings(record_shapes=True)
+        recorder=RECORDER, recorder_version="1", recording=RecordingSettings(record_shapes=True)
     )
 
 
@@ -72,7 +73,9 @@ def test_of_a_list_of_events_only_the_brackets_are_skipped(
     last = [item["name"] for item in after if item]
     assert names_of(columns) == ["a", *(item["name"] for item in inner), *last]
     assert columns.quality.counts == {"stray_text": 2 + after.count(None)}
-    assert columns.info == TraceInfo(recording=RecordingSettings(record_shapes=True))
+    assert columns.info == TraceInfo(
+        recorder=RECORDER, recording=RecordingSettings(record_shapes=True)
+    )
 
 
 def test_exact_times_beside_stray_values() -> None:
@@ -146,4 +149,6 @@ def test_any_values_between_events_are_skipped_and_counted(
     assert names_of(columns) == [f"e{number}" for number in range(len(items)) if number % 3]
     strays = sum(not isinstance(item, dict) for item in items)
     assert columns.quality.counts.get("stray_text", 0) == strays
-    assert columns.info == TraceInfo(recording=RecordingSettings(record_shapes=True))
+    assert columns.info == TraceInfo(
+        recorder=RECORDER, recording=RecordingSettings(record_shapes=True)
+    )

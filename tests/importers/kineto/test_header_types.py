@@ -13,6 +13,7 @@ import pytest
 
 from tests.importers.kineto.reference import document, read_bytes
 from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
+from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -169,7 +170,7 @@ def test_a_note_shows_the_key_and_an_escaped_value() -> None:
 
 def test_nan_in_a_header_is_absent_and_told_of() -> None:
     columns = read_bytes(b'{"distributedInfo": {"rank": NaN, "world_size": 2}, "traceEvents": []}')
-    assert columns.info == TraceInfo(job=JobInfo(world_size=2))
+    assert columns.info == TraceInfo(recorder=RECORDER, job=JobInfo(world_size=2))
     assert columns.quality.counts == {"not_a_number": 1}
 
 

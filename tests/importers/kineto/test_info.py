@@ -16,7 +16,7 @@ from tests.helpers.traces import trace
 from tests.importers.kineto.reference import document
 from tests.importers.kineto.test_header_types import ODD, WHOLE, places, with_odd
 from torch_tb_profiler.importers.kineto.header_types import HEADER, typed_header
-from torch_tb_profiler.importers.kineto.info import trace_info
+from torch_tb_profiler.importers.kineto.info import RECORDER, trace_info
 from torch_tb_profiler.reports.chrome_header import chrome_header
 from torch_tb_profiler.trace.info import (
     DeviceInfo,
@@ -38,6 +38,7 @@ def info(**header: Any) -> TraceInfo:
 def test_a_header_with_every_key() -> None:
     assert info(**WHOLE) == TraceInfo(
         framework="pytorch-lightning",
+        recorder=RECORDER,
         recorder_version="1",
         host_name="vm",
         cuda_runtime_version=12040,
@@ -99,7 +100,7 @@ def test_a_header_with_every_key() -> None:
 
 
 def test_what_nobody_recorded_is_none() -> None:
-    assert info() == TraceInfo()
+    assert info() == TraceInfo(recorder=RECORDER)
     assert info(distributedInfo={}).job is None
 
 
@@ -146,7 +147,11 @@ def _again(header: dict[str, Any]) -> TraceInfo:
 
 def _exported_parts(whole: TraceInfo) -> TraceInfo:
     return TraceInfo(
-        recorder_version="1", devices=whole.devices, job=whole.job, recording=whole.recording
+        recorder=RECORDER,
+        recorder_version="1",
+        devices=whole.devices,
+        job=whole.job,
+        recording=whole.recording,
     )
 
 

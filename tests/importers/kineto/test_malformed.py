@@ -26,6 +26,7 @@ from tests.importers.kineto.reference import (
     read_file,
 )
 from torch_tb_profiler.importers import TraceFormatError
+from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.trace.info import TraceInfo
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -189,7 +190,7 @@ def test_a_bare_list_has_everything_but_the_header(original: Rows) -> None:
     columns = read_file(DERIVED / "list_top_level.json")
     base = document(ORIGINAL)["baseTimeNanoseconds"]
 
-    assert columns.info == TraceInfo()
+    assert columns.info == TraceInfo(recorder=RECORDER)
     assert columns.base_ns == 0
     assert actual(columns)["slices"] == [
         (*row[:4], row[4] - base, *row[5:]) for row in original["slices"]

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, read_bytes
+from torch_tb_profiler.importers.kineto.info import RECORDER
 from torch_tb_profiler.importers.kineto.repair import fix_escapes, names_restored
 from torch_tb_profiler.trace.info import TraceInfo
 
@@ -100,7 +101,7 @@ def test_backslashes_in_the_header() -> None:
 
     columns = read_bytes(data)
 
-    assert columns.info == TraceInfo(host_name="C:\\q\\n")
+    assert columns.info == TraceInfo(recorder=RECORDER, host_name="C:\\q\\n")
     assert columns.quality.counts == {"backslash_repaired": 1}
 
 

@@ -152,7 +152,7 @@ def test_what_a_recording_does_not_tell_is_null() -> None:
 
 def test_nothing_to_group_by() -> None:
     trace = t.trace([t.op("aten::mm", 0, 5)])
-    assert SPEC.missing(trace) == NOTHING
+    assert str(SPEC.missing(trace)).startswith(NOTHING.removesuffix("."))
     assert SPEC.missing(model()) is None
 
 

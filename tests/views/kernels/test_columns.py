@@ -90,7 +90,7 @@ def test_data_types_of_the_name_and_else_of_the_inputs() -> None:
         "ampere_bf16_s16816gemm_bf16_128x128": "bfloat16",
         "attn_fwd": None,
     }
-    assert table.null_reasons["data_types"] == NO_TYPES
+    assert table.null_reasons["data_types"].startswith(NO_TYPES.removesuffix("."))
 
 
 def limit(*events: dict[str, Any], device: dict[str, Any] | None = None) -> str | None:

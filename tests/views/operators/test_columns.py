@@ -86,7 +86,7 @@ def test_types_of_inputs() -> None:
     )
     assert rows(of)["aten::mm"]["data_types"] == "float32, float16, int64"
     assert rows(of)["aten::add"]["data_types"] is None
-    assert of.null_reasons["data_types"] == NO_TYPES
+    assert of.null_reasons["data_types"].startswith(NO_TYPES.removesuffix("."))
 
 
 def test_gaps_before_what_it_launched() -> None:

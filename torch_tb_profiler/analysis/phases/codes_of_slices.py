@@ -15,22 +15,22 @@ from torch_tb_profiler.analysis.phases.segments import (
     process_stretches,
     thread_stretches,
 )
+from torch_tb_profiler.analysis.recording import why
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 NOTHING_TELLS = (
-    "Nothing in the recording tells phases: it has no autograd nodes, no calls of modules "
-    "(with_stack=True records them), no ranges of a data loader or an optimizer, and no user "
-    'ranges named like phases (with torch.profiler.record_function("forward"): …).'
+    "Nothing in the recording tells phases: it has no autograd nodes, no calls of modules, no "
+    "ranges of a data loader or an optimizer, and no user ranges named like phases."
 )
 
 
 @per_trace
 def no_phases(trace: Trace) -> str | None:
     """Why nothing has a phase that is known; None when something has."""
-    return None if len(marks(trace).slice) else NOTHING_TELLS
+    return None if len(marks(trace).slice) else why(trace, "ranges", NOTHING_TELLS)
 
 
 @per_trace

@@ -38,6 +38,8 @@ DEVICE_KEYS = {
 }
 """Property → its key, for those that have one and the same everywhere."""
 
+RECORDER = "torch.profiler"
+
 RECORDING_KEYS = ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules")
 
 
@@ -52,6 +54,7 @@ def trace_info(header: Header) -> TraceInfo:
     job, version = header.get("distributedInfo"), header.get("schemaVersion")
     return TraceInfo(
         framework=header.get("Framework"),
+        recorder=RECORDER,
         recorder_version=None if version is None else str(version),
         host_name=header.get("host_name"),
         cuda_runtime_version=header.get("cuda_runtime_version"),

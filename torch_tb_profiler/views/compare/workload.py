@@ -22,9 +22,10 @@ from torch_tb_profiler.knowledge import dtypes, operators
 from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import why
 
-NO_SHAPES = "no shapes of inputs (record_shapes=True records them)"
-NO_TYPES = "no element types of inputs (record_shapes=True records them)"
+NO_SHAPES = "no shapes of inputs"
+NO_TYPES = "no element types of inputs"
 NO_PRODUCTS = "no matrix product and no convolution with shapes"
 NO_BATCH_INPUT = "no convolution, linear layer or embedding with shapes"
 TF32 = "float32 on Tensor Cores (TF32)"
@@ -89,12 +90,13 @@ def workload(trace: Trace) -> Workload:
     batch = _batch(calls)
     whole = by_type.total()
     reasons = {}
+    no_shapes = why(trace, "input_shapes", NO_SHAPES)
     if not products:
-        reasons["products"] = NO_PRODUCTS if has_shapes else NO_SHAPES
+        reasons["products"] = NO_PRODUCTS if has_shapes else no_shapes
     if not whole:
-        reasons["precision_pct"] = NO_TYPES
+        reasons["precision_pct"] = why(trace, "input_types", NO_TYPES)
     if batch is None:
-        reasons["batch"] = NO_BATCH_INPUT if has_shapes else NO_SHAPES
+        reasons["batch"] = NO_BATCH_INPUT if has_shapes else no_shapes
     return Workload(
         dict(products),
         tuple(key for key, _ in times.most_common()),

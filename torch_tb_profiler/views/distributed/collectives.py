@@ -17,10 +17,7 @@ from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
 
 NO_GROUP = "The recording does not say which process group a call belongs to."
-NO_SIZE = (
-    "The recording does not give the sizes of these calls (record_shapes, or torch 2.2), or they "
-    "move nothing (barriers)."
-)
+NO_SIZE = "The recording does not give the sizes of these calls, or they move nothing (barriers)."
 NO_BANDWIDTH = (
     "Needs the size and duration of the calls; bus bandwidth also the number of ranks in the "
     "group and a factor that NCCL tests define for the collective."

@@ -38,6 +38,7 @@ from torch_tb_profiler.views.groups.rows import (
     groups_table,
     measures,
 )
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -48,10 +49,7 @@ _NOUNS: dict[Kind, str] = {
     "ranges": "range of this domain",
     "call_stacks": "frame",
 }
-NOTHING = (
-    "The recording holds no modules, no user ranges and no call stacks (with_stack=True records "
-    "modules and stacks, record_function makes ranges)."
-)
+NOTHING = "The recording holds no user ranges, no modules and no call stacks."
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +214,9 @@ def _with_time(found: Measures) -> int:
 
 
 def _missing(trace: Trace) -> str | None:
-    return None if _available(trace) else NOTHING
+    if _available(trace):
+        return None
+    return why(trace, "modules", NOTHING)
 
 
 SPEC = ViewSpec(

@@ -33,14 +33,14 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 FIRST_ROWS = 500
 """Rows of an answer about all tables."""
 
-NO_ARGUMENTS = "No inputs are recorded of these operators (record_shapes=True records them)."
-NO_STACK = "No call stack is recorded here (with_stack=True records them)."
+NO_ARGUMENTS = "No inputs are recorded of these operators."
+NO_STACK = "No call stack is recorded here."
 NO_TYPE = "No rule knows what kind of operator it is."
 NO_DIRECTION = "The recording does not tell whether it is forward or backward."
 NO_LAUNCH = "The recording does not hold the host call that launched it."
@@ -53,10 +53,6 @@ _REASONS = {
     "operator_id": NO_OPERATOR,
     "direction": NO_DIRECTION,
     "type": NO_TYPE,
-    "dtype": NO_ARGUMENTS,
-    "input_shapes": NO_ARGUMENTS,
-    "concrete_inputs": NO_ARGUMENTS,
-    "call_stack": NO_STACK,
     "api_start_us": NO_LAUNCH,
     "api_time_us": NO_LAUNCH,
     "tensor_core_used": NO_RULE,
@@ -127,7 +123,7 @@ def _operators(trace: Trace, rows: pl.DataFrame) -> Table:
     if unknown is not None:
         frame = frame.with_columns(pl.lit(None).alias(key) for key in _OF_DEVICE)
     reasons = dict.fromkeys(_OF_DEVICE, unknown) if unknown is not None else {}
-    return _filled(ITERATION_OPERATORS, frame, reasons)
+    return _filled(trace, ITERATION_OPERATORS, frame, reasons)
 
 
 def _kernels(trace: Trace, work: IterationWork) -> Table:
@@ -156,12 +152,20 @@ def _kernels(trace: Trace, work: IterationWork) -> Table:
         api_start_us=pl.when(has_launch).then(pl.Series(start[at_launch] / NS_PER_US)),
         api_time_us=pl.when(has_launch).then(pl.Series(duration[at_launch] / NS_PER_US)),
     )
-    return _filled(ITERATION_KERNELS, frame, {})
+    return _filled(trace, ITERATION_KERNELS, frame, {})
 
 
-def _filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+def _filled(trace: Trace, spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
+    recorded: dict[str, str] = {
+        "dtype": why(trace, "input_types", NO_ARGUMENTS),
+        "input_shapes": why(trace, "input_shapes", NO_ARGUMENTS),
+        "concrete_inputs": why(trace, "input_shapes", NO_ARGUMENTS),
+        "call_stack": why(trace, "call_stacks", NO_STACK),
+    }
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
-    known = {key: text for key, text in (_REASONS | reasons).items() if key in shown.columns}
+    known = {
+        key: text for key, text in (_REASONS | recorded | reasons).items() if key in shown.columns
+    }
     return Table(spec, shown, needed(shown, known))
 
 

@@ -16,8 +16,7 @@ NO_OPERATOR = (
 NO_OPERATOR_RULE = "It has no operator, or no rule knows whether that could use Tensor Cores."
 ONE_CALL = "One call does not vary."
 NO_TYPES = (
-    "Its name does not tell them, and no input types are recorded of an operator that launched it "
-    "(record_shapes=True records them)."
+    "Its name does not tell them, and no input types are recorded of an operator that launched it."
 )
 NO_LIMIT = (
     "The recording lacks its launch configuration, or the rules for its device are not known: they "

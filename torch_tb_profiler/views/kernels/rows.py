@@ -30,7 +30,7 @@ from torch_tb_profiler.views.kernels.columns import (
     ONE_CALL,
 )
 from torch_tb_profiler.views.name_columns import AS_RECORDED, DEMANGLED, other_names
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
@@ -126,10 +126,10 @@ def _table(trace: Trace, groups: pl.DataFrame, *, by_launch: bool) -> Table:
     reasons = {
         DEMANGLED: AS_RECORDED,
         "tensor_core_used": NO_RULE,
-        "mean_blocks_per_sm": NOT_RECORDED,
-        "mean_est_achieved_occupancy_pct": NOT_RECORDED,
+        "mean_blocks_per_sm": why(trace, "blocks_per_sm", NOT_RECORDED),
+        "mean_est_achieved_occupancy_pct": why(trace, "occupancy", NOT_RECORDED),
         "std_us": ONE_CALL,
-        "data_types": NO_TYPES,
+        "data_types": why(trace, "input_types", NO_TYPES),
         "occupancy_limit": NO_LIMIT,
         **dict.fromkeys(OF_LAUNCH, NOT_GROUPED),
     }
@@ -139,9 +139,9 @@ def _table(trace: Trace, groups: pl.DataFrame, *, by_launch: bool) -> Table:
         reasons |= {
             "operator": NO_OPERATOR,
             "operator_tensor_core_eligible": NO_OPERATOR_RULE,
-            **dict.fromkeys(
-                ("grid", "block", "registers_per_thread", "shared_memory_bytes"), NOT_RECORDED
-            ),
+            **dict.fromkeys(("grid", "block"), why(trace, "launches", NOT_RECORDED)),
+            "registers_per_thread": why(trace, "registers", NOT_RECORDED),
+            "shared_memory_bytes": why(trace, "shared_memory", NOT_RECORDED),
         }
     frame = groups.with_columns(
         *other_names(trace, groups["name_code"]),

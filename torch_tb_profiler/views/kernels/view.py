@@ -25,6 +25,7 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
     tensor_core_facts,
     tensor_core_table,
 )
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -94,13 +95,16 @@ def _facts(calls: pl.DataFrame) -> tuple[Fact, ...]:
     )
 
 
+NO_WORK = (
+    "The recording holds no kernel, copy or API call of a device: the program used none, or it was "
+    "not profiled."
+)
+
+
 def _missing(trace: Trace) -> str | None:
     if trace.device_work.height or bool((trace.slices["category"] == Category.RUNTIME).any()):
         return None
-    return (
-        "The recording holds no kernel, copy or API call of a device (CPU-only, or the device was "
-        "not profiled)."
-    )
+    return why(trace, "kernels", NO_WORK)
 
 
 SPEC = ViewSpec(

@@ -18,7 +18,7 @@ from torch_tb_profiler.views.memory.curve import PEAKS, Curve, curve, curve_seri
 from torch_tb_profiler.views.memory.events import EVENTS, events_frame
 from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
@@ -210,7 +210,7 @@ def _oom(trace: Trace) -> list[Note]:
 def _missing(trace: Trace) -> str | None:
     if trace.memory.height:
         return None
-    return "The recording holds no memory events (profile_memory=True records them)."
+    return why(trace, "memory", "The recording holds no memory events.")
 
 
 SPEC = ViewSpec(

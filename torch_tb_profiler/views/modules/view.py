@@ -24,7 +24,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.modules.flame import FLAME
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -263,9 +263,7 @@ def _missing(trace: Trace) -> str | None:
     if "python_frames_left_out" in trace.quality.counts:
         return "Python frames, and modules with them, were left out while reading, as was asked."
     if trace.python.height == 0:
-        return (
-            "The recording holds no Python frames, thus no modules (with_stack=True records them)."
-        )
+        return why(trace, "modules", "The recording holds no Python frames, thus no modules.")
     return "No nn.Module was called during the recording."
 
 

@@ -18,8 +18,8 @@ GROUP_BYS = (
     BY_PATH,
 )
 
-NO_SHAPES = "The file gives no input shapes for these calls (record_shapes=True records them)."
-NO_STACKS = "The file gives no call stack for these calls (with_stack=True records them)."
+NO_SHAPES = "The file gives no input shapes for these calls."
+NO_STACKS = "The file gives no call stack for these calls."
 NO_RULE = "No rule knows whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "No rule knows whether its kernels use Tensor Cores."
 UNKNOWN_SHARE = (
@@ -27,10 +27,10 @@ UNKNOWN_SHARE = (
     "for one number: then the share lies between the bounds."
 )
 NO_OPERATOR = "This row is device work outside every operator."
-NO_FRAMES = "The recording holds no Python frames (with_stack=True records them)."
+NO_FRAMES = "The recording holds no Python frames."
 NO_LAUNCH = "The recording does not tell what launched this device work."
 NO_TIME = "No device work is in the selection."
-NO_TYPES = "The file gives no input types for these calls (record_shapes=True records them)."
+NO_TYPES = "The file gives no input types for these calls."
 ONE_CALL = "One call does not vary; a row without a call of an operator has none."
 NO_CALL = "No call of an operator in the selection is in this row."
 NO_SHARE = "Neither time of a device nor of the host is in the selection."

@@ -17,6 +17,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.iteration_facts import iteration_facts
+from torch_tb_profiler.views.null_reasons import recorder
 from torch_tb_profiler.views.overview.classes import (
     KERNEL_CLASSES,
     OPERATOR_CLASSES,
@@ -267,15 +268,14 @@ def _count_facts(trace: Trace) -> tuple[Fact, ...]:
     )
 
 
-NO_EVENTS = (
-    "The recording holds no events: the profiler stopped before anything ran, or its schedule "
-    "never came to the active steps. Call prof.step() once per step, for as many as "
-    "schedule(wait, warmup, active) needs, and record again."
-)
+NO_EVENTS = "The recording holds no events: the profiler stopped before anything ran."
 
 
 def _missing(trace: Trace) -> str | None:
-    return NO_EVENTS if trace.slices.is_empty() else None
+    if trace.slices.height:
+        return None
+    again = recorder(trace).no_events
+    return f"{NO_EVENTS} {again}" if again else NO_EVENTS
 
 
 SPEC = ViewSpec(

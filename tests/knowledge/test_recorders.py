@@ -1,0 +1,24 @@
+"""What records traces, and how it is told to record more."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from torch_tb_profiler.analysis.recording import Lacking
+from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER, UNKNOWN, recorder_named, recorders
+from torch_tb_profiler.trace.info import WHATS
+
+
+def test_what_recorders_record_is_what_recordings_may_lack() -> None:
+    own = {each for part in get_args(Lacking) for each in get_args(part) or (part,)}
+    for recorder in recorders().values():
+        assert set(recorder.records) <= own
+        assert not any(phrase.endswith(".") for phrase in recorder.records.values())
+    assert own >= set(WHATS)
+
+
+def test_names() -> None:
+    assert recorder_named(TORCH_PROFILER).framework == "PyTorch"
+    assert recorder_named("Nsight Systems").framework is None
+    assert recorder_named(None) is UNKNOWN
+    assert recorder_named("something new") is UNKNOWN

@@ -1,0 +1,42 @@
+"""Why a recording lacks something: as it says itself, else how its recorder records that."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch_tb_profiler.knowledge.recorders import Recorder, recorder_named
+from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.model import Trace
+
+Lacking = What | Literal["garbage_collection", "cudnn_setting"]
+"""What a recording may lack: also what only findings look for."""
+
+
+def recorder(trace: Trace) -> Recorder:
+    """What recorded ``trace``."""
+    return recorder_named(trace.meta.info.recorder)
+
+
+def why(trace: Trace, what: Lacking, default: str) -> str:
+    """Why something is null in ``trace``.
+
+    Args:
+        trace: The trace.
+        what: What is missing, as in ``TraceInfo.not_recorded``.
+        default: What is true of any recording without it. What its recorder is told to record it
+            with, where there is such an option, is added in parentheses.
+    """
+    for each in trace.meta.info.not_recorded:
+        if each.what == what:
+            return _sentence(each.reason)
+    option = recorder(trace).records.get(what)
+    if option is None:
+        return default
+    return f"{default.removesuffix('.')} ({option}){'.' if default.endswith('.') else ''}"
+
+
+def _sentence(text: str) -> str:
+    """``"needs Level1"`` → ``"Needs Level1."``; a name at the beginning keeps its letters."""
+    first = text.split(" ", 1)[0]
+    start = text[:1].upper() if first.islower() and first.isalpha() else text[:1]
+    return f"{start}{text[1:].removesuffix('.')}."
