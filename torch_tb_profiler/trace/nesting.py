@@ -18,6 +18,16 @@ from torch_tb_profiler.trace.lanes import FreeLanes
 from torch_tb_profiler.trace.ordering import OrderedSlices
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """What can be nested: rows ordered by (track, start, longer first), none with a negative
+    duration."""
+
+    track: Int32
+    start_ns: Int64
+    end_ns: Int64
+
+
 @dataclass(frozen=True, slots=True)
 class Forest:
     """The trees that the slices ``ids`` make.
@@ -80,7 +90,7 @@ class _Extents:
         return innermost, depth
 
 
-def nest(slices: OrderedSlices, ids: Int64, tolerance_ns: int) -> Forest:
+def nest(slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int) -> Forest:
     """Nest the slices ``ids`` (ascending) on their tracks; see the module docstring for the rules.
 
     Slices of length 0 lie in the innermost slice with start ≤ their time < end and hold nothing.

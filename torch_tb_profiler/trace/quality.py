@@ -44,9 +44,15 @@ ISSUE_TEXTS: dict[str, str] = {
     "unpadded_time": "Times lack the zeros behind their point, as PyTorch nightlies of March 2024 "
     "wrote them: .5 was read as 5 ns.",
     "unknown_category": "Slices of a category this version does not know.",
-    "ascend_trace": "Written by Ascend's tools; rows are read, links from host to device are not.",
+    "ascend_trace": "Written by Ascend's tools: the process of a row tells what it holds.",
     "paddle_trace": "Written by Paddle Profiler; read as far as it resembles a PyTorch trace.",
     "unknown_phase": "Events of a phase this version does not read were left out.",
+    "range_unclosed": "Ranges that were not closed were ended with the recording.",
+    "range_across_threads": "Ranges that one thread opened and another closed: they stand on rows "
+    "of their own and own no work.",
+    "ranges_as_operators": "The recording names no operators: its ranges stand in their place.",
+    "graph_node_unknown": "Kernels of CUDA graphs whose node, or the one it was made from, is not "
+    "in the file: they belong to what launched the graph.",
     "unmatched_begin": "B events without an E were closed at the end of their track.",
     "unmatched_end": "E events without a B were left out.",
     "overlapping_slices": "Slices overlap without nesting; each is kept on a lane of its own.",
@@ -76,7 +82,22 @@ ISSUE_TEXTS: dict[str, str] = {
     "database_damaged": "Parts of the database are damaged; the rows in them were left out.",
     "database_cell": "Cells of the database that hold no number where one is due were read as "
     "null.",
+    "side_file_unreadable": "Files of the recording hold none of what their names promise; they "
+    "were left out.",
+    "side_row_left_out": "Rows of the recording's own tables that are damaged were left out.",
+    "recorded_mean_differs": "The mean in the file of the step trace is not that of its steps: "
+    "some are missing.",
+    "other_device_files": "Files of other devices lie in the same folder; they are not part of "
+    "this trace.",
+    "memory_usage_unread": "The recording holds memory_usage_*.pb, which is not read.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
+    "ascend_link_differs": "Device rows that an arrow of the file ties to another operator than "
+    "the calls and queues in between; the calls count.",
+    "ascend_overlap_differs": "The rows of Overlap Analysis give computing, communication or free "
+    "time that differs by more than 1 % from what the tasks of the timeline give.",
+    "ascend_both": "The folder holds a database and text files: the database was read.",
+    "ascend_file_missing": "Files that such a folder has are not there: what they tell is missing.",
+    "ascend_file_unreadable": "Files of the folder could not be read, or hold other columns.",
 }
 """Issue code → sentence. The count stands beside it in the report."""
 

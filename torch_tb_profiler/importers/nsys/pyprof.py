@@ -46,11 +46,10 @@ def pyprof_marker(text: str) -> PyProfMarker | None:
         name = function if module is None else f"{module}.{function}"
         return PyProfMarker(name, True, *inputs)
     stack = _call_stack(told.get("traceMarker"))
-    path = _dotted(told.get("funcStack"))
+    place = _dotted(told.get("funcStack")) or module
     if stack is not None:
-        return PyProfMarker(path or stack.partition(";")[0], False, call_stack=stack)
-    name = path or module
-    return None if name is None else PyProfMarker(name, False)
+        return PyProfMarker(place or stack.partition(";")[0], False, call_stack=stack)
+    return None if place is None else PyProfMarker(place, False)
 
 
 def _dotted(value: Any) -> str | None:

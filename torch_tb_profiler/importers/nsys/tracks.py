@@ -4,6 +4,7 @@ device, context and stream."""
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,18 +21,35 @@ StreamKey = tuple[int, int, int, int]
 """``globalPid``, number of the device in the trace, ``contextId``, ``streamId``."""
 
 
+@dataclass(frozen=True, slots=True)
+class RangeLane:
+    """A row beside a thread, for ranges that do not nest on it."""
+
+    thread: int
+    lane: int
+
+
+Key = int | StreamKey | RangeLane
+
+
 class Tracks:
     """Tracks in the order in which they are first used."""
 
     def __init__(self, names: ProcessNames, devices: DeviceNumbers) -> None:
         self._names = names
         self._devices = devices
-        self._rows: dict[int | StreamKey, int] = {}
+        self._rows: dict[Key, int] = {}
 
     def of_threads(self, global_tids: Int64) -> Int32:
         """Per thread its track."""
         known, place = distinct(global_tids)
         return np.array([self._row(key) for key in known.tolist()], np.int32)[place]
+
+    def of_lanes(self, global_tids: Int64, lanes: Int64) -> Int32:
+        """Per thread and lane its track, beside the thread's own."""
+        known, place = distinct_rows(global_tids, lanes)
+        keys = zip(*(column.tolist() for column in known), strict=True)
+        return np.array([self._row(RangeLane(*key)) for key in keys], np.int32)[place]
 
     def of_streams(
         self, global_pids: Int64, devices: Int64, contexts: Int64, streams: Int64
@@ -51,11 +69,13 @@ class Tracks:
     def process_of(self, track: int) -> int:
         """The ``globalPid`` behind a track; :data:`ABSENT` is none."""
         key = tuple(self._rows)[track]
-        return key[0] if isinstance(key, tuple) else key & ~0xFFFFFF
+        return key[0] if isinstance(key, tuple) else _thread_of(key) & ~0xFFFFFF
 
     def tracks(self) -> list[Track]:
         """All of them, named."""
-        hosts = {host_of(key[0] if isinstance(key, tuple) else key) for key in self._rows}
+        hosts = {
+            host_of(key[0] if isinstance(key, tuple) else _thread_of(key)) for key in self._rows
+        }
         contexts = Counter((pid, device, stream) for pid, device, _, stream in self._streams())
         processes: dict[int, set[int]] = {}
         for pid, device, _, _ in self._streams():
@@ -66,6 +86,8 @@ class Tracks:
                 pid, device, _, stream = key
                 has_twins = contexts[pid, device, stream] > 1
                 made.append(self._stream(key, has_twins, len(processes[device]) > 1))
+            elif isinstance(key, RangeLane):
+                made.append(self._range_lane(key, len(hosts) > 1))
             else:
                 made.append(self._thread(key, len(hosts) > 1))
         return made
@@ -73,7 +95,7 @@ class Tracks:
     def _streams(self) -> list[StreamKey]:
         return [key for key in self._rows if isinstance(key, tuple)]
 
-    def _row(self, key: int | StreamKey) -> int:
+    def _row(self, key: Key) -> int:
         return self._rows.setdefault(key, len(self._rows))
 
     def _thread(self, key: int, several_hosts: bool) -> Track:
@@ -85,6 +107,13 @@ class Tracks:
             process_name=self._names.processes.get(key & ~0xFFFFFF),
             thread_name=self._names.threads.get(key),
         )
+
+    def _range_lane(self, key: RangeLane, several_hosts: bool) -> Track:
+        track = self._thread(key.thread, several_hosts)
+        number = "" if key.lane == 0 else f" {key.lane + 1}"
+        track.thread_name = f"{track.thread_name or track.tid}: start/end ranges{number}"
+        track.tid = f"{track.tid} ranges{number}"
+        return track
 
     def _stream(self, key: StreamKey, has_twins: bool, shares_device: bool) -> Track:
         pid, device, context, stream = key
@@ -103,3 +132,7 @@ class Tracks:
     def pid_text(key: int, several_hosts: bool) -> str:
         """How the process of a ``globalTid`` is written: with its host where there are several."""
         return f"{host_of(key)}.{pid_of(key)}" if several_hosts else str(pid_of(key))
+
+
+def _thread_of(key: int | RangeLane) -> int:
+    return key.thread if isinstance(key, RangeLane) else key

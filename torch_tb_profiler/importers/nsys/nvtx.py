@@ -1,0 +1,186 @@
+"""The table of NVTX events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.importers.nsys.names import Names
+from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Float64, Int64
+from torch_tb_profiler.trace.quality import QualityReport
+
+EVENTS = "NVTX_EVENTS"
+DETAILS = "ANALYSIS_DETAILS"
+
+MARK = (34, 65)
+"""``eventType`` of marks, of NVTX and of texts imported as such (nvtxt)."""
+THREAD_NAME = 39
+PUSH_POP = (59, 70)
+START_END = (60, 71)
+DOMAIN = 75
+
+_COLUMNS = ("start", "end", "eventType", "globalTid", "endGlobalTid", "textId", "domainId")
+_WHOLE = ("uint64Value", "int64Value", "uint32Value", "int32Value")
+_REAL = ("doubleValue", "floatValue")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NvtxEvents:
+    """Rows of the table; all aligned.
+
+    Attributes:
+        kind: ``eventType``.
+        start_ns: Since the start of the capture, as all times.
+        end_ns: Of ranges; of those that were not closed the end of the capture.
+        global_tid: The thread.
+        end_global_tid: The thread that closed a range, where the file names it.
+        domain: Number of the domain in its process, 0 the default one.
+        text: The text, null for none.
+        payload: The number that came with an event, NaN for none.
+    """
+
+    kind: Int64
+    start_ns: Int64
+    end_ns: Int64
+    global_tid: Int64
+    end_global_tid: Int64
+    domain: Int64
+    text: pl.Series
+    payload: Float64
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def at(self, rows: Int64) -> NvtxEvents:
+        """Some rows."""
+        return NvtxEvents(
+            self.kind[rows],
+            self.start_ns[rows],
+            self.end_ns[rows],
+            self.global_tid[rows],
+            self.end_global_tid[rows],
+            self.domain[rows],
+            self.text.gather(rows),
+            self.payload[rows],
+        )
+
+    def ranges(self) -> NvtxEvents:
+        """The ranges, whether they nest or not."""
+        return self.at(np.flatnonzero(np.isin(self.kind, (*PUSH_POP, *START_END))))
+
+    def marks(self) -> NvtxEvents:
+        """The marks."""
+        return self.at(np.flatnonzero(np.isin(self.kind, MARK)))
+
+    def nests(self) -> Bools:
+        """Which ranges nest on their thread: those that were pushed and popped there."""
+        nests: Bools = np.isin(self.kind, PUSH_POP) & ~self.crosses()
+        return nests
+
+    def crosses(self) -> Bools:
+        """Which ranges one thread opened and another closed."""
+        is_told = self.end_global_tid != ABSENT
+        crosses: Bools = is_told & (self.end_global_tid != self.global_tid)
+        return crosses
+
+    @property
+    def has_payload(self) -> Bools:
+        """Which came with a number."""
+        return ~np.isnan(self.payload)
+
+    def payload_texts(self, rows: Int64) -> list[str]:
+        """The numbers of some rows, as lists of one value."""
+        return [f"['{value:.15g}']" for value in self.payload[rows].tolist()]
+
+
+def read_events(database: Database, names: Names, quality: QualityReport) -> NvtxEvents | None:
+    """The rows with a time and a thread; None where there are none. What is odd is counted."""
+    if EVENTS not in database.tables:
+        return None
+    table = database.ints(EVENTS, _COLUMNS)
+    whole = np.flatnonzero((table["start"] != ABSENT) & (table["globalTid"] != ABSENT))
+    quality.add("event_without_time", len(table["start"]) - len(whole))
+    if not len(whole):
+        return None
+    text = _texts(database, names, table["textId"])
+    payload = _payload(database, len(table["start"]))
+    events = NvtxEvents(
+        kind=table["eventType"],
+        start_ns=table["start"],
+        end_ns=table["end"],
+        global_tid=table["globalTid"],
+        end_global_tid=table["endGlobalTid"],
+        domain=np.where(table["domainId"] == ABSENT, 0, table["domainId"]),
+        text=text,
+        payload=payload,
+    ).at(whole)
+    return _closed(database, events, quality)
+
+
+def _closed(database: Database, events: NvtxEvents, quality: QualityReport) -> NvtxEvents:
+    """The events with ranges that end: open ones at the end of the capture, or of the events."""
+    is_range = np.isin(events.kind, (*PUSH_POP, *START_END))
+    is_open = is_range & (events.end_ns == ABSENT)
+    quality.add("range_unclosed", int(is_open.sum()))
+    quality.add("range_across_threads", int((is_range & events.crosses()).sum()))
+    quality.add("missing_name", int((is_range & events.text.is_null().to_numpy()).sum()))
+    if is_open.any():
+        told = database.ints(DETAILS, ["duration"])["duration"]
+        last = max(int(column.max()) for column in (events.end_ns, events.start_ns))
+        last = max([last, *told.tolist()])
+        events.end_ns[is_open] = np.maximum(last, events.start_ns[is_open])
+    return events
+
+
+def _texts(database: Database, names: Names, text_ids: Int64) -> pl.Series:
+    """Per row its text: the one in the row, else the one that the row names."""
+    texts = database.texts(EVENTS, "text")[: len(text_ids)]
+    texts += [None] * (len(text_ids) - len(texts))  # the table is damaged, and ends elsewhere
+    inline = pl.Series(texts, dtype=pl.String)
+    missing = inline.is_null().to_numpy()
+    known = names.texts_of(np.where(missing, text_ids, ABSENT))
+    if known:
+        by_id = pl.DataFrame({"id": list(known), "by_id": list(known.values())})
+        wanted = pl.DataFrame({"id": text_ids}).join(
+            by_id, on="id", how="left", maintain_order="left"
+        )
+        inline = inline.fill_null(wanted["by_id"])
+    if inline.str.contains("\0", literal=True).any():
+        inline = inline.str.extract("(?s)^([^\\x00]*)")
+    return inline
+
+
+def _payload(database: Database, size: int) -> Float64:
+    present = database.tables[EVENTS]
+    columns = [column for column in (*_WHOLE, *_REAL) if column in present]
+    payload = np.full(size, np.nan)
+    for values in database.floats(EVENTS, columns).values():
+        told = payload[: len(values)]
+        payload[: len(values)] = np.where(np.isnan(told), values[:size], told)
+    return payload
+
+
+def numbered(texts: pl.Series) -> tuple[pl.Series, Int64]:
+    """The distinct texts in order of their first use, and per text its place there."""
+    known = texts.unique(maintain_order=True)
+    frame = pl.DataFrame({"text": texts}).join(
+        pl.DataFrame({"text": known, "place": np.arange(len(known))}),
+        on="text", how="left", maintain_order="left", nulls_equal=True,
+    )  # fmt: skip
+    return known, frame["place"].to_numpy()
+
+
+def thread_names(database: Database, names: Names) -> dict[int, str]:
+    """What the program called its threads, by ``globalTid``; of several names the last."""
+    if EVENTS not in database.tables:
+        return {}
+    table = database.ints(EVENTS, ["eventType", "globalTid", "textId"])
+    rows = np.flatnonzero((table["eventType"] == THREAD_NAME) & (table["globalTid"] != ABSENT))
+    if not len(rows):
+        return {}
+    texts = _texts(database, names, table["textId"]).gather(rows).to_list()
+    threads = table["globalTid"][rows].tolist()
+    return {thread: text for thread, text in zip(threads, texts, strict=True) if text}
