@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Float64, Int32, Int64
 
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
@@ -18,6 +18,11 @@ LONGEST_NUMBER = 64
 
 MISTYPED = int(ABSENT) + 1
 """Stands for a cell that holds something else than a number, until these are counted."""
+
+
+def decoded(data: bytes) -> str:
+    """A text of the file; bytes that are none become U+FFFD."""
+    return data.decode("utf-8", "replace")
 
 
 def as_int(cell: Any) -> int:
@@ -46,13 +51,6 @@ def as_float(cell: Any) -> float | None:
     return None
 
 
-def as_text(cell: Any) -> tuple[str | None, bool]:
-    """A text and whether the cell is a number or a text; None for null and for bytes."""
-    if cell is None or isinstance(cell, bytes):
-        return None, cell is None
-    return cell if isinstance(cell, str) else str(cell), True
-
-
 def ints_of(cells: Sequence[Any]) -> tuple[Int64, int]:
     """Cells as integers, :data:`ABSENT` where there is none, and how many are of another type."""
     types = set(map(type, cells))
@@ -73,9 +71,12 @@ def floats_of(cells: Sequence[Any]) -> tuple[Float64, int]:
     return np.array(values, np.float64), wrong
 
 
-def texts_of(cells: Sequence[Any]) -> tuple[list[str | None], int]:
-    """Cells as texts, None where there is none, and how many are bytes."""
-    if set(map(type, cells)) <= {str, type(None)}:
-        return list(cells), 0
-    texts = [as_text(cell) for cell in cells]
-    return [text for text, _ in texts], sum(not is_right for _, is_right in texts)
+def codes_of(cells: Sequence[Any]) -> tuple[Int32, list[str], int]:
+    """Cells as texts: a code of each, -1 for null and for bytes, the distinct texts behind the
+    codes, and how many cells are bytes. Numbers are texts."""
+    known: dict[str, int] = {}
+    codes = np.full(len(cells), -1, np.int32)
+    for row, cell in enumerate(cells):
+        if cell is not None and not isinstance(cell, bytes):
+            codes[row] = known.setdefault(str(cell), len(known))
+    return codes, list(known), sum(isinstance(cell, bytes) for cell in cells)

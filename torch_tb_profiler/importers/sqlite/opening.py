@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
 from urllib.parse import quote
 
 import numpy as np
 
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.sqlite.cells import decoded
+from torch_tb_profiler.importers.sqlite.pages import PageFile
 
 MAGIC = b"SQLite format 3\0"
+HEADER_BYTES = 100
 HEAD_BYTES = 4096
 """Of a file, enough to tell whether it is encrypted."""
 
 SMALLEST_PAGE, LARGEST_PAGE = 512, 65536
-ENCODINGS = {0: "utf-8", 1: "utf-8", 2: "utf-16-le", 3: "utf-16-be"}
+UTF_8 = (0, 1)
+ENCODINGS = (*UTF_8, 2, 3)
+"""What a header may say of texts; 0 in a database without tables."""
 
 RANDOM_BITS = 0.9
 """Of the bits per byte that so many bytes can have at most: what is encrypted has more."""
@@ -25,32 +29,14 @@ COMPANIONS = ("-wal", "-journal")
 """Endings of the files in which a program keeps what it has not yet written to the database."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the header of a database says (https://www.sqlite.org/fileformat2.html#the_database_header).
-
-    Attributes:
-        page_bytes: Size of a page.
-        usable_bytes: Of each page.
-        pages: How many the file should have: as its header tells, or its size.
-        pages_present: How many it has.
-        encoding: Of its texts.
-    """
-
-    page_bytes: int
-    usable_bytes: int
-    pages: int
-    pages_present: int
-    encoding: str
-
-
 def is_database(head: bytes) -> bool:
     """Whether a file that begins so is an SQLite database."""
     return head.startswith(MAGIC)
 
 
-def layout_of(path: str, name: str) -> Layout:
-    """The layout of the database at ``path``.
+def page_file(path: str, name: str) -> PageFile:
+    """The pages of the database at ``path``
+    (https://www.sqlite.org/fileformat2.html#the_database_header).
 
     Args:
         path: Of a file on this machine.
@@ -68,15 +54,17 @@ def layout_of(path: str, name: str) -> Layout:
     _refuse_unfinished(path, name)
     page_bytes = int.from_bytes(head[16:18], "big")
     page_bytes = LARGEST_PAGE if page_bytes == 1 else page_bytes
-    encoding = ENCODINGS.get(int.from_bytes(head[56:60], "big"))
+    encoding = int.from_bytes(head[56:60], "big")
     is_size = SMALLEST_PAGE <= page_bytes <= LARGEST_PAGE and page_bytes & (page_bytes - 1) == 0
     usable_bytes = page_bytes - head[20] if len(head) > 20 else 0
-    if not is_size or usable_bytes < SMALLEST_PAGE - 32 or encoding is None or len(head) < 100:
+    is_whole = len(head) >= HEADER_BYTES
+    if not (is_whole and is_size) or usable_bytes < SMALLEST_PAGE - 32 or encoding not in ENCODINGS:
         raise damaged_database(name, "its header is damaged")
     pages = int.from_bytes(head[28:32], "big")
     is_told = pages > 0 and head[24:28] == head[92:96]
     present = size_bytes // page_bytes
-    return Layout(page_bytes, usable_bytes, pages if is_told else present, present, encoding)
+    told = max(pages, present) if is_told else present
+    return PageFile(path, page_bytes, usable_bytes, present, told, encoding in UTF_8)
 
 
 def connect(path: str, name: str) -> sqlite3.Connection:
@@ -93,7 +81,7 @@ def connect(path: str, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise damaged_database(name, f"SQLite says: {error}") from None
-    connection.text_factory = _text
+    connection.text_factory = decoded
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA writable_schema = ON")  # a file cut short can be opened only so
@@ -111,10 +99,6 @@ def damaged_database(name: str, what: str) -> TraceFormatError:
         f"{name} is a damaged SQLite database: {what}.",
         "Copy it again and compare its size with the original, or export it again.",
     )
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _no_database(head: bytes, name: str) -> TraceFormatError:

@@ -1,0 +1,110 @@
+"""Some rows of a table, wherever they are read: here, in another process, or by SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from torch_tb_profiler.importers.sqlite.cells import codes_of, floats_of, ints_of
+from torch_tb_profiler.importers.sqlite.pages import PageFile
+from torch_tb_profiler.importers.sqlite.records import Records, records_of
+from torch_tb_profiler.importers.sqlite.tables import ROW_ID
+from torch_tb_profiler.importers.sqlite.values import codes_at, floats_at, ints_at, objects_at
+from torch_tb_profiler.trace.columns import Int64
+
+How = Literal["ints", "floats", "codes", "objects"]
+"""What the cells of a column become."""
+
+
+class Piece(NamedTuple):
+    """Pages of a table, and what is wanted of them: all that another process needs.
+
+    Attributes:
+        file: The database.
+        pages: Their numbers.
+        how: What cells become.
+        places: Of the wanted columns in the rows.
+        reals: Of each of them, whether its integers are reals.
+    """
+
+    file: PageFile
+    pages: Int64
+    how: How
+    places: tuple[int, ...]
+    reals: tuple[bool, ...]
+
+
+class Part(NamedTuple):
+    """What was read.
+
+    Attributes:
+        rows: How many rows there are.
+        columns: Of each wanted column its values: an array, a list of objects, or codes with the
+            texts behind them.
+        wrong: Of each wanted column, how many cells are of another type.
+        damaged: Pages and rows that were left out, or lack cells.
+    """
+
+    rows: int
+    columns: list[Any]
+    wrong: list[int]
+    damaged: int
+
+
+def read_piece(piece: Piece) -> Part:
+    """The rows of a piece.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    stored = [place for place in piece.places if place != ROW_ID]
+    records = records_of(piece.file, piece.pages, stored)
+    columns: list[Any] = []
+    wrong: list[int] = []
+    for place, is_real in zip(piece.places, piece.reals, strict=True):
+        if place == ROW_ID:
+            values, count = _converted(records.row_ids.tolist(), piece.how)
+        else:
+            values, count = _at(records, place, piece.how, is_real)
+        columns.append(values)
+        wrong.append(count)
+    return Part(len(records.row_ids), columns, wrong, records.damaged)
+
+
+def part_of(rows: Sequence[tuple[Any, ...]], width: int, how: How) -> Part:
+    """Rows of ``width`` cells that SQLite read."""
+    columns = zip(*rows, strict=True) if rows else [()] * width
+    converted = [_converted(cells, how) for cells in columns]
+    return Part(len(rows), [each[0] for each in converted], [each[1] for each in converted], 0)
+
+
+def _converted(cells: Sequence[Any], how: How) -> tuple[Any, int]:
+    if how == "ints":
+        return ints_of(cells)
+    if how == "floats":
+        return floats_of(cells)
+    if how == "codes":
+        codes, texts, wrong = codes_of(cells)
+        return (codes, texts), wrong
+    return list(cells), 0
+
+
+def _at(records: Records, place: int, how: How, is_real: bool) -> tuple[Any, int]:
+    cells = records.cells[place]
+    if how == "ints":
+        return ints_at(records, cells)
+    if how == "floats":
+        return floats_at(records, cells)
+    if how == "codes":
+        codes, texts, wrong = codes_at(records, cells, is_real)
+        return (codes, texts), wrong
+    return objects_at(records, cells, is_real), 0
+
+
+def absent_column(rows: int, how: How) -> Any:
+    """A column that a table lacks."""
+    if how == "codes":
+        return np.full(rows, -1, np.int32), []
+    return [None] * rows if how == "objects" else np.repeat(_converted([None], how)[0], rows)
