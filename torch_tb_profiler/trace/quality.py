@@ -90,6 +90,13 @@ ISSUE_TEXTS: dict[str, str] = {
     "other_device_files": "Files of other devices lie in the same folder; they are not part of "
     "this trace.",
     "memory_usage_unread": "The recording holds memory_usage_*.pb, which is not read.",
+    "graph_without_kernels": "Launches of CUDA graphs that were recorded as a whole, without their "
+    "kernels: capture again with --cuda-graph-trace=node.",
+    "graph_without_time": "Launches of CUDA graphs whose time is not recorded were left out.",
+    "nsys_text_missing": "Texts that the export refers to and does not hold.",
+    "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",
+    "nsys_warnings": "Warnings of Nsight Systems while it recorded; its window shows them.",
+    "nsys_errors": "Errors of Nsight Systems while it recorded; its window shows them.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
     "ascend_link_differs": "Device rows that an arrow of the file ties to another operator than "
     "the calls and queues in between; the calls count.",

@@ -1,0 +1,92 @@
+"""The timeline of one device: rows are named, steps stand where the step trace has them."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from tests.importers.mindspore.folders import made, opened, recorded
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.trace.categories import Category
+
+HEAD = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail,"
+REDUCTION = "stream_7_parallel_0_start_point,stream_7_parallel_0_end_point,stream_7_parallel_0\n"
+
+
+def test_rows_are_those_of_the_device() -> None:
+    trace = opened(recorded("run_1_excerpt", 1))
+    assert trace.meta.format == "mindspore"
+    named = trace.tracks.select("process_name", "process_label", "device").unique()
+    assert set(named.rows()) == {
+        ("AI Core", "NPU 1", 1),
+        ("Communication", "NPU 1", 1),
+        ("Recorded steps", None, None),
+    }
+    work = trace.device_work
+    assert work.height == 114
+    assert work["device"].to_list() == [1] * 114
+    is_communication = kernel_kinds(trace).is_communication
+    names = {trace.text(code) for code in work["name_code"].filter(pl.Series(is_communication))}
+    assert names
+    assert all(name is not None and name.startswith("stream_") for name in names)
+    assert "missing_category" not in trace.quality.counts
+
+
+def test_recorded_steps_are_the_steps() -> None:
+    """Ticks of the file: step 2 is from 43835277665 to 43855846023, the timeline begins at
+    43806841592."""
+    trace = opened(recorded("run_1_excerpt", 1))
+    steps = trace.steps
+    assert steps["name"].to_list() == ["1", "2", "3"]
+    assert steps["start_ns"][1] == (43835277665 - 43806841592) * 10
+    assert steps["end_ns"][1] == (43855846023 - 43806841592) * 10
+    work = trace.slices.filter(pl.col("category") == Category.KERNEL)
+    for start, step in work.select("start_ns", "step").rows():
+        inside = [n for n in range(3) if steps["start_ns"][n] <= start < steps["end_ns"][n]]
+        assert inside == ([] if step is None else [step])
+
+
+def reduced(ts_us: float) -> str:
+    return json.dumps(
+        [
+            {"name": "MatMul-op1", "ph": "X", "pid": 1, "tid": 7, "ts": 0.0, "dur": 2.0},
+            {"name": "stream_7_parallel_0", "ph": "X", "pid": 10000, "tid": 7, "ts": ts_us,
+             "dur": 1.0},
+        ]
+    )  # fmt: skip
+
+
+def test_steps_are_tied_by_a_reduction_that_both_tell() -> None:
+    trace_file = HEAD + REDUCTION + "1,1000,2000,1000,1000,1500,0,500,500,1300,1400,100\n"
+    files = {"step_trace_raw_0_detail_time.csv": trace_file, "timeline_display_0.json": reduced(5)}
+    steps = opened(made(files)).steps
+    assert steps["name"].to_list() == ["1"]
+    assert steps["start_ns"].to_list() == [5000 - 3000]
+    # A file that tells another beginning of the timeline contradicts it: nothing is tied.
+    trace = opened(made({**files, "min_cycle_counter_0.txt": "5000.0"}))
+    assert trace.steps["name"].to_list() == ["0"]
+    assert "steps" in {each.what for each in trace.meta.info.not_recorded}
+
+
+def test_rows_of_other_kinds() -> None:
+    events = [
+        {"name": "process_name", "ph": "M", "pid": 2, "args": {"name": "Merged Computation Op"}},
+        {"name": "GetNext", "ph": "X", "tid": "0", "ts": 1.0, "dur": 5.0, "pid": 9000},
+        {"name": "Default/Add-op1", "ph": "X", "tid": "3", "ts": 1.0, "dur": 5.0, "pid": 11000},
+        {"name": "computing", "ph": "X", "tid": "0", "ts": 1.0, "dur": 5.0, "pid": 2},
+    ]
+    trace = opened(made({"ascend_timeline_display_4.json": json.dumps(events)}))
+    kinds = dict(zip(trace.tracks["process_name"], trace.tracks["track"], strict=True))
+    of_track = dict(trace.slices.select("track", "category").rows())
+    assert of_track[kinds["AI CPU"]] == Category.KERNEL
+    assert of_track[kinds["Host CPU"]] == Category.OPERATOR
+    assert of_track[kinds["Merged Computation Op"]] == Category.DEVICE_OTHER
+
+
+def test_a_timeline_of_a_gpu() -> None:
+    text = recorded("profiler", 0).files["gpu_timeline_display_0.json"]()
+    trace = opened(made({"gpu_timeline_display_0.json": b"".join(text.unpacked())}))
+    assert trace.device_work.select("device", "stream", "dur_ns").rows() == [(0, 17, 5792)]
+    assert trace.slices["category"].to_list().count(Category.OPERATOR) == 1
+    assert trace.meta.base_ns == 1600695893 * 10**9

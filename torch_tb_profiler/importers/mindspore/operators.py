@@ -1,0 +1,146 @@
+"""Operators as the files sum them: by type and by name, of the AI Core and of the AI CPU.
+
+Format: docs/format-mindspore.md#operators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from torch_tb_profiler.importers.mindspore.numbers import MS, decimal, mean, number, whole
+from torch_tb_profiler.importers.mindspore.texts import csv_rows, name_of
+from torch_tb_profiler.trace.quality import QualityReport
+
+AI_CORE = "AI Core"
+AI_CPU = "AI CPU"
+
+_OLD_NAMES = {
+    "op_type": "kernel_type",
+    "full_op_name": "full_kernel_name",
+    "full_kernel_time": "full_kernel_name",  # as some wrote it
+    "op_name": "full_kernel_name",
+}
+_NUMBERED = re.compile(r"(.+)-op[0-9]+")
+_TIME_LINE = re.compile(r"(?P<name>\S.*?)\s+(?P<time>[0-9.eE+-]+)\s+(?P<stream>[0-9]+)\s*")
+
+
+def type_of(name: str) -> str:
+    """The type of an operator by its name: ``Default/conv1-Conv2d/Cast-op12`` is a Cast."""
+    own = name.rpartition("/")[2]
+    match = _NUMBERED.fullmatch(own)
+    return match[1] if match else own
+
+
+def read_types(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
+    """``aicore_intermediate_*_type.csv``: total time of each type, in ms.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    names = _OLD_NAMES | {"execution_time": "total_time"}
+    for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
+        kernel_type, total = name_of(cells["kernel_type"]), decimal(cells["total_time"])
+        if kernel_type is None or total is None:
+            quality.add("side_row_left_out", example=",".join(cells.values()))
+            continue
+        calls = whole(cells.get("execution_frequency"))
+        yield {
+            "unit": AI_CORE,
+            "type": kernel_type,
+            "calls": calls,
+            "total_us": number(total, MS),
+            "mean_us": number(total / calls, MS) if calls else None,
+            "pct": number(cells.get("percent")),
+        }
+
+
+def read_names(
+    text: str, types: Mapping[str, str], quality: QualityReport
+) -> Iterator[dict[str, object]]:
+    """``aicore_intermediate_*_detail.csv``: mean time of each operator, in ms.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    for cells in csv_rows(text, ("full_kernel_name", "execution_time"), quality, _OLD_NAMES):
+        name, mean_ms = name_of(cells["full_kernel_name"]), decimal(cells["execution_time"])
+        if name is None or mean_ms is None:
+            quality.add("side_row_left_out", example=",".join(cells.values()))
+            continue
+        yield _of_name(name, mean_ms, whole(cells.get("execution_frequency")), types)
+
+
+def read_compute_times(
+    text: str, types: Mapping[str, str], quality: QualityReport
+) -> Iterator[dict[str, object]]:
+    """``output_op_compute_time_*.txt``: mean time of each operator, in ms, in columns of text; how
+    often it was called stands nowhere."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in lines:
+        match = _TIME_LINE.fullmatch(line)
+        mean_ms = decimal(match["time"]) if match else None
+        if match is None or mean_ms is None:
+            if not line.startswith(("=", "-", "op_name")):
+                quality.add("side_row_left_out", example=line)
+        elif match["name"] != "total op":
+            yield _of_name(match["name"][:4096], mean_ms, None, types)
+
+
+def _of_name(
+    name: str, mean_ms: Decimal, calls: int | None, types: Mapping[str, str]
+) -> dict[str, object]:
+    return {
+        "unit": AI_CORE,
+        "type": types.get(name) or type_of(name),
+        "name": name,
+        "calls": calls,
+        "total_us": None if calls is None else number(mean_ms * calls, MS),
+        "mean_us": number(mean_ms, MS),
+    }
+
+
+def read_framework(text: str, quality: QualityReport) -> dict[str, str]:
+    """``framework_raw_*.csv``: the type of each operator, by its full name.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    names = {"full_op_name": "full_kernel_name", "op_type": "kernel_type"}
+    types = {}
+    for cells in csv_rows(text, ("full_kernel_name", "kernel_type"), quality, names):
+        name, kernel_type = name_of(cells["full_kernel_name"]), name_of(cells["kernel_type"])
+        if name is not None and kernel_type is not None:
+            types[name] = kernel_type
+    return types
+
+
+def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:
+    """``aicpu_intermediate_*.csv``: a row per call, in ms; summed by type.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    calls: dict[str, list[Decimal]] = {}
+    names = {"op_type": "kernel_type", "op_name": "kernel_type", "node_name": "kernel_type"}
+    for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
+        kernel_type, time_ms = name_of(cells["kernel_type"]), decimal(cells["total_time"])
+        if kernel_type is None or time_ms is None:
+            quality.add("side_row_left_out", example=",".join(cells.values()))
+            continue
+        calls.setdefault(kernel_type, []).append(time_ms)
+    whole_ms = sum((time for times in calls.values() for time in times), Decimal(0))
+    return [
+        {
+            "unit": AI_CPU,
+            "type": kernel_type,
+            "calls": len(times),
+            "total_us": number(sum(times, Decimal(0)), MS),
+            "mean_us": number(mean(times), MS),
+            "min_us": number(min(times), MS),
+            "max_us": number(max(times), MS),
+            "pct": number(sum(times, Decimal(0)) / whole_ms, 2) if whole_ms else None,
+        }
+        for kernel_type, times in calls.items()
+    ]

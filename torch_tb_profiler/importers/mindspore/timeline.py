@@ -1,0 +1,208 @@
+"""``*timeline_display_*.json``: the events, where there are any, read as any Chrome JSON.
+
+Rows have numbers in place of names; what they stand for, and where steps begin on their clock, is
+settled here. Format: docs/format-mindspore.md#timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from torch_tb_profiler.importers.kineto import reader as chrome_json
+from torch_tb_profiler.importers.kineto.categories import category_without_word
+from torch_tb_profiler.importers.mindspore.step_trace import Step
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.source import Source
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    TABLE_COLUMNS,
+    ColumnArrays,
+    EventColumns,
+    Int64,
+    Track,
+    empty_table,
+)
+
+AI_CPU_ROWS = "9000"
+REDUCTION_ROWS = "10000"
+HOST_CPU_ROWS = "11000"
+"""Process ids by which the files tell rows of the AI CPU, of collectives and of the host."""
+
+DERIVED = ("steps", "merged", "pure communication", "free time", "scope", "operators overlap")
+"""Beginnings of names of rows that tell again what others do."""
+
+TICK_NS = 10
+CLOCK_TOLERANCE_NS = 1000
+
+
+def read_timeline(source: Source, reading: Reading, *, device: int, is_gpu: bool) -> EventColumns:
+    """The events of one device, its rows named.
+
+    Raises:
+        TraceFormatError: it holds no event array.
+        StorageError, OSError: it cannot be read.
+    """
+    columns = chrome_json.read(source, reading)
+    kinds = [_settle(track, device, is_gpu=is_gpu) for track in columns.tracks]
+    slices = columns.tables["slices"]
+    slices["category"] = _categories(slices, columns.strings, kinds)
+    columns.quality.counts.pop("missing_category", None)
+    columns.tables["device"] = _device_rows(slices, columns.tracks, device)
+    columns.tables["collective"] = _collectives(columns, kinds)
+    return columns
+
+
+def _settle(track: Track, device: int, *, is_gpu: bool) -> Category | None:
+    """Name a row; the category of what stands on it, None where its names tell."""
+    thread = (track.thread_name or track.tid).lower()
+    process = (track.process_name or "").lower()
+    label = f"{'GPU' if is_gpu else 'NPU'} {device}"
+    if track.pid == HOST_CPU_ROWS or "host cpu" in process or (is_gpu and not thread.isdecimal()):
+        track.process_name = track.process_name or "Host CPU"
+        return Category.OPERATOR
+    track.process_label = label
+    if thread.startswith(DERIVED) or process.startswith(DERIVED):
+        return Category.DEVICE_OTHER
+    if track.pid == REDUCTION_ROWS or "communication" in process:
+        track.process_name = track.process_name or "Communication"
+    elif track.pid == AI_CPU_ROWS or "ai cpu" in process:
+        track.process_name = track.process_name or "AI CPU"
+    else:
+        track.process_name = track.process_name or ("GPU" if is_gpu else "AI Core")
+    return None
+
+
+def _categories(
+    slices: ColumnArrays, strings: Sequence[str], kinds: Sequence[Category | None]
+) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    of_track = np.array([-1 if kind is None else int(kind) for kind in kinds], np.int8)
+    category = of_track[slices["track"]]
+    rows = np.flatnonzero(category < 0)
+    codes, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
+    by_name = [
+        category_without_word(strings[code] if code >= 0 else "", on_device=True) for code in codes
+    ]
+    category[rows] = np.array(by_name, np.int8)[inverse] if by_name else category[rows]
+    return category
+
+
+def _device_rows(slices: ColumnArrays, tracks: Sequence[Track], device: int) -> ColumnArrays:
+    work = np.flatnonzero(np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES]))
+    streams = np.array([_stream(track) for track in tracks], np.int64)
+    table = _filled("device", len(work))
+    table["slice"] = work
+    table["device"] = np.full(len(work), device, np.int64)
+    table["stream"] = streams[slices["track"][work]] if len(tracks) else table["stream"]
+    return table
+
+
+def _stream(track: Track) -> int:
+    """``"Stream 7"`` and ``"7"`` are stream 7; the AI CPU has none."""
+    text = (track.thread_name or track.tid).lower().removeprefix("stream").strip()
+    is_stream = text.isdecimal() and len(text) < 10 and track.pid != AI_CPU_ROWS
+    return int(text) if is_stream else ABSENT
+
+
+def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> ColumnArrays:
+    """What stands on rows of collectives is an all-reduce; its size is not told."""
+    of_track = np.array(
+        [
+            kind is None and track.process_name == "Communication" and track.pid == REDUCTION_ROWS
+            for track, kind in zip(columns.tracks, kinds, strict=True)
+        ],
+        np.bool_,
+    )
+    slices = columns.tables["slices"]
+    rows = np.flatnonzero(of_track[slices["track"]]) if len(of_track) else np.empty(0, np.int64)
+    if not len(rows):
+        return empty_table("collective")
+    table = _filled("collective", len(rows))
+    table["slice"] = rows
+    columns.strings.append("all_reduce")
+    table["collective_code"] = np.full(len(rows), len(columns.strings) - 1, np.int32)
+    return table
+
+
+def _filled(name: str, count: int) -> ColumnArrays:
+    """A table of so many rows in which nothing is told."""
+    table: ColumnArrays = {}
+    for column, dtype in TABLE_COLUMNS[name].items():
+        absent = ABSENT if dtype is np.int64 else np.nan if dtype is np.float64 else -1
+        table[column] = np.full(count, absent, dtype)
+    return table
+
+
+def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | None) -> bool:
+    """Add the recorded steps as steps of the trace, where both clocks can be told to agree.
+
+    Args:
+        columns: The events, changed in place.
+        steps: The recorded steps.
+        zero_tick: The tick at which the timeline's clock begins, None where no file says it.
+
+    Returns:
+        Whether they were added: every reduction that both tell of begins at the same time in both,
+        and where there is none, a file tells the tick.
+    """
+    slices = columns.tables["slices"]
+    starts = _first_starts(slices, columns.strings, steps)
+    offsets = {
+        step_start * TICK_NS - starts[name]
+        for step in steps[:1]
+        for name, (step_start, _) in step.reductions.items()
+        if name in starts
+    }
+    if zero_tick is not None:
+        offsets.add(zero_tick * TICK_NS)
+    if not steps or not offsets or max(offsets) - min(offsets) > CLOCK_TOLERANCE_NS:
+        return False
+    zero_ns = zero_tick * TICK_NS if zero_tick is not None else min(offsets)
+    _append_steps(columns, steps, zero_ns)
+    return True
+
+
+def _first_starts(
+    slices: ColumnArrays, strings: Sequence[str], steps: Sequence[Step]
+) -> Mapping[str, int]:
+    """Where the first slice of each reduction begins on the timeline."""
+    names = {name for step in steps[:1] for name in step.reductions}
+    starts = {}
+    for code, name in enumerate(strings):
+        if name in names:
+            rows = np.flatnonzero(slices["name_code"] == code)
+            if len(rows):
+                starts[name] = int(slices["start_ns"][rows].min())
+    return starts
+
+
+def _append_steps(columns: EventColumns, steps: Sequence[Step], zero_ns: int) -> None:
+    slices, count = columns.tables["slices"], len(steps)
+    columns.tracks.append(Track("steps", "0", process_name="Recorded steps"))
+    first_code = len(columns.strings)
+    columns.strings.extend(f"ProfilerStep#{step.number}" for step in steps)
+    start = np.array([step.start * TICK_NS - zero_ns for step in steps], np.int64)
+    end = np.array([step.end * TICK_NS - zero_ns for step in steps], np.int64)
+    added = _filled("slices", count)
+    added["category"] = np.full(count, Category.STEP, np.int8)
+    added["name_code"] = np.arange(first_code, first_code + count, dtype=np.int32)
+    added["track"] = np.full(count, len(columns.tracks) - 1, np.int32)
+    added["start_ns"], added["dur_ns"] = start, end - start
+    before = len(slices["start_ns"])
+    owner = _owners(slices, start, end, before)
+    for column, values in added.items():
+        slices[column] = np.concatenate((slices[column], values.astype(slices[column].dtype)))
+    columns.owner = np.concatenate((owner, np.full(count, ABSENT)))
+
+
+def _owners(slices: ColumnArrays, start: Int64, end: Int64, before: int) -> Int64:
+    """Per slice the row of the step in which it begins, if it is work of the device."""
+    order = np.argsort(start, kind="stable")
+    place = np.searchsorted(start[order], slices["start_ns"], "right") - 1
+    step = order[place]
+    inside = (place >= 0) & (slices["start_ns"] < end[step])
+    inside &= np.isin(slices["category"], [int(c) for c in DEVICE_WORK_CATEGORIES])
+    owners: Int64 = np.where(inside, before + step, ABSENT)
+    return owners
