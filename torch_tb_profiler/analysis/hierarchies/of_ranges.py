@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, merged_calls
 from torch_tb_profiler.analysis.hierarchies.of_slices import slices_hierarchy
-from torch_tb_profiler.knowledge.range_domains import (
-    USER_DOMAIN,
-    range_domain,
-    range_domains_file,
-)
-from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.analysis.range_domains import domains_of, named_ranges, range_ids
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-RANGE_CATEGORIES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
-"""Ranges that somebody put around work; steps are iterations and no ranges."""
-
 
 @per_trace
 def domains_of_ranges(trace: Trace) -> dict[str, Int64]:
-    """The domains of a trace with the slices of each, ranges of the program first; made once.
-
-    No format read today names domains: they follow from the names of the ranges.
-    """
-    slices = trace.slices
-    category = slices["category"].to_numpy()
-    ids = np.flatnonzero(np.isin(category, [int(kind) for kind in RANGE_CATEGORIES]))
-    names = [USER_DOMAIN, *(entry.name for entry in range_domains_file().domains)]
-    number = of_names(
-        trace,
-        slices["name_code"].to_numpy()[ids],
-        lambda name: names.index(range_domain(name)),
-        np.int8,
-    )
+    """The domains of a trace with the slices of each, ranges of the program first; made once."""
+    ids = range_ids(trace)
+    names, number = domains_of(trace, ids)
     found = {name: ids[number == place] for place, name in enumerate(names)}
     return {name: of_domain for name, of_domain in found.items() if len(of_domain)}
 
@@ -47,6 +30,8 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
 
     Ranges of other domains between two of them are not looked at. Of ranges that overlap without
     nesting on one thread none is in the other; work belongs to the one that the trace nests it in.
+    Where the format names domains, to the innermost range of this one around its launch, be an
+    operator between them or around both.
     """
     slices = trace.slices
     ids = domains_of_ranges(trace)[domain]
@@ -65,4 +50,21 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
         slices["start_ns"].to_numpy()[ids],
         "/",
     )
-    return slices_hierarchy(trace, nodes, slices=ids, node=node, parent=call_parent, around=around)
+    hierarchy = slices_hierarchy(
+        trace, nodes, slices=ids, node=node, parent=call_parent, around=around
+    )
+    if not named_ranges(trace)[ids].all():
+        return hierarchy
+    return replace(hierarchy, work_call=_calls_around_launches(trace, ids, number, hierarchy))
+
+
+def _calls_around_launches(trace: Trace, ids: Int64, number: Int64, hierarchy: Hierarchy) -> Int64:
+    """Per row of ``trace.device_work`` the innermost range around its launch. Work that belongs to
+    an operator elsewhere than around its launch stays with that: a node of a graph, to what made
+    it."""
+    launch, owner = (indices(trace.device_work[key]) for key in ("launch", "owner"))
+    start = trace.slices["start_ns"].to_numpy()
+    end = start + trace.slices["dur_ns"].to_numpy()
+    is_around = (owner < 0) | ((start[owner] <= start[launch]) & (start[launch] <= end[owner]))
+    found = innermost_around_start(trace, ids, launch)
+    return np.where((launch >= 0) & is_around, gather(number, found), hierarchy.work_call)

@@ -5,14 +5,13 @@ Definitions: ``docs/metrics.md#summaries``.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.range_domains import domain_column, range_ids
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.summaries.calls import calls_of, selected_calls, summed, threads
-from torch_tb_profiler.knowledge.range_domains import range_domain
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -24,15 +23,16 @@ OF_FRAMEWORK = frozenset({"forward", "backward", "communication"})
 
 @per_trace
 def range_calls(trace: Trace) -> pl.DataFrame:
-    """One row per call of a range, as :func:`calls_of`; made once."""
+    """One row per call of a range, as :func:`calls_of`, with its ``domain``; made once."""
     slices = trace.slices
-    ids = np.flatnonzero(slices["category"].to_numpy() == Category.ANNOTATION)
+    ids = range_ids(trace, (Category.ANNOTATION,))
     words = slices["raw_category_code"][ids]
     own = codes.of_present_names(
         trace, words, lambda word: word.lower() in OF_FRAMEWORK, absent=False
     )
     ids = ids[~own]
-    return calls_of(trace, ids, indices(slices["device_total_ns"][ids]))
+    calls = calls_of(trace, ids, indices(slices["device_total_ns"][ids]))
+    return calls.with_columns(domain=domain_column(trace, ids))
 
 
 def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) -> pl.DataFrame:
@@ -48,8 +48,6 @@ def user_ranges(trace: Trace, selection: Selection, *, by_thread: bool = False) 
         calls = calls.with_columns(thread=threads(trace)[calls["track"].to_numpy()])
     else:
         calls = calls.with_columns(thread=pl.lit(ALL_THREADS))
-    groups = summed(calls, ["name_code", "thread"])
-    names = codes.texts(trace, groups["name_code"])
-    domains = pl.Series([range_domain(name) for name in names.to_list()], dtype=pl.String)
-    named = groups.with_columns(name=names, domain=domains)
+    groups = summed(calls, ["name_code", "domain", "thread"])
+    named = groups.with_columns(name=codes.texts(trace, groups["name_code"]))
     return named if selection.domain is None else named.filter(domain=selection.domain)
