@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_tb_profiler.importers.nsys.names import Names
+from torch_tb_profiler.importers.nsys.nvtx import thread_names
 from torch_tb_profiler.importers.nsys.text import MAX_CHARS, executable, shown
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT
@@ -22,14 +23,14 @@ class ProcessNames:
 
 
 def read_processes(database: Database, names: Names) -> ProcessNames:
-    """What processes and threads are called. Of several names of a thread the one of the highest
-    priority counts, of several names of a process the last."""
+    """What processes and threads are called. Of several names of a thread the one that the program
+    gave it counts, else the one of the highest priority; of several names of a process the last."""
     processes: dict[int, str] = {}
     if PROCESSES in database.tables:
         for number, name in database.rows(PROCESSES, ["globalPid", "name"]):
             if isinstance(number, int) and isinstance(name, str):
                 processes[number] = executable(shown(name))[:MAX_CHARS]
-    return ProcessNames(processes, _threads(database, names))
+    return ProcessNames(processes, _threads(database, names) | thread_names(database, names))
 
 
 def _threads(database: Database, names: Names) -> dict[int, str]:
