@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.refusals import is_perfetto
+from torch_tb_profiler.importers.registry import FORMATS
 from torch_tb_profiler.importers.source import HEAD_BYTES
 
 
@@ -23,7 +24,8 @@ def told(data: bytes, chunk_bytes: int = 1 << 16) -> str:
     with pytest.raises(TraceFormatError) as error:
         import_trace(chunks, name="a file")
     assert error.value.code == "not_json"
-    assert error.value.hint == "What is read: PyTorch profiler traces (JSON, plain or gzip)."
+    titles = ", ".join(each.title for each in FORMATS)
+    assert error.value.hint == f"What is read: {titles}."
     return error.value.message
 
 

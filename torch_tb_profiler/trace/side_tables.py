@@ -126,6 +126,19 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
 }
 """Name of a side table → its columns."""
 
+SIDE_TITLES: dict[str, str] = {
+    "recorded_steps": "steps",
+    "recorded_step_trace": "step trace",
+    "recorded_operators": "operators",
+    "recorded_flops": "FLOPs",
+    "pipeline": "data pipeline",
+    "queues": "data queues",
+    "recorded_shapes": "shapes",
+    "recorded_collectives": "collectives",
+    "links": "links",
+}
+"""Name of a side table → what it tells of, for people."""
+
 
 @dataclass(frozen=True, slots=True)
 class SideTable:

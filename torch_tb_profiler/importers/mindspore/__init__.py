@@ -16,7 +16,7 @@ def _never(_head: bytes, _name: str) -> bool:
 
 FORMAT = Importer(
     name="mindspore",
-    title="MindSpore Profiler files (step_trace_raw_*, minddata_*, flops_* … of one folder)",
+    title="files of MindSpore's profiler, of one folder",
     label="MindSpore",
     module="torch_tb_profiler.importers.mindspore.reader",
     sniff=_never,

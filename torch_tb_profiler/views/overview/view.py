@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.step_windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.side_tables import SIDE_TITLES
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.iteration_facts import iteration_facts
@@ -274,6 +275,9 @@ NO_EVENTS = "The recording holds no events: the profiler stopped before anything
 def _missing(trace: Trace) -> str | None:
     if trace.slices.height:
         return None
+    if trace.side:
+        told = ", ".join(SIDE_TITLES[name] for name in trace.side)
+        return f"The recording holds no events. Its files tell of: {told}."
     again = recorder(trace).no_events
     return f"{NO_EVENTS} {again}" if again else NO_EVENTS
 
