@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.refusals import is_perfetto
-from torch_tb_profiler.importers.registry import FORMATS
+from torch_tb_profiler.importers.registry import FORMATS, tell_head
 from torch_tb_profiler.importers.source import HEAD_BYTES
 
 
@@ -62,10 +62,16 @@ def test_lines_are_no_packets(text: str) -> None:
         assert whole.encode()[2 + whole.encode()[1] :][:1] in (b"", b"\n")
 
 
-def test_a_database(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "nsys.sqlite") as database:
-        database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
-    assert "is an SQLite database" in told((tmp_path / "nsys.sqlite").read_bytes())
+def test_a_database_of_something_else(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "places.sqlite") as database:
+        database.execute("CREATE TABLE moz_places (url TEXT)")
+    data = (tmp_path / "places.sqlite").read_bytes()
+    with pytest.raises(TraceFormatError) as error:
+        import_trace(iter([data]), name="a file")
+    assert error.value.code == "not_nsight"
+    assert "is an SQLite database, but none that Nsight Systems exported" in error.value.message
+    assert "nsys export --type sqlite" in error.value.hint
+    assert tell_head(data, "places.sqlite", True).reason == "not_nsight"
 
 
 def test_a_pickle_and_a_table() -> None:

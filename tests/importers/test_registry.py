@@ -17,7 +17,7 @@ REFUSED = {
     b"<!DOCTYPE html><html></html>": "html_page",
     b"<Error><Code>NoSuchKey</Code></Error>": "html_page",
     b"hello": "not_json",
-    b"SQLite format 3\0rest": "not_json",
+    b"SQLite format 3\0rest": "damaged_database",
     b"\x80\x04\x95": "not_json",
     b"PK\x03\x04": "not_json",
     b'"a string"': "not_json",

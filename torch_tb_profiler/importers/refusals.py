@@ -12,7 +12,6 @@ LFS_POINTER = b"version https://git-lfs"
 HTML_STARTS = (b"<!doctype", b"<html", b"<?xml", b"<head", b"<")
 
 KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
-    (b"SQLite format 3\0", "an SQLite database (an Nsight Systems export, perhaps)"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"\x80", "a pickle (a memory snapshot, perhaps)"),

@@ -45,7 +45,6 @@ ISSUE_TEXTS: dict[str, str] = {
     "wrote them: .5 was read as 5 ns.",
     "unknown_category": "Slices of a category this version does not know.",
     "ascend_trace": "Written by Ascend's tools: the process of a row tells what it holds.",
-    "paddle_trace": "Written by Paddle Profiler; read as far as it resembles a PyTorch trace.",
     "unknown_phase": "Events of a phase this version does not read were left out.",
     "range_unclosed": "Ranges that were not closed were ended with the recording.",
     "range_across_threads": "Ranges that one thread opened and another closed: they stand on rows "
@@ -79,6 +78,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "and peaks are those of one process at a time, not their sum.",
     "database_truncated": "The database ends in the middle: so many of its pages are missing; the "
     "rows on the others were read.",
+    "message_damaged": "Messages of the file that end before their length says were read as far as "
+    "they go.",
     "database_damaged": "Parts of the database are damaged; the rows in them were left out.",
     "database_cell": "Cells of the database that hold no number where one is due were read as "
     "null.",
@@ -102,6 +103,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "the calls and queues in between; the calls count.",
     "ascend_overlap_differs": "The rows of Overlap Analysis give computing, communication or free "
     "time that differs by more than 1 % from what the tasks of the timeline give.",
+    "ascend_kernel_unmatched": "Kernels that a table describes and the timeline does not hold.",
     "ascend_both": "The folder holds a database and text files: the database was read.",
     "ascend_file_missing": "Files that such a folder has are not there: what they tell is missing.",
     "ascend_file_unreadable": "Files of the folder could not be read, or hold other columns.",

@@ -22,6 +22,7 @@ HARMLESS = frozenset(
         "external_id_untrusted",
         "impossible_measure",
         "no_steps",
+        "nsys_warnings",
         "python_frames_left_out",
         "quote_repaired",
         "several_processes",
@@ -38,7 +39,13 @@ HARMLESS = frozenset(
 CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
 """Issues of a recording of which everything after some place is missing."""
 
-LOSS_ISSUES = CUT_ISSUES | {"event_dropped", "event_without_time", "stray_text"}
+LOSS_ISSUES = CUT_ISSUES | {
+    "event_dropped",
+    "event_without_time",
+    "message_damaged",
+    "nsys_events_dropped",
+    "stray_text",
+}
 """Issues by which events are missing: every number of the recording may depend on them."""
 
 _TIME_ISSUES = frozenset({"huge_duration", "missing_duration", "negative_duration"})
@@ -52,13 +59,14 @@ LINK_ISSUES = (
         "device_without_properties",
         "duplicate_correlation",
         "external_id_untrusted",
+        "graph_without_kernels",
+        "graph_without_time",
         "impossible_measure",
         "kernel_without_launch",
         "launch_ambiguous",
         "launch_without_kernel",
         "launch_without_operator",
         "overlapping_slices",
-        "paddle_trace",
         "python_frames_left_out",
     }
 )

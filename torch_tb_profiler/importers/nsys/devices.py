@@ -108,10 +108,10 @@ class DeviceNumbers:
         """What is told of each GPU."""
         return tuple(self._infos[number] for number in sorted(self._infos))
 
-    def of_machine(self, gpu: int, host: int | None = None) -> int:
-        """The number of a GPU by that of its machine."""
-        key = self._gpu_key(host, gpu)
-        return self._numbered(key or (host, gpu))
+    def of_machine(self, gpu: int) -> int:
+        """The number of a GPU by that of its machine, where no machine is told."""
+        known = (key for keys in (self._gpus, self._numbers) for key in keys if key[1] == gpu)
+        return self._numbered(next(known, (None, gpu)))
 
     def _number(self, global_pid: int, device: int) -> int:
         if not 0 <= device < MAX_DEVICES:

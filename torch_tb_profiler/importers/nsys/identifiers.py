@@ -26,3 +26,8 @@ def tid_of(number: int) -> int:
 def host_of(number: int) -> int:
     """What is above the process: the machine (virtual or real) it ran on."""
     return number >> 2 * _BITS
+
+
+def main_thread(global_pids: Int64) -> Int64:
+    """The thread of each process that has the number of the process."""
+    return global_pids | (global_pids >> _BITS & _LOW)

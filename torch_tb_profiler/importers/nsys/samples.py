@@ -1,0 +1,145 @@
+"""Metrics of GPUs and network cards that were sampled beside the events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from torch_tb_profiler.importers.nsys.distinct import distinct_rows
+from torch_tb_profiler.importers.nsys.export import Export
+from torch_tb_profiler.importers.nsys.parts import Part, no_slices, rows_of
+from torch_tb_profiler.importers.nsys.rows import TimedRows
+from torch_tb_profiler.importers.nsys.text import shown
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Float64, Int64
+
+GPU_METRICS = "GPU_METRICS"
+GPU_METRIC_NAMES = "TARGET_INFO_GPU_METRICS"
+NIC_METRICS = "NET_NIC_METRIC"
+NIC_METRIC_NAMES = "TARGET_INFO_NETWORK_METRICS"
+NIC_NUMBERS = "NIC_ID_MAP"
+NICS = "TARGET_INFO_NIC_INFO"
+
+MAX_SAMPLES = 2_000_000
+"""Of one table; of more, as many in a row as it takes become their mean."""
+
+_GPU_OF_TYPE = 0xFF
+"""The low bits of ``typeId`` are the number of the GPU."""
+
+_UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]\s*$", re.DOTALL)
+
+_Series = tuple[str, str, str]
+"""Source, metric, unit."""
+
+
+def read_samples(export: Export) -> list[Part]:
+    """Samples of all metrics, each by its name: numbers of metrics differ between GPUs and
+    recordings."""
+    return [_gpu_samples(export), _nic_samples(export)]
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """Name and unit of a metric; percentages of any kind are ``%``.
+
+    >>> split_unit("SMs Active [Throughput %]"), split_unit("GPC Clock Frequency [MHz]")
+    (('SMs Active', '%'), ('GPC Clock Frequency', 'MHz'))
+    """
+    match = _UNIT.match(text)
+    if match is None:
+        return text, ""
+    unit = match["unit"].strip()
+    return match["name"], "%" if unit.endswith("%") else unit
+
+
+def _gpu_samples(export: Export) -> Part:
+    rows = TimedRows(export.database, GPU_METRICS, export.quality, start="timestamp")
+    columns = rows.columns("typeId", "metricId")
+    values = rows.floats("value")
+    names: dict[tuple[int, int], str] = {}
+    any_type: dict[int, str] = {}
+    for type_id, metric, name in _told(
+        export, GPU_METRIC_NAMES, "typeId", "metricId", "metricName"
+    ):
+        if isinstance(name, str) and isinstance(metric, int):
+            any_type.setdefault(metric, shown(name))
+            if isinstance(type_id, int):
+                names[type_id, metric] = shown(name)
+    (types, metrics), place = distinct_rows(columns["typeId"], columns["metricId"])
+    series: list[_Series] = []
+    for type_id, metric in zip(types.tolist(), metrics.tolist(), strict=True):
+        name = names.get((type_id, metric)) or any_type.get(metric, f"metric {metric}")
+        series.append((_gpu(export, type_id), *split_unit(name)))
+    return Part(no_slices(), {"samples": _table(export, rows.start_ns, values, series, place)})
+
+
+def _gpu(export: Export, type_id: int) -> str:
+    number = ABSENT if type_id == ABSENT else export.devices.of_machine(type_id & _GPU_OF_TYPE)
+    return "GPU" if number == ABSENT else f"GPU {number}"
+
+
+def _nic_samples(export: Export) -> Part:
+    rows = TimedRows(export.database, NIC_METRICS, export.quality)
+    columns = rows.columns("globalId", "portId", "metricsListId", "metricsIdx")
+    values = rows.floats("value")
+    metrics = {
+        (list_id, index): (shown(str(name)), shown(str(unit or "")))
+        for list_id, index, name, unit in _told(
+            export, NIC_METRIC_NAMES, "metricsListId", "metricsIdx", "name", "unit"
+        )
+    }
+    cards = {
+        nic: shown(name)
+        for nic, name in _told(export, NICS, "nicId", "name")
+        if isinstance(name, str)
+    }
+    nic_of = {number: nic for nic, number in _told(export, NIC_NUMBERS, "nicId", "globalId")}
+    known, place = distinct_rows(*columns.values())
+    series: list[_Series] = []
+    for card, port, list_id, index in zip(*(each.tolist() for each in known), strict=True):
+        source = cards.get(nic_of.get(card, card), f"NIC {card}")
+        metric, unit = metrics.get((list_id, index), (f"metric {index}", ""))
+        series.append((source if port in (ABSENT, 0) else f"{source} port {port}", metric, unit))
+    return Part(no_slices(), {"samples": _table(export, rows.start_ns, values, series, place)})
+
+
+def _told(export: Export, table: str, *columns: str) -> Sequence[tuple[object, ...]]:
+    return export.database.rows(table, columns) if table in export.database.tables else ()
+
+
+def _table(
+    export: Export, time_ns: Int64, values: Float64, series: list[_Series], place: Int64
+) -> ColumnArrays:
+    """Samples in order of series and time, thinned to :data:`MAX_SAMPLES`."""
+    time_ns, values, place = thinned(time_ns, values, place, MAX_SAMPLES)
+    codes = [export.names.codes(each[part] for each in series) for part in range(3)]
+    return rows_of(
+        "samples",
+        len(time_ns),
+        source_code=codes[0][place],
+        metric_code=codes[1][place],
+        unit_code=codes[2][place],
+        time_ns=time_ns,
+        value=values,
+    )
+
+
+def thinned(
+    time_ns: Int64, values: Float64, place: Int64, most: int
+) -> tuple[Int64, Float64, Int64]:
+    """Times, values and series of samples, ordered by series and time. Of more than ``most`` each
+    few in a row of a series become one, their mean, at the time of the first."""
+    order = np.lexsort((time_ns, place))
+    time_ns, values, place = time_ns[order], values[order], place[order]
+    each = -(-len(order) // most)
+    if each <= 1:
+        return time_ns, values, place
+    starts = np.ones(len(place), np.bool_)
+    starts[1:] = place[1:] != place[:-1]
+    begins = np.flatnonzero(starts)
+    within_series = np.arange(len(place)) - np.repeat(
+        begins, np.diff(np.append(begins, len(place)))
+    )
+    first = np.flatnonzero(within_series % each == 0)
+    counts = np.diff(np.append(first, len(place)))
+    return time_ns[first], np.add.reduceat(values, first) / counts, place[first]
