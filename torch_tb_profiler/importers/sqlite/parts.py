@@ -8,14 +8,41 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from torch_tb_profiler.importers.sqlite.cells import codes_of, floats_of, ints_of
+from torch_tb_profiler.importers.sqlite.packed import Packed, packed
 from torch_tb_profiler.importers.sqlite.pages import PageFile
 from torch_tb_profiler.importers.sqlite.records import Records, records_of
 from torch_tb_profiler.importers.sqlite.tables import ROW_ID
 from torch_tb_profiler.importers.sqlite.values import codes_at, floats_at, ints_at, objects_at
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 How = Literal["ints", "floats", "codes", "objects"]
 """What the cells of a column become."""
+
+
+class Wanted(NamedTuple):
+    """A column that is wanted.
+
+    Attributes:
+        name: Of the column.
+        how: What its cells become.
+    """
+
+    name: str
+    how: How
+
+
+class Stored(NamedTuple):
+    """Where a wanted column is in the rows.
+
+    Attributes:
+        place: Its place, or that of the row's id.
+        how: What its cells become.
+        is_real: Whether its integers are reals.
+    """
+
+    place: int
+    how: How
+    is_real: bool
 
 
 class Piece(NamedTuple):
@@ -23,17 +50,15 @@ class Piece(NamedTuple):
 
     Attributes:
         file: The database.
+        table: Its name.
         pages: Their numbers.
-        how: What cells become.
-        places: Of the wanted columns in the rows.
-        reals: Of each of them, whether its integers are reals.
+        stored: The wanted columns.
     """
 
     file: PageFile
+    table: str
     pages: Int64
-    how: How
-    places: tuple[int, ...]
-    reals: tuple[bool, ...]
+    stored: tuple[Stored, ...]
 
 
 class Part(NamedTuple):
@@ -41,8 +66,8 @@ class Part(NamedTuple):
 
     Attributes:
         rows: How many rows there are.
-        columns: Of each wanted column its values: an array, a list of objects, or codes with the
-            texts behind them.
+        columns: Of each wanted column its values: packed integers, an array of numbers, a list of
+            objects, or codes with the texts behind them.
         wrong: Of each wanted column, how many cells are of another type.
         damaged: Pages and rows that were left out, or lack cells.
     """
@@ -59,30 +84,35 @@ def read_piece(piece: Piece) -> Part:
     Raises:
         OSError: the file cannot be read.
     """
-    stored = [place for place in piece.places if place != ROW_ID]
-    records = records_of(piece.file, piece.pages, stored)
+    places = [each.place for each in piece.stored if each.place != ROW_ID]
+    records = records_of(piece.file, piece.pages, places)
     columns: list[Any] = []
     wrong: list[int] = []
-    for place, is_real in zip(piece.places, piece.reals, strict=True):
+    for place, how, is_real in piece.stored:
         if place == ROW_ID:
-            values, count = _converted(records.row_ids.tolist(), piece.how)
+            values, count = _converted(records.row_ids.tolist(), how)
         else:
-            values, count = _at(records, place, piece.how, is_real)
+            values, count = _at(records, place, how, is_real)
         columns.append(values)
         wrong.append(count)
     return Part(len(records.row_ids), columns, wrong, records.damaged)
 
 
-def part_of(rows: Sequence[tuple[Any, ...]], width: int, how: How) -> Part:
-    """Rows of ``width`` cells that SQLite read."""
-    columns = zip(*rows, strict=True) if rows else [()] * width
-    converted = [_converted(cells, how) for cells in columns]
+def part_of(rows: Sequence[tuple[Any, ...]], wanted: Sequence[Wanted]) -> Part:
+    """Rows of the wanted cells that SQLite read."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
+    converted = (
+        [_converted(cells, how) for cells, (_, how) in zip(columns, wanted, strict=True)]
+        if wanted
+        else []
+    )
     return Part(len(rows), [each[0] for each in converted], [each[1] for each in converted], 0)
 
 
 def _converted(cells: Sequence[Any], how: How) -> tuple[Any, int]:
     if how == "ints":
-        return ints_of(cells)
+        values, wrong = ints_of(cells)
+        return packed(values), wrong
     if how == "floats":
         return floats_of(cells)
     if how == "codes":
@@ -94,7 +124,8 @@ def _converted(cells: Sequence[Any], how: How) -> tuple[Any, int]:
 def _at(records: Records, place: int, how: How, is_real: bool) -> tuple[Any, int]:
     cells = records.cells[place]
     if how == "ints":
-        return ints_at(records, cells)
+        values, wrong = ints_at(records, cells)
+        return packed(values), wrong
     if how == "floats":
         return floats_at(records, cells)
     if how == "codes":
@@ -105,6 +136,8 @@ def _at(records: Records, place: int, how: How, is_real: bool) -> tuple[Any, int
 
 def absent_column(rows: int, how: How) -> Any:
     """A column that a table lacks."""
-    if how == "codes":
-        return np.full(rows, -1, np.int32), []
-    return [None] * rows if how == "objects" else np.repeat(_converted([None], how)[0], rows)
+    if how == "ints":
+        return Packed(rows, int(ABSENT), None, False)
+    if how == "floats":
+        return np.full(rows, np.nan)
+    return [None] * rows if how == "objects" else (np.full(rows, -1, np.int32), [])

@@ -46,8 +46,9 @@ def _all_sizes() -> Int64:
     return np.where(types >= BLOB, (types - BLOB) >> 1, _SIZES[np.minimum(types, 11)])
 
 
-KIND_OF_BYTE = _all_kinds()
-SIZE_OF_BYTE = _all_sizes()
+KIND_OF_BYTE = np.tile(_all_kinds(), 2)
+SIZE_OF_BYTE = np.tile(_all_sizes(), 2)
+"""Of a type that is one byte; what they say of a longer one's first byte does not count."""
 
 
 @dataclass(slots=True)
@@ -134,12 +135,14 @@ class _Rows:
 
     def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> Records:
         """The cells of the wanted ones of the first ``count`` columns."""
-        kinds, sizes = _types(self.data, self.first, self.place + self.head, count)
+        types = _Types.of(self.data, self.first, self.place + self.head, count)
         behind = self.head.copy()
-        offsets: dict[int, Int64] = {}
-        for column, size in enumerate(sizes):
+        kinds, sizes, offsets = {}, {}, {}
+        for column in range(count):
+            size = types.sizes(column)
             behind += size
             if column in wanted:
+                kinds[column], sizes[column] = types.kinds(column), size
                 offsets[column] = behind.copy()
         held = self.payload
         spilled = np.flatnonzero((behind > self.local) & (self.payload > self.local))
@@ -220,22 +223,44 @@ def _local_bytes(payload: Int64, usable: int) -> Int64:
     return np.where(payload <= most, payload, np.where(kept <= most, kept, least))
 
 
-def _types(data: Bytes, first: Int64, end: Int64, columns: int) -> tuple[Kinds, Int64]:
-    """Kinds and sizes of the first columns, each a row of the result; null behind a row's end."""
-    window = np.lib.stride_tricks.as_strided(
-        data, (len(data) - columns, columns), (1, 1), writeable=False
-    )
-    types = np.ascontiguousarray(window[first].T)
-    count = end - first
-    if len(count) and count.min() < columns:
-        types[np.arange(columns)[:, None] >= count] = 0
-    is_long = (types >= LONG).any(axis=0)
-    plain = types & 0x7F
-    kinds, sizes = KIND_OF_BYTE[plain], SIZE_OF_BYTE[plain]
-    long = np.flatnonzero(is_long)
-    if len(long):
-        kinds[:, long], sizes[:, long] = _long_types(data, first[long], end[long], columns)
-    return kinds, sizes
+@dataclass(slots=True)
+class _Types:
+    """Types of the first columns of some rows.
+
+    Attributes:
+        plain: Per column the first byte of the type of each row; 0, null, behind a row's end.
+        long: Rows in which some type takes several bytes.
+        long_kinds: Per column the kinds of these rows.
+        long_sizes: Per column the sizes of their cells.
+    """
+
+    plain: Kinds
+    long: Int64
+    long_kinds: Kinds
+    long_sizes: Int64
+
+    @classmethod
+    def of(cls, data: Bytes, first: Int64, end: Int64, columns: int) -> _Types:
+        """Of rows by where their types begin and end."""
+        window = np.lib.stride_tricks.as_strided(
+            data, (len(data) - columns, columns), (1, 1), writeable=False
+        )
+        plain = np.ascontiguousarray(window[first].T)
+        count = end - first
+        if len(count) and count.min() < columns:
+            plain[np.arange(columns)[:, None] >= count] = NULL
+        long = np.flatnonzero(plain.max(axis=0, initial=0) >= LONG)
+        return cls(plain, long, *_long_types(data, first[long], end[long], columns))
+
+    def kinds(self, column: int) -> Kinds:
+        kinds: Kinds = KIND_OF_BYTE.take(self.plain[column])
+        kinds[self.long] = self.long_kinds[column]
+        return kinds
+
+    def sizes(self, column: int) -> Int64:
+        sizes: Int64 = SIZE_OF_BYTE.take(self.plain[column])
+        sizes[self.long] = self.long_sizes[column]
+        return sizes
 
 
 def _long_types(data: Bytes, place: Int64, end: Int64, columns: int) -> tuple[Kinds, Int64]:
