@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Literal
 
-from torch_tb_profiler.importers import kineto, mindspore, nsys
+from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
@@ -21,7 +21,13 @@ from torch_tb_profiler.storage.heads import Told
 from torch_tb_profiler.storage.names import NamePattern, TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
 
-FORMATS: tuple[Importer, ...] = (kineto.FORMAT, mindspore.FORMAT, nsys.FORMAT)
+FORMATS: tuple[Importer, ...] = (
+    paddle.FORMAT,
+    ascend.FORMAT,
+    kineto.FORMAT,
+    mindspore.FORMAT,
+    nsys.FORMAT,
+)
 """The formats, in the order in which they are asked about a file."""
 
 

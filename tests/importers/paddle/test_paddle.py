@@ -14,7 +14,7 @@ import pytest
 
 from tests.importers.kineto.reference import read_bytes, read_file
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers.kineto.find_event import find
+from torch_tb_profiler.importers.paddle.reader import find
 from torch_tb_profiler.importers.sought import SearchLimits
 from torch_tb_profiler.importers.source import source_of
 from torch_tb_profiler.loading.queries.arguments import sought_event
@@ -39,10 +39,10 @@ def test_names_lose_the_duration_behind_them_in_paddles_files_only() -> None:
     columns = read_bytes(json.dumps(paddle).encode())
     assert names(columns) == ["a", "a", "b [3 ns]", "c[1.5 us] x", "d"]
     assert len(set(columns.tables["slices"]["name_code"].tolist())) == 4
-    assert columns.quality.counts["paddle_trace"] == 1
+    assert (columns.format, columns.info.framework) == ("paddle", "Paddle")
     torch = read_bytes(json.dumps(paddle | {"schemaVersion": 1}).encode())
     assert names(torch) == given
-    assert "paddle_trace" not in torch.quality.counts
+    assert (torch.format, torch.info.framework) == ("kineto", None)
 
 
 def test_a_real_export(corpus: Path) -> None:
@@ -95,6 +95,7 @@ def test_events_are_found_again_in_the_file(corpus: Path) -> None:
     trace, source = build_trace(read_file(path)), source_of(location, file_state(location))
     for slice_id in range(0, trace.slices.height, 61):
         found = find(source, sought_event(trace, slice_id), SearchLimits(1 << 30, 60))
+        assert found is not None
         assert found.end == "found", slice_id
         assert "start_time" in found.arguments
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.kineto import structs, tables
 from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.categories import category_of
-from torch_tb_profiler.importers.kineto.exact_starts import EXACT_START, exact_starts
+from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.kinds import (
     FIRST_SLICE_KIND,
     SLICE_DECODERS,
@@ -76,21 +76,28 @@ class Batch:
     tail: bytes | None = None
 
 
-def make_batch(events: Sequence[Event], *, python_frames: bool = True) -> Batch:
+def make_batch(
+    events: Sequence[Event], *, python_frames: bool = True, dialect: Dialect | None = None
+) -> Batch:
     """The columns of ``events``.
 
     Args:
         events: Decoded events in file order.
         python_frames: Whether python frames and modules are wanted; else they are counted only.
+        dialect: What they are written in; None: as Kineto writes, or not known yet.
     """
-    return _Maker(events, python_frames).batch
+    return _Maker(events, python_frames, dialect).batch
 
 
 class _Maker:
     """The steps of making one batch; they share interners and the group of every event."""
 
-    def __init__(self, events: Sequence[Event], python_frames: bool) -> None:
+    def __init__(
+        self, events: Sequence[Event], python_frames: bool, dialect: Dialect | None
+    ) -> None:
         self.batch = Batch()
+        self._read_slices = None if dialect is None else dialect.read_slices
+        self._read_memory = None if dialect is None else dialect.read_memory
         self.strings = Interner()
         self.tracks = Interner()
         codes = self._group(events)
@@ -197,6 +204,12 @@ class _Maker:
             if not at.size:
                 continue
             raws = [rows[row].args for row in at.tolist()]
+            if self._read_slices is not None:
+                said = self._read_slices(slice_kind, raws, at, self.strings, quality)
+                slices["correlation"][at] = said.correlation
+                for name, table in said.tables.items():
+                    self._add(name, table)
+                continue
             args = decode_args(decoder, raws, quality)
             slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
             self._details(slice_kind, args, raws, at)
@@ -214,8 +227,6 @@ class _Maker:
 
     def _details(self, kind: Kind, args: tables.Args, raws: list[msgspec.Raw], at: Int64) -> None:
         quality, strings = self.batch.quality, self.strings
-        if hasattr(args[0], EXACT_START):
-            self._add(EXACT_START, exact_starts([arg.exact_start for arg in args], at))
         if kind in (Kind.HOST_SLICE, Kind.OTHER_SLICE):
             self._add("operator", tables.operator_table(args, at, strings, quality))
         if kind in (Kind.PYTHON_SLICE, Kind.OTHER_SLICE):
@@ -241,12 +252,13 @@ class _Maker:
         name = self._names(rows)
         memory_codes = [self.strings[text] for text in MEMORY_NAMES]
         is_memory = np.isin(name, memory_codes)
-        args = decode_args(
-            structs.MEMORY_ARGS,
-            [event.args for event in compress(rows, is_memory)],
-            self.batch.quality,
-        )
-        memory = tables.memory_table(args, self.batch.quality)
+        events_of_memory = list(compress(rows, is_memory))
+        raws = [event.args for event in events_of_memory]
+        if self._read_memory is None:
+            memory = tables.memory_table(raws, self.batch.quality)
+        else:
+            words = [event.cat for event in events_of_memory]
+            memory = self._read_memory(raws, words, self.batch.quality)
         memory["track"] = track[is_memory]
         memory["time_ns"] = time[is_memory]
         memory["is_oom"] = (name[is_memory] == memory_codes[1]).astype(np.int8)

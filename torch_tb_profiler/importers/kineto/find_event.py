@@ -18,8 +18,7 @@ from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
-from torch_tb_profiler.importers.kineto.dialects import DIALECTS
-from torch_tb_profiler.importers.kineto.exact_starts import EXACT_KEY, TICK_NS
+from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.file_pieces import FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.kinds import MEMORY_CATEGORY
 from torch_tb_profiler.importers.kineto.pieces import Piece, Pieces
@@ -32,6 +31,9 @@ from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import Track
 from torch_tb_profiler.trace.quality import QualityReport
+
+TICK_NS = 1000
+"""Of ``ts`` where an argument tells starts more exactly."""
 
 SEARCH_BYTES = 1 << 20
 """Text that is searched, and decoded where it has the digits, at once."""
@@ -58,15 +60,23 @@ KNOWN_KEYS = frozenset(
 _OBJECT: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundArguments:
+def find(
+    source: AnySource, sought: SoughtEvent, limits: SearchLimits, dialect: Dialect | None = None
+) -> FoundArguments:
     """The arguments of one event of a file.
+
+    Args:
+        source: The file.
+        sought: The event.
+        limits: How far is looked.
+        dialect: What the file is written in; None: what keeps names, rows and starts as they are.
 
     Raises:
         StorageError, OSError: the file cannot be read.
         UnpackLimitError: it unpacks too far.
     """
     assert isinstance(source, Source), "no folder is a Kineto trace"
-    search = _Search(sought, limits)
+    search = _Search(sought, limits, dialect)
     if source.path is not None and is_plain_text(source.path):
         places = FilePieces(source.path, SEARCH_BYTES)
         return search.result((place.read() for place in places), places.cuts)
@@ -91,8 +101,10 @@ class _Candidate:
 class _Search:
     """One search for one event."""
 
-    def __init__(self, sought: SoughtEvent, limits: SearchLimits) -> None:
+    def __init__(self, sought: SoughtEvent, limits: SearchLimits, dialect: Dialect | None) -> None:
         self._sought = sought
+        self._dialect = dialect
+        self._start_key = None if dialect is None else dialect.start_key
         self._limits = limits
         self._starts_ns = {sought.start_ns, sought.start_ns + sought.base_ns}
         self._ticks_ns = {start // TICK_NS * TICK_NS for start in self._starts_ns}
@@ -111,7 +123,8 @@ class _Search:
 
     def _ended(self, end: SearchEnd, arguments: dict[str, str] | None = None) -> FoundArguments:
         found = arguments or {}
-        return FoundArguments(end, found, KNOWN_KEYS & found.keys(), self._text_bytes)
+        known = KNOWN_KEYS if self._dialect is None else KNOWN_KEYS | self._dialect.known_keys
+        return FoundArguments(end, found, known & found.keys(), self._text_bytes)
 
     def _look(self, pieces: Iterator[Piece], cuts: Cuts) -> bool:
         """Gather the candidates; whether the end, or all of them, came before the limits."""
@@ -150,12 +163,16 @@ class _Search:
             if cuts.has_unpadded_times:
                 ts, dur = padded(ts), padded(dur)
             ts_ns = raw_to_ns(bytes(ts))
-            has_ticks = ts_ns in self._ticks_ns and EXACT_KEY in bytes(event.args)
-            if ts_ns not in self._starts_ns and not has_ticks:
+            if ts_ns not in self._starts_ns and not self._is_tick(ts_ns, event):
                 continue
             # A duration that is absent or negative is 0 in the trace.
             dur_ns = max(0, raw_to_ns(bytes(dur))) if event.ph == "X" else None
             self._candidates.append(_Candidate(dur_ns, bytes(event.args)))
+
+    def _is_tick(self, ts_ns: int, event: Event) -> bool:
+        """Whether the event begins in the microsecond, and says itself when exactly."""
+        key = self._start_key
+        return key is not None and ts_ns in self._ticks_ns and key in bytes(event.args)
 
     def _is_alike(self, event: Event) -> bool:
         sought = self._sought
@@ -163,9 +180,23 @@ class _Search:
             event.ph in ("X", "B")
             and event.cat != MEMORY_CATEGORY
             and text_of(event.pid) == sought.pid
-            and _may_stand_on(text_of(event.tid), sought.tid)
+            and self._may_stand_on(text_of(event.tid))
             and (_cut(event.cat) or None) == sought.raw_category
-            and _may_be_called(_cut(event.name) or UNNAMED, sought.name)
+            and self._may_be_called(_cut(event.name) or UNNAMED)
+        )
+
+    def _may_be_called(self, name: str) -> bool:
+        """Whether the trace may call an event so: as the file does, or as its dialect renames."""
+        renamed = None if self._dialect is None else self._dialect.renamed
+        return name == self._sought.name or (
+            renamed is not None and renamed(name) == self._sought.name
+        )
+
+    def _may_stand_on(self, tid: str) -> bool:
+        """Whether a row is that of the thread: by its number, or joined to it by its dialect."""
+        thread = None if self._dialect is None else self._dialect.thread
+        return tid == self._sought.tid or (
+            thread is not None and thread(Track("", tid)).tid == self._sought.tid
         )
 
     def _chosen(self) -> _Candidate | None:
@@ -187,21 +218,6 @@ class _Search:
 
 def _cut(value: object) -> str:
     return text_of(value)[:MAX_TEXT_CHARS]
-
-
-def _may_be_called(name: str, sought: str) -> bool:
-    """Whether a trace may call an event so: as the file does, or as its dialect renames it."""
-    return name == sought or any(
-        dialect.renamed is not None and dialect.renamed(name) == sought for dialect in DIALECTS
-    )
-
-
-def _may_stand_on(tid: str, sought: str) -> bool:
-    """Whether a row is that of a thread: by its number, or joined to it by its dialect."""
-    return tid == sought or any(
-        dialect.thread is not None and dialect.thread(Track("", tid)).tid == sought
-        for dialect in DIALECTS
-    )
 
 
 def _values(args: bytes) -> dict[str, str]:

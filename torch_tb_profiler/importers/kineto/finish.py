@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from torch_tb_profiler.importers.durations import settle_durations
 from torch_tb_profiler.importers.kineto.batch import TASKS, UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
-from torch_tb_profiler.importers.kineto.dialects import dialect_of, join_rows, rename
-from torch_tb_profiler.importers.kineto.exact_starts import EXACT_START, refine_starts
+from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.importers.kineto.dialects import dialect_of, rename
 from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, Merger
 from torch_tb_profiler.importers.kineto.pairs import pair_begin_end
-from torch_tb_profiler.importers.kineto.tracks import make_tracks
+from torch_tb_profiler.importers.kineto.tracks import join_rows, make_tracks
 from torch_tb_profiler.importers.kineto.unsorted import DEVICE_ROW, settle_unsorted
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
 from torch_tb_profiler.trace.columns import (
@@ -30,36 +31,34 @@ from torch_tb_profiler.trace.columns import (
 from torch_tb_profiler.trace.limits import MAX_DEVICES
 from torch_tb_profiler.trace.quality import QualityReport
 
-LONG_NS = 24 * 3600 * 10**9
-LONG_FACTOR = 10
-"""A slice is never cut below a day or ten times the range of all starts."""
-
 TRACK_NUMBER = re.compile(r"(?:stream )?(\d{1,9})")
 
 
-def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
-    """Everything of the file, in the form that the trace builder takes."""
+def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = None) -> EventColumns:
+    """Everything of the file, in the form that the trace builder takes.
+
+    Args:
+        merger: What was read.
+        header: As :func:`~torch_tb_profiler.importers.kineto.header_types.typed_header` gives it.
+        dialect: What the file is written in; None: what it holds tells.
+    """
     quality = merger.quality
     tables = {name: merger.table(name) for name in TABLE_COLUMNS}
     strings = list(merger.strings)
-    tasks = merger.extra(TASKS)
-    if tasks is not None:
-        tables[TASKS] = tasks
+    own = merger.own_tables((TASKS, *(() if dialect is None else dialect.own_tables)))
+    tables |= own
     if np.any(tables["slices"][PHASE_COLUMN] != 0):
         pair_begin_end(tables, merger.strings.get(UNNAMED, -1), quality)
     del tables["slices"][PHASE_COLUMN]
     tracks = make_tracks(list(merger.tracks), merger.declared)
     tables["slices"] = slices = _complete(tables["slices"])
-    dialect = dialect_of(header, tracks, quality)
-    exact = merger.extra(EXACT_START)
-    has_ticks = dialect is not None and dialect.has_exact_starts
+    dialect = dialect or dialect_of(header, tracks, quality)
+    has_ticks = dialect is not None and dialect.start_key is not None
     if dialect is not None:
         if dialect.renamed is not None:
             rename(slices, strings, dialect.renamed)
         if dialect.thread is not None:
             tracks = join_rows(tables, tracks, dialect.thread)
-        if dialect.has_exact_starts and exact is not None:
-            refine_starts(slices, exact)
     settle_unsorted(tables, strings, tracks, dialect, quality)
     refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
@@ -68,11 +67,11 @@ def finish(merger: Merger, header: dict[str, Any]) -> EventColumns:
     if dialect is not None:
         info = msgspec.structs.replace(info, recorder=dialect.recorder)
     base_ns = _rebase(tables, header)
-    _settle_durations(tables, quality)
+    settle_durations(tables["slices"], quality)
     assert set(slices) == set(TABLE_COLUMNS["slices"])
-    others = {TASKS: tables.pop(TASKS)} if TASKS in tables else {}
+    others = {name: tables.pop(name) for name in own}
     columns = EventColumns(
-        format="kineto",
+        format="kineto" if dialect is None else dialect.format,
         tables=tables,
         strings=strings,
         tracks=tracks,
@@ -174,23 +173,3 @@ def _rebase(tables: dict[str, ColumnArrays], header: dict[str, Any]) -> int:
     for table, column in columns:
         table[column] = table[column] - base_ns
     return base_ns
-
-
-def _settle_durations(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
-    """No duration is absent, negative, or reaches absurdly far behind the recording."""
-    slices = tables["slices"]
-    start, dur = slices["start_ns"], slices["dur_ns"]
-    missing = dur == ABSENT
-    quality.add("missing_duration", int(missing.sum()))
-    dur[missing] = 0
-    negative = dur < 0
-    quality.add("negative_duration", int(negative.sum()))
-    dur[negative] = 0
-    if not start.size:
-        return
-    extent = int(start.max()) - int(start.min())
-    huge = dur > min(max(LONG_NS, LONG_FACTOR * extent), 2**62 - 1)
-    if huge.any():
-        quality.add("huge_duration", int(huge.sum()))
-        end = int((start + np.where(huge, 0, dur)).max())
-        dur[huge] = end - start[huge]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,12 +68,13 @@ class Merger:
             values = values + self.slice_count
         return values
 
-    def extra(self, name: str) -> ColumnArrays | None:
-        """A table that is none of ``EventColumns``; None where no batch has it."""
-        parts = self.parts.pop(name, None)
-        if parts is None:
-            return None
-        return {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
+    def own_tables(self, names: Iterable[str]) -> dict[str, ColumnArrays]:
+        """Those of the tables that are none of ``EventColumns`` which any batch has."""
+        own = {name: parts for name in names if (parts := self.parts.pop(name, None))}
+        return {
+            name: {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+            for name, parts in own.items()
+        }
 
     def table(self, name: str) -> ColumnArrays:
         """One whole table; its parts are given up. Details are ordered by slice."""

@@ -12,6 +12,7 @@ from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.batch import Batch, make_batch
 from torch_tb_profiler.importers.kineto.careful import decode_piece
 from torch_tb_profiler.importers.kineto.cuts import Cuts
+from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
 from torch_tb_profiler.importers.kineto.finish import finish
 from torch_tb_profiler.importers.kineto.header import read_header
@@ -35,8 +36,13 @@ from torch_tb_profiler.trace.quality import QualityReport
 AnyPiece = Piece | FilePiece
 
 
-def read(source: AnySource, reading: Reading) -> EventColumns:
+def read(source: AnySource, reading: Reading, dialect: Dialect | None = None) -> EventColumns:
     """Read a Kineto trace: plain text on this machine by places in the file, all else as a stream.
+
+    Args:
+        source: The file.
+        reading: How.
+        dialect: What it is written in; None: its content tells.
 
     Raises:
         TraceFormatError: the text holds no event array.
@@ -44,11 +50,12 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     """
     assert isinstance(source, Source), "no folder is a Kineto trace"
     if source.path is not None and is_plain_text(source.path):
-        return read_file(source.path, name=source.name, reading=reading)
+        return read_file(source.path, name=source.name, reading=reading, dialect=dialect)
     quality = QualityReport()
     how = replace(reading, progress=lambda _: reading.progress(source.taken_bytes))
     with closing(source.unpacked()) as unpacked:
-        return read_text(utf8(unpacked, quality), name=source.name, quality=quality, reading=how)
+        text = utf8(unpacked, quality)
+        return read_text(text, name=source.name, quality=quality, reading=how, dialect=dialect)
 
 
 def read_text(
@@ -58,6 +65,7 @@ def read_text(
     quality: QualityReport | None = None,
     piece_bytes: int = PIECE_BYTES,
     reading: Reading | None = None,
+    dialect: Dialect | None = None,
 ) -> EventColumns:
     """Read a Kineto trace from its text.
 
@@ -67,12 +75,13 @@ def read_text(
         quality: What was already found odd while unpacking.
         piece_bytes: How much text is decoded at once.
         reading: How; its progress is told after each piece how long that was.
+        dialect: As :func:`read`.
 
     Raises:
         TraceFormatError: the text holds no event array.
     """
     pieces = Pieces(iter(chunks), piece_bytes)
-    return _read(pieces, name, quality or QualityReport(), reading or Reading())
+    return _read(pieces, name, quality or QualityReport(), reading or Reading(), dialect)
 
 
 def read_file(
@@ -81,6 +90,7 @@ def read_file(
     name: str,
     piece_bytes: int = PIECE_BYTES,
     reading: Reading | None = None,
+    dialect: Dialect | None = None,
 ) -> EventColumns:
     """The same from a plain text file of this machine: whoever decodes a piece reads it, too.
 
@@ -88,10 +98,13 @@ def read_file(
         TraceFormatError: the text holds no event array.
         OSError: the file cannot be read.
     """
-    return _read(FilePieces(path, piece_bytes), name, QualityReport(), reading or Reading())
+    pieces = FilePieces(path, piece_bytes)
+    return _read(pieces, name, QualityReport(), reading or Reading(), dialect)
 
 
-def read_piece(piece: AnyPiece, cuts: Cuts, *, python_frames: bool = True) -> Batch:
+def read_piece(
+    piece: AnyPiece, cuts: Cuts, *, python_frames: bool = True, dialect: Dialect | None = None
+) -> Batch:
     """One piece of the event array as columns. Pure: may run in any process, in any order.
 
     Raises:
@@ -99,15 +112,15 @@ def read_piece(piece: AnyPiece, cuts: Cuts, *, python_frames: bool = True) -> Ba
     """
     if isinstance(piece, FilePiece):
         piece = piece.read()
-    return _batch(piece, cuts, python_frames)
+    return _batch(piece, cuts, python_frames, dialect)
 
 
-def _batch(piece: Piece, cuts: Cuts, python_frames: bool) -> Batch:
+def _batch(piece: Piece, cuts: Cuts, python_frames: bool, dialect: Dialect | None) -> Batch:
     quality = QualityReport()
     decoded = decode_piece(piece, cuts, quality)
     if cuts.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = make_batch(decoded.events, python_frames=python_frames)
+    batch = make_batch(decoded.events, python_frames=python_frames, dialect=dialect)
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
@@ -124,26 +137,32 @@ def _pad_times(events: Iterable[Event]) -> int:
 
 
 def _read(
-    source: Pieces | FilePieces, name: str, quality: QualityReport, reading: Reading
+    source: Pieces | FilePieces,
+    name: str,
+    quality: QualityReport,
+    reading: Reading,
+    dialect: Dialect | None,
 ) -> EventColumns:
     if not source.has_events:
         raise no_events(source.header, name)
     merger = Merger()
     merger.quality.merge(quality)
-    tail = _merge(source, merger, reading)
+    tail = _merge(source, merger, reading, dialect)
     if tail is None:
         merger.quality.add("truncated")
     if source.header.strip() == b"[" and merger.is_empty:
         raise no_trace(name, "none of its items is a trace event")
     header = read_header(source.header, tail, merger.quality)
-    return finish(merger, header)
+    return finish(merger, header, dialect)
 
 
-def _merge(source: Pieces | FilePieces, merger: Merger, reading: Reading) -> bytes | None:
+def _merge(
+    source: Pieces | FilePieces, merger: Merger, reading: Reading, dialect: Dialect | None
+) -> bytes | None:
     """Merge every batch; return what follows the event array, None if that has no end."""
     frames = reading.options.python_frames
     pieces = _Source(iter(source))
-    work = partial(read_piece, cuts=source.cuts, python_frames=frames)
+    work = partial(read_piece, cuts=source.cuts, python_frames=frames, dialect=dialect)
     stream = iter(reading.read_pieces(pieces, work))
     for piece, batch in stream:
         merger.add(batch)

@@ -140,14 +140,6 @@ MEMORY_FIELDS: Fields = {
     "total_reserved_bytes": _int("Total Reserved"),
 }
 
-PADDLE_FIELDS: Fields = {
-    "exact_start": _text("start_time"),
-    "correlation_id": _int("correlation id"),
-    "theoretical_occupancy_pct": _float("theoretical achieved occupancy %"),
-}
-"""Paddle's: time since the first event, with its unit (``"10342.646 us"``); its own words for what
-joins a kernel with its launch, and for occupancy."""
-
 ASCEND_FIELDS: Fields = {
     "connection": _int("connection_id"),
     "queue_entry": _int("correlation_id"),
@@ -165,7 +157,11 @@ TRACK_FIELDS: Fields = {
 }
 
 
-def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
+_LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]] = {}
+
+
+def decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
+    """The decoder of structs with the fields of some groups; a struct has this name."""
     fields = {name: field for group in groups for name, field in group.items()}
     struct = msgspec.defstruct(
         name,
@@ -176,48 +172,34 @@ def _decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
         gc=False,
         rename={name: field.key for name, field in fields.items()},
     )
-    return msgspec.json.Decoder(struct)
+    made: msgspec.json.Decoder[Any] = msgspec.json.Decoder(struct)
+    _LIST_DECODERS[made] = msgspec.json.Decoder(GenericAlias(list, (struct,)))
+    return made
 
 
 EVENTS = msgspec.json.Decoder(list[Event])
 
-LINK_ARGS = _decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = _decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, PADDLE_FIELDS)
-PYTHON_ARGS = _decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
-DEVICE_ARGS = _decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, PADDLE_FIELDS)
-ANY_ARGS = _decoder(
+LINK_ARGS = decoder("LinkArgs", LINK_FIELDS)
+HOST_ARGS = decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS)
+PYTHON_ARGS = decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
+DEVICE_ARGS = decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS)
+ANY_ARGS = decoder(
     "AnyArgs",
     LINK_FIELDS,
     OPERATOR_FIELDS,
     COLLECTIVE_MARKS,
     PYTHON_FIELDS,
     DEVICE_FIELDS,
-    PADDLE_FIELDS,
     ASCEND_FIELDS,
 )
-COLLECTIVE_ARGS = _decoder("CollectiveArgs", COLLECTIVE_FIELDS)
-MEMORY_ARGS = _decoder("MemoryArgs", MEMORY_FIELDS)
-TRACK_ARGS = _decoder("TrackArgs", TRACK_FIELDS)
+COLLECTIVE_ARGS = decoder("CollectiveArgs", COLLECTIVE_FIELDS)
+MEMORY_ARGS = decoder("MemoryArgs", MEMORY_FIELDS)
+TRACK_ARGS = decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
+_LIST_DECODERS[COUNTER_ARGS] = msgspec.json.Decoder(list[dict[str, Any]])
 
 
-_LIST_DECODERS: dict[msgspec.json.Decoder[Any], msgspec.json.Decoder[list[Any]]] = {
-    decoder: msgspec.json.Decoder(GenericAlias(list, (decoder.type,)))
-    for decoder in (
-        LINK_ARGS,
-        HOST_ARGS,
-        PYTHON_ARGS,
-        DEVICE_ARGS,
-        ANY_ARGS,
-        COLLECTIVE_ARGS,
-        MEMORY_ARGS,
-        TRACK_ARGS,
-        COUNTER_ARGS,
-    )
-}
-
-
-def list_decoder(decoder: msgspec.json.Decoder[Any]) -> msgspec.json.Decoder[list[Any]]:
-    """The decoder of lists of what ``decoder``, one of this module, reads: one call instead of one
-    per event."""
-    return _LIST_DECODERS[decoder]
+def list_decoder(one: msgspec.json.Decoder[Any]) -> msgspec.json.Decoder[list[Any]]:
+    """The decoder of lists of what ``one``, which was made here, reads: one call instead of one per
+    event."""
+    return _LIST_DECODERS[one]

@@ -26,7 +26,6 @@ from torch_tb_profiler.importers.kineto.structs import (
     LINK_FIELDS,
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
-    PADDLE_FIELDS,
     PYTHON_FIELDS,
     Fields,
 )
@@ -84,17 +83,12 @@ def has_fields(args: Args, fields: Fields) -> bool:
 
 
 def links(args: Args, quality: QualityReport) -> tuple[Int64, Int64]:
-    """Correlation and external id (spelled with a small e up to torch 1.11; Paddle writes
-    ``correlation id``)."""
+    """Correlation and external id (spelled with a small e up to torch 1.11)."""
     integers = partial(_integers, LINK_FIELDS, quality)
     external = integers("external_id", [arg.external_id for arg in args])
     if np.all(external == ABSENT):
         external = integers("external_id_old", [arg.external_id_old for arg in args])
-    correlation = integers("correlation", [arg.correlation for arg in args])
-    if getattr(args[0], "exact_start", None) is not None and np.all(correlation == ABSENT):
-        values = [arg.correlation_id for arg in args]
-        correlation = int_column(values, quality, PADDLE_FIELDS["correlation_id"].key)
-    return correlation, external
+    return integers("correlation", [arg.correlation for arg in args]), external
 
 
 def _keep(table: ColumnArrays, rows: Int64, present: npt.NDArray[np.bool_]) -> ColumnArrays:
@@ -185,9 +179,6 @@ def device_table(
         occupancy = floats(
             "est_achieved_occupancy_pct_old", [arg.est_achieved_occupancy_pct_old for arg in args]
         )
-    if args[0].exact_start is not None and np.all(np.isnan(occupancy)):
-        values = [arg.theoretical_occupancy_pct for arg in args]
-        occupancy = _floats(PADDLE_FIELDS, quality, "theoretical_occupancy_pct", values)
     table: ColumnArrays = {
         "device": integers("device", [arg.device for arg in args]),
         "stream": integers("stream", [arg.stream for arg in args]),
@@ -278,8 +269,9 @@ def task_table(args: Args, rows: Int64, strings: Interner) -> ColumnArrays:
     return _keep(table, rows, _any_present(list(table.values()), len(args)))
 
 
-def memory_table(args: Args, quality: QualityReport) -> ColumnArrays:
+def memory_table(raws: list[msgspec.Raw], quality: QualityReport) -> ColumnArrays:
     """The arguments of ``[memory]`` and ``[OutOfMemory]`` instants."""
+    args = decode_args(structs.MEMORY_ARGS, raws, quality)
     return {
         name: _integers(MEMORY_FIELDS, quality, name, _values(args, name)) for name in MEMORY_FIELDS
     }

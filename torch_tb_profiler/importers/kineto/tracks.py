@@ -1,11 +1,14 @@
-"""(pid, tid) and the M events → tracks with names."""
+"""(pid, tid) and the M events → tracks with names; rows that are one thread → one track."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, int_column, text_of
-from torch_tb_profiler.trace.columns import ABSENT, Track
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Track
 from torch_tb_profiler.trace.quality import QualityReport
 
 
@@ -37,3 +40,21 @@ def _text(value: Any) -> str | None:
 def _number(value: Any) -> int | None:
     number = int(int_column([value], QualityReport())[0])
     return None if number == ABSENT else number
+
+
+def join_rows(
+    tables: dict[str, ColumnArrays], tracks: list[Track], thread: Callable[[Track], Track]
+) -> list[Track]:
+    """The threads behind ``tracks``, in order of their first row; tables are told, in place."""
+    threads: dict[tuple[str, str], Track] = {}
+    places: dict[tuple[str, str], int] = {}
+    of_row = np.zeros(len(tracks), np.int32)
+    for row, track in enumerate(tracks):
+        own = thread(track)
+        key = (own.pid, own.tid)
+        of_row[row] = places.setdefault(key, len(places))
+        threads.setdefault(key, own)
+    for table in tables.values():
+        if "track" in table and len(table["track"]):
+            table["track"] = of_row[table["track"]]
+    return list(threads.values())

@@ -1,71 +1,74 @@
-"""Paddle Profiler's exports, which look like Kineto's but for the durations in their names.
+"""Paddle Profiler's recordings: ``export_protobuf`` (``.pb``) and ``export_chrome_tracing`` (JSON).
 
-The rest is read as far as it resembles a PyTorch trace; a note says so.
+Definitions: ``docs/format-paddle.md``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
-from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Track
+from torch_tb_profiler.importers.kineto import heads, is_json
+from torch_tb_profiler.importers.protocol import Importer
+from torch_tb_profiler.importers.text import text_head
+from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.names import NamePattern
 
-DURATION = re.compile(r"\[[\d.]+ (ns|us|ms|s)\]$")
-"""What Paddle writes behind every name, so that no two calls are called the same."""
+JSON_ENDINGS = (".paddle_trace.json", ".paddle_trace.json.gz")
+PROTOBUF_ENDINGS = (".pb", ".pb.gz")
 
+EVENTS_KEY = b'"traceEvents"'
+TEXT_VERSION = re.compile(rb'"schemaVersion"\s*:\s*"')
+"""PyTorch writes a number there."""
 
-def is_paddle(header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
-    """PyTorch's ``schemaVersion`` is a number, Paddle's a text (``"1.0.3"``)."""
-    return isinstance(header.get("schemaVersion"), str)
+PROTOBUF_HEAD = re.compile(rb"\x0a[\x01-\x20]\d{1,3}\.\d{1,3}(?:\.\d{1,5})?\x10[\x00-\xff]")
+"""Field 1 of ``NodeTreesProto``, a version, and the tag of field 2, a number."""
 
-
-def without_duration(name: str) -> str:
-    """``"conv2d[2.765 ms]"`` → ``"conv2d"``."""
-    return DURATION.sub("", name)
-
-
-LAYER = re.compile(r"\((Python|C\+\+)\)$")
-"""What Paddle writes behind the number and the name of a thread, which has a row for each."""
+STAMP = r"_time_(?P<stamp>[0-9]{4}(?:_[0-9]+){5,6})"
+"""``_time_2026_11_22_22_18_05_123456``."""
 
 
-def thread_of(track: Track) -> Track:
-    """The thread that a row is a layer of: what Python began holds what C++ did."""
-    name = track.thread_name
-    return replace(
-        track,
-        tid=LAYER.sub("", track.tid),
-        thread_name=None if name is None else LAYER.sub("", name),
-    )
+def _names(shown: str, stamp: str, ending: str) -> NamePattern:
+    """Names ``<worker><stamp><ending>``, the stamp as the worker's ``_time_…``."""
+    rest = rf"(?P<worker>.*?){stamp}{re.escape(ending)}(?:\.gz)?"
+    return NamePattern(shown, re.compile(rest, re.DOTALL))
 
 
-WORDS: dict[str, Category] = {
-    "profilestep": Category.STEP,
-    "dataloader": Category.DATALOADER,
-    "forward": Category.ANNOTATION,
-    "backward": Category.ANNOTATION,
-    "optimization": Category.OPTIMIZER,
-    "pythonuserdefined": Category.ANNOTATION,
-    "communication": Category.ANNOTATION,
-    "cudaruntime": Category.RUNTIME,
-    "mluruntime": Category.RUNTIME,
-    "pythonop": Category.PYTHON_OPERATOR,
-    "operatorinner": Category.HOST_OTHER,
-    "dygraphkernellaunch": Category.HOST_OTHER,
-    "userdefined": Category.HOST_OTHER,
-}
-"""Its types of events (``TracerEventType`` of Paddle's ``trace_event.h``) that are none of
-Kineto's. Parts of operators (``OperatorInner``, ``DygraphKernelLaunch``) and the framework's own
-ranges (``UserDefined``; the user's are ``PythonUserDefined``) are no operators and own nothing."""
+def is_protobuf(head: bytes) -> bool:
+    """Whether a file begins as Paddle's ``NodeTreesProto``; many programs write a ``.pb``."""
+    match = PROTOBUF_HEAD.match(head)
+    return match is not None and head[1] == len(match[0]) - 4
 
-DIALECT = Dialect(
-    "paddle_trace",
-    is_paddle,
-    renamed=without_duration,
-    words=WORDS,
-    thread=thread_of,
-    has_exact_starts=True,
+
+def is_paddle(head: bytes, name: str) -> bool:
+    """Whether a file is Paddle's, by its first bytes and its name."""
+    if is_protobuf(head):
+        return True
+    if not is_json(head, name):
+        return False
+    before = text_head(head).partition(EVENTS_KEY)[0]
+    return name.endswith(JSON_ENDINGS) or TEXT_VERSION.search(before) is not None
+
+
+def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
+    """What a file is that :func:`is_paddle` takes for one of Paddle's."""
+    return Told(True) if is_protobuf(head) else heads.tell(head, base_name, is_whole)
+
+
+FORMAT = Importer(
+    name="paddle",
+    title="Paddle Profiler recordings (protobuf or JSON)",
+    label="Paddle",
+    module="torch_tb_profiler.importers.paddle.reader",
+    sniff=is_paddle,
+    files=(
+        _names("*.paddle_trace.pb", f"(?:{STAMP})?", ".paddle_trace.pb"),
+        _names("*_time_*.pb", STAMP, ".pb"),
+        _names("*.paddle_trace.json", f"(?:{STAMP})?", ".paddle_trace.json"),
+    ),
+    endings=(".json", ".json.gz", *PROTOBUF_ENDINGS),
+    tell=tell,
+    replaces=tuple(
+        (protobuf, json) for protobuf in (".paddle_trace.pb", ".pb") for json in JSON_ENDINGS
+    ),
+    finder="torch_tb_profiler.importers.paddle.reader",
 )

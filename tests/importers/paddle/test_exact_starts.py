@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.importers.kineto.reference import read_bytes
-from torch_tb_profiler.importers.kineto.exact_starts import exact_starts, refine_starts
+from torch_tb_profiler.importers.paddle.exact_starts import exact_starts, refine_starts
 
 
 def event(ts: int, start: str, tid: str = "1(C++)") -> dict[str, Any]:

@@ -1,0 +1,199 @@
+"""Paddle's Chrome JSON, which looks like Kineto's but for the durations in its names, a row for
+each of two layers of a thread, and other words for the same arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.dialect import Dialect, SliceArguments
+from torch_tb_profiler.importers.kineto.kinds import Kind
+from torch_tb_profiler.importers.kineto.structs import (
+    DEVICE_FIELDS,
+    Field,
+    Fields,
+    decoder,
+)
+from torch_tb_profiler.importers.kineto.tables import device_table
+from torch_tb_profiler.importers.kineto.values import (
+    Interner,
+    float_column,
+    int_column,
+    text_codes,
+)
+from torch_tb_profiler.importers.paddle.event_types import RESERVED, WORDS
+from torch_tb_profiler.importers.paddle.exact_starts import (
+    EXACT_KEY,
+    EXACT_START,
+    exact_starts,
+    refine_starts,
+)
+from torch_tb_profiler.importers.paddle.inputs import (
+    shapes_text,
+    stack_text,
+    types_text,
+    values_of,
+)
+from torch_tb_profiler.importers.paddle.places import device_of
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    ColumnArrays,
+    EventColumns,
+    Int64,
+    Track,
+    empty_table,
+)
+from torch_tb_profiler.trace.limits import MAX_BYTES
+from torch_tb_profiler.trace.quality import QualityReport
+
+DURATION = re.compile(r"\[[\d.]+ (ns|us|ms|s)\]$")
+"""What stands behind every name, so that no two calls are called the same."""
+
+LAYER = re.compile(r"\((Python|C\+\+)\)$")
+"""What stands behind the number and the name of a thread, which has a row for each."""
+
+_COMMON: Fields = {"start": Field("start_time", None), "link": Field("correlation id", ABSENT)}
+_OPERATOR: Fields = {
+    "shapes": Field("input_shapes", None),
+    "types": Field("input_dtypes", None),
+    "stack": Field("callstack", None),
+}
+_OCCUPANCY: Fields = {
+    "theoretical_occupancy_pct": Field("theoretical achieved occupancy %", float("nan"))
+}
+_MEMORY: Fields = {
+    "place": Field("place", None),
+    "address": Field("addr", ABSENT),
+    "bytes": Field("increase_bytes", ABSENT),
+    "total_allocated_bytes": Field("current_allocated", ABSENT),
+    "total_reserved_bytes": Field("current_reserved", ABSENT),
+}
+_DECODERS = {
+    Kind.HOST_SLICE: decoder("PaddleOperator", _COMMON, _OPERATOR),
+    Kind.DEVICE_SLICE: decoder("PaddleWork", _COMMON, DEVICE_FIELDS, _OCCUPANCY),
+}
+_OTHERS = decoder("PaddleSlice", _COMMON)
+_MEMORY_EVENTS = decoder("PaddleMemory", _MEMORY)
+
+
+def without_duration(name: str) -> str:
+    """``"conv2d[2.765 ms]"`` → ``"conv2d"``."""
+    return DURATION.sub("", name)
+
+
+def thread_of(track: Track) -> Track:
+    """The thread that a row is a layer of: what Python began holds what C++ did."""
+    name = track.thread_name
+    return replace(
+        track,
+        tid=LAYER.sub("", track.tid),
+        thread_name=None if name is None else LAYER.sub("", name),
+    )
+
+
+def read_slices(
+    kind: Kind, raws: list[msgspec.Raw], rows: Int64, strings: Interner, quality: QualityReport
+) -> SliceArguments:
+    """What the arguments of slices say."""
+    args = decode_args(_DECODERS.get(kind, _OTHERS), raws, quality)
+    tables: dict[str, ColumnArrays | None] = {
+        EXACT_START: exact_starts([arg.start for arg in args], rows)
+    }
+    if kind == Kind.HOST_SLICE:
+        tables["operator"] = _operators(args, rows, strings)
+    if kind == Kind.DEVICE_SLICE:
+        tables["device"] = _work(args, rows, strings, quality)
+    links = int_column([arg.link for arg in args], quality, _COMMON["link"].key)
+    return SliceArguments(links, tables)
+
+
+def _operators(args: Sequence[Any], rows: Int64, strings: Interner) -> ColumnArrays:
+    texts = {
+        "input_shape_code": [shapes_text(values_of(arg.shapes)) for arg in args],
+        "input_type_code": [types_text(values_of(arg.types)) for arg in args],
+        "call_stack_code": [stack_text(str(arg.stack)) if arg.stack else None for arg in args],
+    }
+    codes = {name: text_codes(values, strings) for name, values in texts.items()}
+    said = np.logical_or.reduce([column >= 0 for column in codes.values()])
+    table = empty_table("operator")
+    filled: ColumnArrays = {
+        name: np.full(int(said.sum()), -1 if values.dtype == np.int32 else ABSENT, values.dtype)
+        for name, values in table.items()
+    }
+    return filled | {"slice": rows[said]} | {name: codes[name][said] for name in codes}
+
+
+def _work(
+    args: Sequence[Any], rows: Int64, strings: Interner, quality: QualityReport
+) -> ColumnArrays:
+    """As Kineto's, with Paddle's word for occupancy."""
+    occupancy = float_column(
+        [arg.theoretical_occupancy_pct for arg in args],
+        quality,
+        _OCCUPANCY["theoretical_occupancy_pct"].key,
+    )
+    for arg, pct in zip(args, occupancy.tolist(), strict=True):
+        arg.est_achieved_occupancy_pct = pct
+    return device_table(args, rows, strings, quality)
+
+
+def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityReport) -> ColumnArrays:
+    """What the arguments of memory events say; those of the pool change only the totals."""
+    args = decode_args(_MEMORY_EVENTS, raws, quality)
+    columns = {
+        name: int_column(
+            [getattr(arg, name) for arg in args],
+            quality,
+            field.key,
+            2**63 - 1 if name == "address" else MAX_BYTES,
+        )
+        for name, field in _MEMORY.items()
+        if name != "place"
+    }
+    is_pool = np.array([word in RESERVED for word in words], np.bool_)
+    columns["bytes"][is_pool] = 0
+    columns["address"][is_pool] = ABSENT
+    devices = np.array([device_of(str(arg.place)) for arg in args], np.int64).reshape(-1, 2)
+    return {"device_type": devices[:, 0], "device": devices[:, 1], **columns}
+
+
+def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
+    """Give slices their starts to the nanosecond; the empty event at the end of each file is
+    nothing to tell of."""
+    empty = columns.quality.counts.pop("empty_event", 1)
+    columns.quality.add("empty_event", empty - 1)
+    exact = own.get(EXACT_START)
+    if exact is not None:
+        refine_starts(columns.tables["slices"], exact)
+
+
+def is_told(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
+    """Never: files of this format are read with the dialect from their beginning."""
+    return False
+
+
+DIALECT = Dialect(
+    None,
+    is_told,
+    format="paddle",
+    renamed=without_duration,
+    words=WORDS,
+    thread=thread_of,
+    read_slices=read_slices,
+    read_memory=read_memory,
+    start_key=EXACT_KEY,
+    known_keys=frozenset(
+        field.key
+        for fields in (_COMMON, _OPERATOR, _OCCUPANCY, _MEMORY)
+        for field in fields.values()
+    ),
+    own_tables=(EXACT_START,),
+    recorder="paddle.profiler",
+    settle=settle,
+)

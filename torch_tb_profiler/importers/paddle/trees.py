@@ -1,0 +1,139 @@
+"""Reads a ``.pb``: trees of threads as pieces, their columns joined by what joins Kineto's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.kineto.dialect import Dialect
+from torch_tb_profiler.importers.kineto.finish import finish
+from torch_tb_profiler.importers.kineto.header_types import typed_header
+from torch_tb_profiler.importers.kineto.merge import Merger
+from torch_tb_profiler.importers.paddle.chrome import is_told
+from torch_tb_profiler.importers.paddle.event_types import WORDS
+from torch_tb_profiler.importers.paddle.nodes import (
+    LAUNCHED,
+    LAUNCHING,
+    read_nodes,
+    unnamed_thread,
+)
+from torch_tb_profiler.importers.paddle.pieces import TreeFile
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, read_field
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.source import Source
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, EventColumns
+
+VERSION, EXTRA_INFO, DEVICE = 1, 4, 5
+"""Fields of ``NodeTreesProto`` beside the trees."""
+
+UTILIZATIONS = ("Process Cpu Utilization", "System Cpu Utilization")
+"""The keys of its map that are read, beside numbers of threads."""
+
+DEVICE_KEYS = {
+    1: "id",
+    2: "name",
+    3: "totalGlobalMem",
+    4: "computeMajor",
+    5: "computeMinor",
+    6: "maxThreadsPerBlock",
+    7: "maxThreadsPerMultiprocessor",
+    8: "regsPerBlock",
+    9: "regsPerMultiprocessor",
+    10: "warpSize",
+    11: "sharedMemPerBlock",
+    12: "sharedMemPerMultiprocessor",
+    13: "smCount",
+    14: "sharedMemPerBlockOptin",
+}
+"""Field of ``DevicePropertyProto`` → its key in JSON."""
+
+
+def read_trees(source: Source, reading: Reading) -> EventColumns:
+    """Read a ``.pb`` as a stream.
+
+    Raises:
+        TraceFormatError: it holds no event.
+        StorageError, OSError: it cannot be read.
+    """
+    merger = Merger()
+    with closing(source.unpacked()) as unpacked:
+        file = TreeFile(unpacked)
+        for _, batch in reading.read_pieces(iter(file), read_nodes):
+            merger.add(batch)
+            reading.progress(source.taken_bytes)
+    if file.is_cut:
+        merger.quality.add("truncated")
+    if merger.is_empty:
+        raise TraceFormatError(
+            "no_events",
+            f"{source.name} holds no event.",
+            "The recording process was probably stopped before it wrote the trace: export again.",
+        )
+    said = dict(_pairs(file.fields))
+    _name_threads(merger, said)
+    header = typed_header(_header(file.fields, said), merger.quality)
+    return finish(merger, header, DIALECT)
+
+
+def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
+    """Tell which call launched which work."""
+    if LAUNCHED in own:
+        columns.launch = np.full(columns.tables["slices"]["name_code"].size, ABSENT, np.int64)
+        columns.launch[own[LAUNCHED]["slice"]] = own[LAUNCHING]["slice"]
+
+
+def _values(message: bytes) -> dict[int, Any]:
+    """Field → number or text of a small message."""
+    values: dict[int, Any] = {}
+    at = 0
+    while at < len(message) and (found := read_field(message, at, len(message))) is not None:
+        number, wire_type, value, start, at = found
+        is_text = wire_type == DELIMITED
+        values[number] = message[start:at].decode("utf-8", "replace") if is_text else value
+    return values
+
+
+def _pairs(fields: list[tuple[int, bytes]]) -> Iterator[tuple[str, str]]:
+    for number, message in fields:
+        if number == EXTRA_INFO:
+            pair = _values(message)
+            if isinstance(pair.get(1), str) and isinstance(pair.get(2), str):
+                yield pair[1], pair[2]
+
+
+def _name_threads(merger: Merger, said: Mapping[str, str]) -> None:
+    """Give the rows of threads their names, which stand behind the numbers of these."""
+    for (what, pid, tid), name in merger.declared.items():
+        if what == "thread_name" and name == unnamed_thread(tid) and tid in said:
+            merger.declared[what, pid, tid] = name + said[tid]
+
+
+def _header(fields: list[tuple[int, bytes]], said: Mapping[str, str]) -> dict[str, Any]:
+    """What the file says of itself, under the keys that JSON has for it."""
+    versions = [text.decode("utf-8", "replace") for number, text in fields if number == VERSION]
+    devices = [
+        {key: values[own] for own, key in DEVICE_KEYS.items() if own in values}
+        for values in (_values(message) for number, message in fields if number == DEVICE)
+    ]
+    header = {
+        "schemaVersion": versions[-1] if versions else None,
+        "deviceProperties": devices,
+        "ExtraInfo": {key: said[key] for key in UTILIZATIONS if key in said},
+    }
+    return {key: value for key, value in header.items() if value}
+
+
+DIALECT = Dialect(
+    None,
+    is_told,
+    format="paddle",
+    words=WORDS,
+    own_tables=(LAUNCHED, LAUNCHING),
+    recorder="paddle.profiler",
+    settle=settle,
+)
+"""What is left to do once the columns of all nodes are there."""
