@@ -1,81 +1,43 @@
-"""Chrome JSON of Ascend's tools (torch_npu, MindSpore): no categories, but telling process names.
+"""Ascend's profilers: folders of torch_npu and MindSpore, one per rank, and timelines of msprof.
 
-Its rows are read; its links from host to device, which are flows, are not, and a note says so.
+A folder holds a timeline and tables as text, or a database, which is preferred. What is read of
+each stands in ``docs/format-ascend.md``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
+from torch_tb_profiler.importers.kineto.heads import tell
+from torch_tb_profiler.importers.protocol import Importer
+from torch_tb_profiler.importers.text import text_head
+from torch_tb_profiler.storage.names import NamePattern
 
-from torch_tb_profiler.importers.kineto.categories import category_without_word
-from torch_tb_profiler.importers.kineto.dialect import Dialect
-from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ColumnArrays, Int64, Track
+TIMELINE = re.compile(r"(?:.*[/\\])?(?:trace_view|msprof_[\w.-]*)\.json(?:\.gz)?", re.DOTALL)
+PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis)"')
 
-HARDWARE = "Ascend Hardware"
 
-ROWS: tuple[tuple[re.Pattern[str], re.Pattern[str], Category | None], ...] = (
-    (re.compile(HARDWARE), re.compile("Step Trace"), Category.DEVICE_OTHER),
-    (re.compile(HARDWARE), re.compile(""), None),
-    (re.compile("(HCCL|Communication)$"), re.compile("Plane "), Category.DEVICE_OTHER),
-    (re.compile("(HCCL|Communication)$"), re.compile(""), Category.KERNEL),
-    (re.compile("(Overlap Analysis|Step Trace)$"), re.compile(""), Category.DEVICE_OTHER),
-    (re.compile("CANN$"), re.compile(""), Category.RUNTIME),
-)
-"""Process, thread → category, None for the one that the name tells. Planes are the parts of the
-collective above them; overlap and step rows tell again what other rows hold."""
+def is_timeline(head: bytes, name: str) -> bool:
+    """A list of events, by its name or by the processes that it begins with."""
+    text = text_head(head)
+    if not text.startswith(b"["):
+        return False
+    return TIMELINE.fullmatch(name) is not None or PROCESS.search(text) is not None
 
-TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
-    (
-        re.compile("(notify|event)[ _](wait|record|reset)|(write|wait) value", re.IGNORECASE),
-        Category.DEVICE_SYNC,
+
+FORMAT = Importer(
+    name="ascend",
+    title="folders of Ascend's profilers (…_ascend_pt, …_ascend_ms)",
+    label="Ascend",
+    module="torch_tb_profiler.importers.ascend.folder",
+    sniff=is_timeline,
+    folders=(
+        NamePattern(
+            "*_ascend_pt",
+            re.compile(r"(?P<worker>.+?)(?:_(?P<stamp>[0-9]{8,}))?_ascend_(?:pt|ms)", re.DOTALL),
+        ),
     ),
-    (re.compile("(REDUCE_ASYNC|SDMA$|PROFILING_|PLACE_HOLDER)"), Category.DEVICE_OTHER),
+    endings=(".json", ".json.gz"),
+    tell=tell,
+    finder="torch_tb_profiler.importers.ascend.finder",
 )
-"""Tasks of a device that compute nothing: waits and signals, and the transfers of a collective,
-which the row of the collective tells as a whole."""
-
-
-NOTIFY = re.compile("notify[ _](wait|record)", re.IGNORECASE)
-"""Tasks by which collectives wait for other devices; computing waits for events."""
-
-
-def is_ascend(_header: Mapping[str, Any], tracks: Sequence[Track]) -> bool:
-    """A process is called as Ascend's tools call the device, their library or their analyses."""
-    names = {track.process_name or "" for track in tracks}
-    return any(process.match(name) for process, _, _ in ROWS for name in names)
-
-
-def category(track: Track, name: str) -> Category | None:
-    """By :data:`ROWS`."""
-    for process, thread, of_row in ROWS:
-        if process.match(track.process_name or "") and thread.match(track.thread_name or ""):
-            return of_row or _task_category(name)
-    return None
-
-
-def _task_category(name: str) -> Category:
-    for task, of_task in TASKS:
-        if task.match(name):
-            return of_task
-    return category_without_word(name, on_device=True)
-
-
-def copies_of_collectives(
-    slices: ColumnArrays, strings: Sequence[str], tracks: Sequence[Track]
-) -> Int64:
-    """Copies on streams of the device where collectives notify other devices: the transfers of
-    these collectives."""
-    notifies = [code for code, name in enumerate(strings) if NOTIFY.match(name)]
-    of_collectives = np.zeros(len(tracks), np.bool_)
-    of_collectives[slices["track"][np.isin(slices["name_code"], notifies)]] = True
-    of_collectives &= [HARDWARE in (track.process_name or "") for track in tracks]
-    is_copy = slices["category"] == Category.MEMCPY
-    return np.flatnonzero(is_copy & of_collectives[slices["track"]])
-
-
-DIALECT = Dialect("ascend_trace", is_ascend, category=category, told_again=copies_of_collectives)

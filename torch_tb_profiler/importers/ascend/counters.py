@@ -1,0 +1,104 @@
+"""Counters of a timeline → samples: what the recorder measured of the device beside the tasks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.trace.columns import Bools, EventColumns, Float64, Int64, empty_table
+
+LAYER, DEVICE = 5, 31
+"""The last bits of the number of a process are its device's."""
+
+UNIT = re.compile(r"(?P<name>.*?)\((?P<unit>[^()]*)\)$")
+UNITS = {"MHz": "MHz", "KB": "bytes", "MB": "bytes"}
+BYTES = {"KB": 1024.0, "MB": 1024.0**2}
+NUMBERED = "acc_id"
+"""A series that numbers the accelerator of the values before it."""
+
+SOURCE = "NPU {}"
+FRACTION = "Hit Rate"
+"""A metric that text files call a percentage and write as a share of 1."""
+
+
+def samples_of_counters(columns: EventColumns, strings: Strings) -> None:
+    """Turn every counter into samples of its device, in place."""
+    counters = columns.tables["counters"]
+    if not len(counters["time_ns"]):
+        return
+    number = _numbers(counters["series_code"], counters["value"], strings)
+    kept = counters["series_code"] != strings.code(NUMBERED)
+    keys = np.stack(
+        [counters["track"], counters["name_code"], counters["series_code"], number], axis=1
+    )[kept]
+    value = counters["value"][kept].copy()
+    kept, keys, value = _without_idle(kept, keys, value)
+    distinct, place = np.unique(keys, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    series = [_series(columns, strings, key) for key in distinct.tolist()]
+    factor = np.array([each.factor for each in series])
+    for at, each in enumerate(series):
+        if each.may_be_share and np.nanmax(np.abs(value[place == at]), initial=0) <= 1:
+            factor[at] = 100.0
+    source = strings.codes([each.source for each in series])
+    metric = strings.codes([each.metric for each in series])
+    unit = strings.codes([each.unit for each in series])
+    columns.tables["samples"] = {
+        "source_code": source[place],
+        "metric_code": metric[place],
+        "unit_code": unit[place],
+        "time_ns": counters["time_ns"][kept],
+        "value": value * factor[place],
+    }
+    columns.tables["counters"] = empty_table("counters")
+
+
+def _numbers(series: Int64, value: Float64, strings: Strings) -> Int64:
+    """Per value the number of its accelerator, which stands in the row behind it; -1 for none."""
+    number = np.full(len(series), -1, np.int64)
+    marks = np.flatnonzero(series == strings.code(NUMBERED))
+    marks = marks[marks > 0]
+    number[marks - 1] = np.nan_to_num(value[marks], nan=-1).astype(np.int64)
+    return number
+
+
+def _without_idle(kept: Bools, keys: Int64, value: Float64) -> tuple[Bools, Int64, Float64]:
+    """All but the series of numbered accelerators that never were anything but 0."""
+    is_numbered = keys[:, 3] >= 0
+    _, place = np.unique(keys, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    works = np.bincount(place, weights=np.nan_to_num(np.abs(value))) > 0
+    chosen = ~is_numbered | works[place]
+    rows = np.zeros(len(kept), np.bool_)
+    rows[np.flatnonzero(kept)[chosen]] = True
+    return rows, keys[chosen], value[chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    source: str
+    metric: str
+    unit: str
+    factor: float
+    may_be_share: bool
+
+
+def _series(columns: EventColumns, strings: Strings, key: list[int]) -> _Series:
+    """What (track, name, series, number of the accelerator) measure."""
+    track, name, series, number = key
+    row = columns.tracks[track]
+    device = int(row.pid) & DEVICE if row.pid.isdigit() and int(row.pid) > 1 << LAYER * 2 else 0
+    metric = strings.texts[name]
+    process = row.process_name or ""
+    if process and process not in metric:
+        metric = f"{process} {metric}"
+    if number >= 0:
+        metric = f"{metric} {number}"
+    label = strings.texts[series]
+    match = UNIT.match(label)
+    unit = match["unit"] if match else label if label in UNITS else ""
+    factor = BYTES.get(unit, 1.0)
+    return _Series(SOURCE.format(device), metric, UNITS.get(unit, unit), factor, FRACTION in label)

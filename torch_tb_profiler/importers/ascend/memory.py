@@ -1,0 +1,140 @@
+"""Blocks of device memory and totals by component → the memory table and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.importers.ascend.chain import NONE
+from torch_tb_profiler.importers.ascend.samples import SampleRows
+from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.clock import TrackClock
+from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, EventColumns, Int32, Int64, Track
+
+PRIVATE_USE = 20
+"""``c10::DeviceType`` of NPUs in PyTorch."""
+
+ALL = "PTA+GE"
+"""The component whose totals are those of all that PyTorch and the graph engine hold."""
+
+BLOCKS: dict[str, type[pl.DataType]] = {
+    "name": pl.String,
+    "device": pl.Int64,
+    "bytes": pl.Int64,
+    "start_ns": pl.Int64,
+    "end_ns": pl.Int64,
+    "start_allocated": pl.Int64,
+    "start_reserved": pl.Int64,
+    "end_allocated": pl.Int64,
+    "end_reserved": pl.Int64,
+}
+"""One row per block; times from the epoch, null where it was never released."""
+
+RECORDS: dict[str, type[pl.DataType]] = {
+    "component": pl.String,
+    "device": pl.Int64,
+    "time_ns": pl.Int64,
+    "allocated": pl.Int64,
+    "reserved": pl.Int64,
+    "active": pl.Int64,
+}
+"""One row per total of a component; bytes."""
+
+
+def add_blocks(
+    columns: EventColumns, blocks: pl.DataFrame, records: pl.DataFrame, strings: Strings
+) -> None:
+    """Append two memory events per block, its allocation and its release, in place.
+
+    The totals of an event are those of :data:`ALL` at that moment, where they were recorded, else
+    the block's own component's.
+    """
+    if blocks.is_empty():
+        return
+    parts = [
+        blocks.select(
+            "name",
+            "device",
+            time_ns=f"{end}_ns",
+            at_ns="start_ns",
+            bytes=pl.col("bytes") * sign,
+            allocated=f"{end}_allocated",
+            reserved=f"{end}_reserved",
+        )
+        for end, sign in (("start", 1), ("end", -1))
+    ]
+    events = pl.concat(parts).drop_nulls("time_ns")
+    totals = records.filter(pl.col("component") == ALL).unique(["device", "time_ns"], keep="last")
+    events = events.join(
+        totals.select("device", "time_ns", all="allocated", held="reserved"),
+        on=["device", "time_ns"],
+        how="left",
+        maintain_order="left",
+    )
+    at_ns = events["at_ns"].to_numpy() - columns.base_ns
+    track = _tracks(columns, events["name"], at_ns, strings)
+    added: ColumnArrays = {
+        "track": track,
+        "time_ns": events["time_ns"].to_numpy() - columns.base_ns,
+        "device_type": np.full(events.height, PRIVATE_USE, np.int64),
+        "device": _whole(events["device"]),
+        "address": np.full(events.height, ABSENT, np.int64),
+        "bytes": _whole(events["bytes"]),
+        "total_allocated_bytes": _whole(events["all"].fill_null(events["allocated"])),
+        "total_reserved_bytes": _whole(events["held"].fill_null(events["reserved"])),
+        "is_oom": np.zeros(events.height, np.int8),
+    }
+    memory = columns.tables["memory"]
+    columns.tables["memory"] = {
+        name: np.concatenate((memory[name], added[name])).astype(memory[name].dtype)
+        for name in memory
+    }
+
+
+def add_records(columns: EventColumns, records: pl.DataFrame, samples: SampleRows) -> None:
+    """The totals of each component as samples of its device."""
+    for (component, device), rows in records.group_by("component", "device", maintain_order=True):
+        for what in ("allocated", "reserved", "active"):
+            known = rows.drop_nulls(what)
+            samples.add(
+                f"NPU {device}",
+                f"{component} {what}",
+                "bytes",
+                known["time_ns"].to_numpy() - columns.base_ns,
+                known[what].to_numpy(),
+            )
+
+
+def _whole(values: pl.Series) -> Int64:
+    whole: Int64 = values.cast(pl.Int64).fill_null(int(ABSENT)).to_numpy()
+    return whole
+
+
+def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: Strings) -> Int32:
+    """Per block the thread on which an operator of its name runs at that moment; of others a row
+    of its own, so that no operator around it by chance is taken for its owner."""
+    slices = columns.tables["slices"]
+    operators = np.flatnonzero(slices["category"] == Category.OPERATOR)
+    by_name = {name: strings.code(name) for name in names.unique().to_list()}
+    wanted = names.replace_strict(by_name, return_dtype=pl.Int64).to_numpy()
+    start = slices["start_ns"][operators]
+    clock = TrackClock(np.concatenate((start, time_ns)), len(strings.texts))
+    keys = clock.keys(slices["name_code"][operators], start)
+    order = np.argsort(keys, kind="stable")
+    place = np.searchsorted(keys[order], clock.keys(wanted, time_ns), "right") - 1
+    row = np.append(operators[order], NONE)[place]
+    is_inside = (place >= 0) & (slices["name_code"][row] == wanted)
+    is_inside &= time_ns <= slices["start_ns"][row] + slices["dur_ns"][row]
+    track: Int32 = np.where(is_inside, slices["track"][row], NONE).astype(np.int32)
+    if not is_inside.all():
+        track[~is_inside] = len(columns.tracks)
+        columns.tracks.append(_own_track(columns.tracks, operators, slices["track"]))
+    return track
+
+
+def _own_track(tracks: Iterable[Track], operators: Int64, track: Int32) -> Track:
+    host = list(tracks)[int(track[operators[0]])] if len(operators) else Track("0", "")
+    return Track(pid=host.pid, tid="memory", process_name=host.process_name, thread_name="Memory")

@@ -1,0 +1,87 @@
+"""``operator_memory.csv``, ``memory_record.csv`` and ``npu_module_mem.csv``."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.importers.ascend.csv_table import CsvTable
+from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
+from torch_tb_profiler.importers.ascend.samples import SampleRows
+from torch_tb_profiler.trace.columns import ABSENT, EventColumns
+
+KB, MB = 1024, 1024**2
+DEVICE = r"(\d{1,4})\s*$"
+
+
+def blocks_of(table: CsvTable) -> pl.DataFrame:
+    """The blocks of ``operator_memory.csv``."""
+    frame = pl.DataFrame(
+        {
+            "name": table.texts("Name").fill_null(""),
+            "device": _device(table),
+            "bytes": _bytes(table, KB, "Size(KB)"),
+            "start_ns": _times(table, "Allocation Time(us)"),
+            "end_ns": _times(table, "Release Time(us)"),
+            "start_allocated": _bytes(table, MB, "Allocation Total Allocated(MB)"),
+            "start_reserved": _bytes(table, MB, "Allocation Total Reserved(MB)"),
+            "end_allocated": _bytes(table, MB, "Release Total Allocated(MB)"),
+            "end_reserved": _bytes(table, MB, "Release Total Reserved(MB)"),
+        },
+        schema=BLOCKS,
+    )
+    return frame.drop_nulls(["bytes", "start_ns"])
+
+
+def records_of(table: CsvTable) -> pl.DataFrame:
+    """The totals of ``memory_record.csv``."""
+    frame = pl.DataFrame(
+        {
+            "component": table.texts("Component"),
+            "device": _device(table),
+            "time_ns": _times(table, "Timestamp(us)"),
+            "allocated": _bytes(table, MB, "Total Allocated(MB)"),
+            "reserved": _bytes(table, MB, "Total Reserved(MB)"),
+            "active": _bytes(table, MB, "Total Active(MB)"),
+        },
+        schema=RECORDS,
+    )
+    return frame.drop_nulls(["component", "time_ns"])
+
+
+def add_modules(columns: EventColumns, table: CsvTable, samples: SampleRows) -> None:
+    """Memory by software module; modules that never held any are left out."""
+    frame = pl.DataFrame(
+        {
+            "module": table.texts("Component"),
+            "device": table.texts("Device", "Device Type")
+            .str.extract(DEVICE, 1)
+            .cast(pl.Int64, strict=False)
+            .fill_null(0),
+            "time_ns": _times(table, "Timestamp(us)"),
+            "bytes": _bytes(table, MB, "Total Reserved(MB)"),
+        }
+    ).drop_nulls()
+    for (module, device), rows in frame.group_by("module", "device", maintain_order=True):
+        if rows["bytes"].max():
+            time_ns = rows["time_ns"].to_numpy() - columns.base_ns
+            source, metric = f"NPU {device}", f"{module} reserved"
+            samples.add(source, metric, "bytes", time_ns, rows["bytes"].to_numpy())
+
+
+def _device(table: CsvTable) -> pl.Series:
+    number: pl.Series = (
+        table.texts("Device Type").str.extract(DEVICE, 1).cast(pl.Int64, strict=False)
+    )
+    filled: pl.Series = number.fill_null(0)
+    return filled
+
+
+def _bytes(table: CsvTable, unit: int, header: str) -> pl.Series:
+    size = table.texts(header).cast(pl.Float64, strict=False) * unit
+    whole: pl.Series = size.round().cast(pl.Int64, strict=False)
+    return whole
+
+
+def _times(table: CsvTable, header: str) -> pl.Series:
+    times = pl.Series(table.times_ns(header))
+    return times.set(times == int(ABSENT), None)

@@ -1,0 +1,29 @@
+"""Arguments as Ascend's tools write them → as PyTorch writes them, so that all are read alike."""
+
+from __future__ import annotations
+
+import json
+import re
+
+SEPARATOR = re.compile(r";[\r\n]*")
+DIMENSION = re.compile(r"-?\d+")
+
+
+def shapes(text: str) -> str:
+    """``"32,3;;64"`` (with line breaks behind the semicolons) → ``"[[32, 3], [], [64]]"``; a list
+    of tensors stays one item: what is no number is left out."""
+    return json.dumps([[int(d) for d in DIMENSION.findall(part)] for part in _parts(text)])
+
+
+def types(text: str) -> str:
+    """``"float;Scalar;"`` → ``'["float", "Scalar", ""]'``."""
+    return json.dumps(_parts(text))
+
+
+def stack(text: str) -> str:
+    """Frames joined by ``;``, innermost first, as the tools order them already."""
+    return ";".join(part for part in _parts(text) if part)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in SEPARATOR.split(text)]
