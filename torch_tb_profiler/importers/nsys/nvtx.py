@@ -137,9 +137,7 @@ def _closed(database: Database, events: NvtxEvents, quality: QualityReport) -> N
 
 def _texts(database: Database, names: Names, text_ids: Int64) -> pl.Series:
     """Per row its text: the one in the row, else the one that the row names."""
-    texts = database.texts(EVENTS, "text")[: len(text_ids)]
-    texts += [None] * (len(text_ids) - len(texts))  # the table is damaged, and ends elsewhere
-    inline = pl.Series(texts, dtype=pl.String)
+    inline = database.series(EVENTS, "text")
     missing = inline.is_null().to_numpy()
     known = names.texts_of(np.where(missing, text_ids, ABSENT))
     if known:

@@ -25,6 +25,7 @@ from torch_tb_profiler.importers.nsys.graph_nodes import owners
 from torch_tb_profiler.importers.nsys.host_calls import read_host_calls
 from torch_tb_profiler.importers.nsys.info import base_ns, trace_info
 from torch_tb_profiler.importers.nsys.lacks import note_lacks
+from torch_tb_profiler.importers.nsys.large_tables import preload
 from torch_tb_profiler.importers.nsys.launches import CallsByCorrelation
 from torch_tb_profiler.importers.nsys.memory_usage import read_memory
 from torch_tb_profiler.importers.nsys.names import Names
@@ -77,8 +78,9 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
 def read_export(path: str, name: str, reading: Reading) -> EventColumns:
     """The trace of the export at ``path``, called ``name`` in messages; see :func:`read`."""
     size_bytes = os.stat(path).st_size
-    with Database.open(path, name) as database:
+    with Database.open(path, name, reading) as database:
         _check(database, name)
+        preload(database)
         stages = iter(range(1, STAGES + 1))
 
         def told() -> None:

@@ -43,8 +43,6 @@ LARGE_BYTES = 16 << 20
 SMALLEST_ROW_BYTES = 4
 """A row is a place of two bytes, a length and an id at least: no file has more rows."""
 
-_NO_FLOATS = np.empty(0, np.float64)
-
 Row = tuple[Any, ...]
 
 
@@ -161,7 +159,7 @@ class Database:
     def floats(self, table: str, columns: Sequence[str]) -> dict[str, Float64]:
         """Columns of a table as numbers; as :meth:`ints`, with NaN in place of ``ABSENT``."""
         read = self._read(table, columns, "floats")
-        return {name: np.concatenate([_NO_FLOATS, *read.pop(name)]) for name in tuple(read)}
+        return {name: unpacked(read.pop(name)).view(np.float64) for name in tuple(read)}
 
     def codes(self, table: str, column: str) -> tuple[Int32, list[str]]:
         """A column of a table as texts: a code of each row, -1 for null, for an absent column and

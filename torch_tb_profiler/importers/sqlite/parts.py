@@ -66,8 +66,8 @@ class Part(NamedTuple):
 
     Attributes:
         rows: How many rows there are.
-        columns: Of each wanted column its values: packed integers, an array of numbers, a list of
-            objects, or codes with the texts behind them.
+        columns: Of each wanted column its values: packed integers, packed bits of numbers, a
+            list of objects, or codes with the texts behind them.
         wrong: Of each wanted column, how many cells are of another type.
         damaged: Pages and rows that were left out, or lack cells.
     """
@@ -114,7 +114,8 @@ def _converted(cells: Sequence[Any], how: How) -> tuple[Any, int]:
         values, wrong = ints_of(cells)
         return packed(values), wrong
     if how == "floats":
-        return floats_of(cells)
+        numbers, wrong = floats_of(cells)
+        return packed(numbers.view(np.int64)), wrong
     if how == "codes":
         codes, texts, wrong = codes_of(cells)
         return (codes, texts), wrong
@@ -127,7 +128,8 @@ def _at(records: Records, place: int, how: How, is_real: bool) -> tuple[Any, int
         values, wrong = ints_at(records, cells)
         return packed(values), wrong
     if how == "floats":
-        return floats_at(records, cells)
+        numbers, wrong = floats_at(records, cells)
+        return packed(numbers.view(np.int64)), wrong
     if how == "codes":
         codes, texts, wrong = codes_at(records, cells, is_real)
         return (codes, texts), wrong
@@ -139,5 +141,5 @@ def absent_column(rows: int, how: How) -> Any:
     if how == "ints":
         return Packed(rows, int(ABSENT), None, False)
     if how == "floats":
-        return np.full(rows, np.nan)
+        return packed(np.full(rows, np.nan).view(np.int64))
     return [None] * rows if how == "objects" else (np.full(rows, -1, np.int32), [])
