@@ -1,5 +1,5 @@
-"""A step with device work in Paddle's layout, with the figures that Paddle's own unit test expects
-of such a step; times re-typed here, each figure worked out by hand.
+"""A step with device work in both of Paddle's layouts, with the figures that Paddle's own unit test
+expects of such a step; times re-typed here, each figure worked out by hand.
 
     MobileNet 20-50      conv2d 25-40: infer_shape 25-30, compute 30-40
                          launch 30-35 → kernel 35-50; AsyncMemcpy 35-40 → copy 50-60
@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import paddle_protobuf as pb
 from tests.importers.kineto.reference import read_bytes
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.paddle.event_types import TYPES
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import View
@@ -58,8 +60,7 @@ def event(cat: str, name: str, start: int, end: int, row: tuple[int, object]) ->
             "ts": start, "dur": end - start, "args": args}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def trace() -> Trace:
+def as_json() -> bytes:
     events = []
     for cat, name, start, end, correlation in HOST:
         layer = "Python" if cat in PYTHON else "C++"
@@ -73,8 +74,36 @@ def trace() -> Trace:
             events[-1]["args"]["bytes"] = 3000
         else:
             events[-1]["args"]["theoretical achieved occupancy %"] = 50.0
-    text = json.dumps({"schemaVersion": "1.0.2", "traceEvents": [*events, {}]})
-    return build_trace(read_bytes(text.encode()))
+    return json.dumps({"schemaVersion": "1.0.2", "traceEvents": [*events, {}]}).encode()
+
+
+def as_protobuf() -> bytes:
+    """Each call lies in the shortest host event around it, its work in the call."""
+    work = {
+        correlation: pb.Work(
+            name, TYPES.index(cat), start * 1000, end * 1000, correlation,
+            {17: 0.5} if cat == "Kernel" else {1: 3000},
+        )
+        for cat, name, start, end, correlation in DEVICE
+    }  # fmt: skip
+    calls: dict[str, list[pb.Call]] = {}
+    for cat, name, start, end, correlation in HOST:
+        if cat == "CudaRuntime" and correlation is not None:
+            around = [row for row in HOST if row[2] <= start and end <= row[3] and row[4] is None]
+            owner = min(around, key=lambda row: row[3] - row[2])[1] + str(start)
+            call = pb.Call(name, start * 1000, end * 1000, correlation, [work[correlation]])
+            calls.setdefault(owner, []).append(call)
+    nodes = [
+        pb.Node(name, TYPES.index(cat), start * 1000, end * 1000, calls.get(f"{name}{start}", []))
+        for cat, name, start, end, _ in HOST
+        if cat != "CudaRuntime"
+    ]
+    return pb.recording(pb.tree(nodes))
+
+
+@pytest.fixture(scope="module", params=[as_json, as_protobuf])
+def trace(request: pytest.FixtureRequest) -> Trace:
+    return build_trace(read_bytes(request.param()))
 
 
 def rows(view: View, table: str) -> dict[str, dict[str, Any]]:

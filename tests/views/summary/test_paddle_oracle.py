@@ -11,6 +11,7 @@ from tests.importers.kineto.reference import read_file
 from tests.views.summary.paddle_tables import Printed, tables
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.summary.view import summary
 
@@ -23,18 +24,28 @@ FIGURES = ("cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct")
 Row = dict[str, Any]
 
 
-@pytest.fixture(params=["w0", "w2"])
-def recording(request: pytest.FixtureRequest, corpus: Path) -> Path:
-    return corpus / "paddle_3.3.1" / "oracle" / str(request.param)
+@pytest.fixture(scope="module", params=["w0.json", "w0.pb", "w2.json", "w2.pb"])
+def recording(request: pytest.FixtureRequest, corpus: Path) -> tuple[Path, Trace]:
+    """The path of what was printed, without its ending, and the recording as one of its exports."""
+    name, _, ending = str(request.param).partition(".")
+    folder = corpus / "paddle_3.3.1" / "oracle"
+    return folder / name, build_trace(read_file(folder / f"{name}.paddle_trace.{ending}"))
 
 
-def ours(path: Path, group_by: str) -> View:
-    trace = build_trace(read_file(path.with_name(f"{path.name}.paddle_trace.json")))
-    return summary(trace, Selection(group_by=group_by))
+Recording = tuple[Path, Trace]
 
 
-def printed(path: Path, which: str) -> dict[str, list[Printed]]:
-    return tables(path.with_name(f"{path.name}.{which}.txt").read_text(encoding="utf-8"))
+def ours(recording: Recording, group_by: str) -> View:
+    return summary(recording[1], Selection(group_by=group_by))
+
+
+def text_of(recording: Recording, which: str) -> str:
+    path = recording[0]
+    return path.with_name(f"{path.name}.{which}.txt").read_text(encoding="utf-8")
+
+
+def printed(recording: Recording, which: str) -> dict[str, list[Printed]]:
+    return tables(text_of(recording, which))
 
 
 def assert_same(row: Row, theirs: Printed) -> None:
@@ -55,9 +66,9 @@ def rows_of(view: View, table: str) -> list[Row]:
     return rows
 
 
-def test_device_and_overview(recording: Path) -> None:
+def test_device_and_overview(recording: Recording) -> None:
     view, theirs = ours(recording, "name"), printed(recording, "summary_us")
-    text = recording.with_name(f"{recording.name}.summary_us.txt").read_text(encoding="utf-8")
+    text = text_of(recording, "summary_us")
     for row in rows_of(view, "device"):
         (line,) = [each for each in text.splitlines() if each.startswith(f"{row['device']}  ")]
         assert row["utilization_pct"] == pytest.approx(float(line.split()[-1]), abs=0.005)
@@ -70,7 +81,7 @@ def test_device_and_overview(recording: Path) -> None:
         assert row["pct"] == pytest.approx(pct, abs=ROUNDING_PCT)
 
 
-def test_model_and_user_ranges(recording: Path) -> None:
+def test_model_and_user_ranges(recording: Recording) -> None:
     view, theirs = ours(recording, "name"), printed(recording, "summary_us")
     for table, title in (("model", "Model"), ("user_defined", "UserDefined")):
         own = {row["name"]: row for row in rows_of(view, table)}
@@ -80,7 +91,7 @@ def test_model_and_user_ranges(recording: Path) -> None:
     assert {row["thread"] for row in rows_of(view, "user_defined")} == {"all"}
 
 
-def test_operators_with_their_parts(recording: Path) -> None:
+def test_operators_with_their_parts(recording: Recording) -> None:
     theirs = printed(recording, "summary_us")["Operator"]
     own = {
         (row["parent"] or row["path"], row["name"]): row
@@ -93,7 +104,7 @@ def test_operators_with_their_parts(recording: Path) -> None:
         assert_same(own[outer, row.name], row)
 
 
-def test_operators_and_ranges_of_each_thread(recording: Path) -> None:
+def test_operators_and_ranges_of_each_thread(recording: Recording) -> None:
     view, theirs = ours(recording, "name+thread"), printed(recording, "summary_threads_us")
     for table, title in (("operator", "Operator"), ("user_defined", "UserDefined")):
         own = {row["name"]: row for row in rows_of(view, table)}
@@ -103,7 +114,7 @@ def test_operators_and_ranges_of_each_thread(recording: Path) -> None:
         assert {row["thread"] for row in own.values()} <= {"30590", "30680"}
 
 
-def test_tables_that_paddle_leaves_out_have_no_rows(recording: Path) -> None:
+def test_tables_that_paddle_leaves_out_have_no_rows(recording: Recording) -> None:
     view = ours(recording, "name")
     for name in ("distributed", "kernel", "memory_manipulation"):
         assert view.tables[name].frame.is_empty()
