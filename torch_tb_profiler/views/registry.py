@@ -23,6 +23,8 @@ VIEW_NAMES = (
     "modules",
     "groups",
     "distributed",
+    "efficiency",
+    "resources",
     "compare",
     "summary",
 )

@@ -757,6 +757,25 @@ export const VIEWS = {
       "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason", "short_name", "demangled_name"],
     },
   },
+  "efficiency": {
+    title: "Efficiency",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "operators": ["name", "calls", "device_time_us", "flops", "bytes", "tflops_per_s", "gbytes_per_s", "intensity_flop_per_byte", "bound", "roof_pct", "peak_pct", "recoverable_us", "dtype", "kind", "source"],
+      "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
+      "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
+    },
+  },
+  "resources": {
+    title: "Resources",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "summary": ["metric", "source", "mean", "min", "max", "unit", "samples"],
+      "resource_steps": ["step", "start_us", "end_us"],
+    },
+  },
   "compare": {
     title: "Compare",
     scope: "pair",
@@ -1482,6 +1501,64 @@ export interface DistributedUnmatchedRow {
   demangled_name: string | null;
 }
 
+export interface EfficiencyOperatorsRow {
+  name: string | null;
+  calls: number | null;
+  device_time_us: number | null;
+  flops: number | null;
+  bytes: number | null;
+  tflops_per_s: number | null;
+  gbytes_per_s: number | null;
+  intensity_flop_per_byte: number | null;
+  bound: string | null;
+  roof_pct: number | null;
+  peak_pct: number | null;
+  recoverable_us: number | null;
+  dtype: string | null;
+  kind: string | null;
+  source: string | null;
+}
+
+export interface EfficiencyRecordedOperatorsRow {
+  unit: string | null;
+  type: string | null;
+  name: string | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  pct: number | null;
+  source: string | null;
+}
+
+export interface EfficiencyRecordedScopesRow {
+  level: string | null;
+  name: string | null;
+  parent: string | null;
+  flops: number | null;
+  tflops_per_s: number | null;
+  peak_pct: number | null;
+  kind: string | null;
+  source: string | null;
+}
+
+export interface ResourcesSummaryRow {
+  metric: string | null;
+  source: string | null;
+  mean: number | null;
+  min: number | null;
+  max: number | null;
+  unit: string | null;
+  samples: number | null;
+}
+
+export interface ResourcesResourceStepsRow {
+  step: string | null;
+  start_us: number | null;
+  end_us: number | null;
+}
+
 export interface CompareAverageStepRow {
   category: string | null;
   baseline_duration_us: number | null;
@@ -1849,6 +1926,15 @@ export interface Rows {
     "devices": DistributedDevicesRow;
     "stragglers": DistributedStragglersRow;
     "unmatched": DistributedUnmatchedRow;
+  };
+  "efficiency": {
+    "operators": EfficiencyOperatorsRow;
+    "recorded_operators": EfficiencyRecordedOperatorsRow;
+    "recorded_scopes": EfficiencyRecordedScopesRow;
+  };
+  "resources": {
+    "summary": ResourcesSummaryRow;
+    "resource_steps": ResourcesResourceStepsRow;
   };
   "compare": {
     "average_step": CompareAverageStepRow;

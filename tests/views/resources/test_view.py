@@ -1,0 +1,154 @@
+"""The view of resources: what was sampled, against sums by hand, and curves that hide no peak."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.helpers.recorded import Sample, recorded
+from tests.helpers.traces import kernel, op, step
+from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples, thinned
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.resources.panels import MAX_LINES, MAX_POINTS
+from torch_tb_profiler.views.resources.view import NOTHING, SPEC, resources
+from torch_tb_profiler.views.schema import View
+
+STEPS = [step(1, 100, 100), step(2, 200, 100), op("a", 110, 5), op("b", 210, 5)]
+CPU = [
+    Sample("host", "CPU user", "%", at, value) for at, value in ((120, 10), (180, 20), (260, 60))
+]
+CLOCK = [Sample("GPU 0", "SM clock", "MHz", at, value) for at, value in ((250, 900), (150, 1800))]
+SWITCHES = [Sample("host", "context switches", "", 120, 4000)]
+
+
+def machine() -> Trace:
+    return recorded(STEPS, samples=[*CPU, *CLOCK, *SWITCHES])
+
+
+def rows(view: View) -> dict[str, dict[str, object]]:
+    return {row["metric"]: row for row in view.tables["summary"].frame.iter_rows(named=True)}
+
+
+def test_means_and_extremes() -> None:
+    user = rows(resources(machine(), Selection()))["CPU user"]
+    assert user == {
+        "metric": "CPU user", "source": "host", "mean": 30, "min": 10, "max": 60, "unit": "%",
+        "samples": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("selection", "mean"),
+    [(Selection(steps="1"), 15), (Selection(steps="2"), 60), (Selection(start_ns=150_000), 40)],
+)
+def test_the_selection_narrows_them(selection: Selection, mean: float) -> None:
+    assert rows(resources(machine(), selection))["CPU user"]["mean"] == mean
+
+
+def test_a_panel_per_unit_and_of_numbers_per_metric() -> None:
+    series = resources(machine(), Selection()).series
+    assert list(series) == ["host_pct", "host_context_switches", "devices_mhz"]
+    clock = series["devices_mhz"]
+    assert (clock.y_title, clock.y_unit) == ("Value (MHz)", None)
+    (line,) = clock.lines
+    assert (line.name, line.x, line.y) == ("GPU 0 SM clock", [50, 150], [1800, 900])
+    assert series["host_pct"].y_unit == "pct"
+
+
+def test_steps_are_marked_on_the_same_axis() -> None:
+    steps = resources(machine(), Selection()).tables["resource_steps"].frame
+    assert steps.rows() == [("1", 0, 100), ("2", 100, 200)]
+    many = [step(number, number * 10, 9) for number in range(400)]
+    view = resources(recorded(many, samples=CPU), Selection())
+    assert view.tables["resource_steps"].frame.is_empty()
+
+
+def test_peaks_stay_in_thinned_curves() -> None:
+    time = np.arange(100_000, dtype=np.int64) * 10
+    value = np.zeros(len(time))
+    value[[5, 77_777]] = (-3, 9)
+    series = SampleSeries("GPU 0", "SMs Active", "%", time, value)
+    kept = thinned(series, MAX_POINTS)
+    assert len(kept) <= MAX_POINTS
+    assert np.all(np.diff(kept) > 0)
+    assert {5, 77_777} <= set(kept.tolist())
+    few = SampleSeries("GPU 0", "SMs Active", "%", time[:7], value[:7])
+    assert thinned(few, MAX_POINTS).tolist() == list(range(7))
+
+
+def test_thinning_keeps_the_extremes_of_every_stretch() -> None:
+    random = np.random.default_rng(7)
+    time = np.sort(random.integers(0, 10**6, 5000))
+    value = random.normal(size=5000)
+    kept = thinned(SampleSeries("", "", "", time, value), 40)
+    bucket = (time - time[0]) // ((time[-1] - time[0] + 1) / 20)
+    for each in np.unique(bucket):
+        inside = value[bucket == each]
+        assert {inside.min(), inside.max()} <= set(value[kept].tolist())
+
+
+def test_lines_that_vary_least_are_left_out_and_counted() -> None:
+    many = [
+        Sample("GPU 0", f"metric {n:02d}", "%", at, at / 100 * n)
+        for n in range(MAX_LINES + 3)
+        for at in (100, 200)
+    ]
+    view = resources(recorded(STEPS, samples=many), Selection())
+    (panel,) = view.series.values()
+    assert len(panel.lines) == MAX_LINES
+    assert panel.lines[0].name == "GPU 0 metric 03"
+    (note,) = [note for note in view.notes if note.code == "curves_left_out"]
+    assert note.evidence["count"] == 3
+
+
+def test_series_of_a_damaged_file_are_bounded() -> None:
+    many = [Sample(f"s{n}", "m", "", 100, n) for n in range(MAX_SERIES + 9)]
+    trace = recorded(STEPS, samples=many)
+    assert (len(samples(trace).series), samples(trace).left_out) == (MAX_SERIES, 9)
+    assert "samples_left_out" in {note.code for note in resources(trace, Selection()).notes}
+
+
+def test_what_is_no_number_is_left_out() -> None:
+    odd = [*CPU, Sample("host", "CPU user", "%", 300, float("nan"))]
+    assert rows(resources(recorded(STEPS, samples=odd), Selection()))["CPU user"]["samples"] == 3
+
+
+def test_one_value_of_the_recorder() -> None:
+    trace = recorded(STEPS, process_cpu_pct=130.5)
+    table = resources(trace, Selection()).tables["summary"]
+    row = table.frame.row(0, named=True)
+    assert (row["metric"], row["mean"], row["min"]) == (
+        "CPU utilization of the process",
+        130.5,
+        None,
+    )
+    assert set(table.null_reasons) == {"min", "max", "samples"}
+
+
+@pytest.mark.parametrize(
+    ("user", "system", "codes"),
+    [(10, 5, {"host_cpu_low"}), (60, 31, {"host_cpu_system"}), (60, 5, set()), (20, 30, set())],
+)
+def test_what_the_cores_say_of_workers(user: float, system: float, codes: set[str]) -> None:
+    sampled = [
+        Sample("host", "CPU user", "%", 1, user),
+        Sample("host", "CPU system", "%", 1, system),
+    ]
+    notes = resources(recorded(STEPS, samples=sampled), Selection()).notes
+    assert {note.code for note in notes} == codes
+
+
+def test_queues_are_no_resource_and_without_anything_it_says_why() -> None:
+    assert SPEC.missing(recorded(STEPS)) == NOTHING
+    queue = [Sample("queue 1", "queue size", "", 100, 3)]
+    assert SPEC.missing(recorded(STEPS, samples=queue)) == NOTHING
+    assert SPEC.missing(recorded(STEPS, samples=CPU)) is None
+    nsys = recorded([kernel("k", 0, 1)], recorder="Nsight Systems")
+    assert "--gpu-metrics-devices" in str(SPEC.missing(nsys))
+
+
+def test_a_recording_of_samples_alone() -> None:
+    view = resources(recorded([], samples=CPU), Selection())
+    (panel,) = view.series.values()
+    assert panel.lines[0].x == [0, 60, 140]

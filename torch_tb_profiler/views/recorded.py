@@ -1,0 +1,40 @@
+"""Tables that the files of a recording hold themselves, shown as they are, with the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import polars as pl
+
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec
+
+SOURCE = Column("source", "File", "string", None, "The file of the recording that tells it.")
+NOT_TOLD = "The file of the recording does not tell it."
+
+
+def recorded_frame(trace: Trace, name: str) -> pl.DataFrame | None:
+    """The rows of a side table with their source; None where the recording has none."""
+    side = trace.side.get(name)
+    if side is None or side.frame.is_empty():
+        return None
+    return side.frame.with_columns(pl.lit(side.source, pl.String).alias(SOURCE.key))
+
+
+def recorded_table(
+    spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str] | None = None
+) -> Table:
+    """Rows that a file tells as a table; ``reasons`` are for columns that are not the file's."""
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in spec.polars_schema().items())
+    told = dict.fromkeys(shown.columns, NOT_TOLD) | dict(reasons or {})
+    return Table(spec, shown, needed(shown, told))
+
+
+def recorded_notes(tables: Collection[str], selection: Selection) -> tuple[Note, ...]:
+    """That a selection does not narrow what files tell of the whole recording."""
+    if not tables or selection.is_everything:
+        return ()
+    text = "What the files of the recording tell themselves is of the whole recording."
+    return (Note("quality", "recorded_whole", "info", text, {"tables": sorted(tables)}),)

@@ -1,0 +1,73 @@
+"""What tells of the use of hosts and devices: samples, and counters that tell of use."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.samples import SampleSeries, samples
+from torch_tb_profiler.knowledge.resources import is_elsewhere, tells_use
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+HOST = "host"
+PERCENT = "%"
+RECORDING = "recording"
+
+
+@per_trace
+def measured(trace: Trace) -> tuple[SampleSeries, ...]:
+    """All series of samples and counters, by source and metric."""
+    sampled = [each for each in samples(trace).series if not is_elsewhere(each.metric)]
+    every = [*sampled, *_counters(trace)]
+    return tuple(sorted(every, key=lambda each: (each.source, each.metric, each.unit)))
+
+
+def means_of_recorder(trace: Trace) -> list[tuple[str, float]]:
+    """Metric and value of the means in percent that the recorder made of the whole recording, where
+    they are not among the samples."""
+    info = trace.meta.info
+    means = {
+        "CPU utilization of the process": info.process_cpu_pct,
+        "CPU utilization": info.system_cpu_pct,
+    }
+    sampled = {each.metric for each in samples(trace).series}
+    return [
+        (metric, value)
+        for metric, value in means.items()
+        if value is not None and metric not in sampled
+    ]
+
+
+def _counters(trace: Trace) -> list[SampleSeries]:
+    """Series of the counters that tell of use; of which row of the trace they are, their process
+    says."""
+    if trace.counters.is_empty():
+        return []
+    tells = codes.of_names(trace, trace.counters["name_code"].to_numpy(), tells_use, np.bool_)
+    points = trace.counters.filter(pl.Series(tells), pl.col("value").is_finite())
+    if points.is_empty():
+        return []
+    rows = {row["track"]: row for row in trace.tracks.iter_rows(named=True)}
+    series = []
+    for part in points.partition_by("track", "name_code", "series_code", maintain_order=True):
+        ordered = part.sort("time_ns", maintain_order=True)
+        row = rows.get(part["track"][0], {})
+        name, of = trace.text(part["name_code"][0]) or "", trace.text(part["series_code"][0])
+        series.append(
+            SampleSeries(
+                _source(row),
+                name if of in (None, "", name) else f"{name}: {of}",
+                "",
+                ordered["time_ns"].to_numpy(),
+                ordered["value"].to_numpy(),
+            )
+        )
+    return series
+
+
+def _source(row: dict[str, object]) -> str:
+    if row.get("is_device") and row.get("device") is not None:
+        return f"GPU {row['device']}"
+    return str(row.get("process_name") or "") or RECORDING

@@ -1,0 +1,88 @@
+"""Curves of what was measured: a panel per unit, of the host and of devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from torch_tb_profiler.analysis.samples import SampleSeries, thinned
+from torch_tb_profiler.knowledge.resources import is_device
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Line, Note, Series, Unit
+
+MAX_PANELS = 16
+MAX_LINES = 12
+"""Of a panel; more cannot be told apart."""
+MAX_POINTS = 400
+"""Of a line: about as many as it is wide."""
+
+UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
+"""Units that pages scale; others stand in the title of the axis."""
+
+Panels = dict[tuple[str, str, str], list[SampleSeries]]
+"""Kind of source, unit and, of numbers without one, metric → what is drawn together."""
+
+
+def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Series], list[Note]]:
+    """The charts by key, those of the host first, and what they leave out."""
+    grouped = _grouped(series)
+    shown = dict(list(grouped.items())[:MAX_PANELS])
+    charts: dict[str, Series] = {}
+    drawn = 0
+    for (kind, unit, metric), members in shown.items():
+        lines = _varying(members)
+        drawn += len(lines)
+        key = "_".join(_slug(part) for part in (kind, unit or metric) if part)
+        charts[key] = _chart(kind, unit, metric, lines, origin_ns)
+    left_out = len(series) - drawn
+    if not left_out:
+        return charts, []
+    text = (
+        f"{left_out} curves are not drawn here, those that vary least: the table has their means, "
+        "the timeline all of their values."
+    )
+    return charts, [Note("quality", "curves_left_out", "info", text, {"count": left_out})]
+
+
+def _grouped(series: Sequence[SampleSeries]) -> Panels:
+    grouped: Panels = {}
+    for each in series:
+        kind = "Devices" if is_device(each.source) else "Host"
+        key = (kind, each.unit, "" if each.unit else each.metric)
+        grouped.setdefault(key, []).append(each)
+    # Percentages are what one looks for first.
+    return dict(sorted(grouped.items(), key=lambda item: (item[0][0] != "Host", item[0][1] != "%")))
+
+
+def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
+    """As many as a panel holds, those that vary most, in their own order."""
+    if len(members) <= MAX_LINES:
+        return members
+    spread = [float(each.value.max() - each.value.min()) for each in members]
+    order = sorted(range(len(members)), key=lambda place: -spread[place])[:MAX_LINES]
+    return [members[place] for place in sorted(order)]
+
+
+def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
+    is_scaled = unit in UNITS
+    title = metric or {"%": "Use", "bytes": "Memory and sizes"}.get(unit, unit)
+    return Series(
+        f"{kind}: {title}",
+        "line",
+        "Time since the start of the recording",
+        "us",
+        (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({unit})",
+        UNITS.get(unit),
+        tuple(_line(each, origin_ns, with_metric=not metric) for each in lines),
+    )
+
+
+def _line(series: SampleSeries, origin_ns: int, *, with_metric: bool) -> Line:
+    rows = thinned(series, MAX_POINTS)
+    name = f"{series.source} {series.metric}" if with_metric else series.source
+    time_us = (series.time_ns[rows] - origin_ns) / NS_PER_US
+    return Line(name, time_us.tolist(), series.value[rows].tolist())
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower().replace("%", "pct")).strip("_") or "value"
