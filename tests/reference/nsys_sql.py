@@ -141,7 +141,7 @@ _INNERMOST = """
 
 
 def _copy_launches(file: sqlite3.Connection) -> None:
-    file.execute("CREATE TABLE own.launches (pid, correlation, tid, start, [end])")
+    file.execute("CREATE TABLE own.launches (pid INTEGER, correlation INTEGER, tid, start, [end])")
     if has(file, "CUPTI_ACTIVITY_KIND_RUNTIME"):
         file.execute(
             "INSERT INTO own.launches SELECT globalTid & ~0xFFFFFF, correlationId, globalTid, "
