@@ -402,6 +402,7 @@ export interface TimelineTrackPayload {
   device: number | null;
   unit: TimelineUnit | null;
   maximum: number | null;
+  unit_label: string | null;
 }
 
 /** `/timeline/tracks`: what there is to draw. */

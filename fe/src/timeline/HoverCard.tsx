@@ -58,10 +58,10 @@ function CounterText({ hover }: { readonly hover: Hover }) {
   return (
     <>
       <strong>{track.title}</strong>
-      <div>{formatCounter(value, track.unit)}</div>
+      <div>{formatCounter(value, track)}</div>
       {high > low && (
         <div className="soft">
-          here from {formatCounter(low, track.unit)} to {formatCounter(high, track.unit)}
+          here from {formatCounter(low, track)} to {formatCounter(high, track)}
         </div>
       )}
     </>

@@ -1,6 +1,7 @@
 /** A counter as stairs, filled; where several values share a pixel, the band from lowest to highest. */
 import { formatNumber, formatValue } from "../lib/format";
-import type { TimelineUnit } from "../generated/schema";
+import { visibleText } from "../lib/visibleText";
+import type { TimelineTrackPayload } from "../generated/schema";
 import { LABEL_FONT } from "./labels";
 import { PADDING_PX, type TrackRow } from "./layout";
 import { piecesOf, rowTopPx, type Piece, type Scene } from "./scene";
@@ -8,11 +9,14 @@ import type { Stairs } from "./tile";
 import { pxOf } from "./viewport";
 
 type Context = CanvasRenderingContext2D;
+type Measured = Pick<TimelineTrackPayload, "unit" | "unit_label">;
 
-export function formatCounter(value: number, unit: TimelineUnit | null): string {
+/** A value with its unit: one that scales, or as the recording writes it. */
+export function formatCounter(value: number, { unit, unit_label: label }: Measured): string {
   if (Number.isNaN(value)) return "not known";
-  if (unit === null || unit === "count") return formatNumber(value, Number.isInteger(value) ? 0 : 2);
-  return formatValue(value, unit);
+  if (unit !== null && unit !== "count") return formatValue(value, unit);
+  const text = formatNumber(value, Number.isInteger(value) ? 0 : 2);
+  return label === null ? text : `${text} ${visibleText(label)}`;
 }
 
 /** The last point at or before a moment; -1 before the first. */
@@ -37,7 +41,7 @@ export function drawCounter(context: Context, scene: Scene, row: TrackRow): void
   }
   context.font = LABEL_FONT;
   context.textBaseline = "top";
-  const text = formatCounter(maximum, row.track.unit);
+  const text = formatCounter(maximum, row.track);
   context.fillStyle = scene.palette.surface;
   context.globalAlpha = 0.75;
   context.fillRect(2, top, context.measureText(text).width + 4, 14);

@@ -26,6 +26,7 @@ function track(key: string, group: string, changes: Partial<TimelineTrackPayload
     communication: false,
     device: null,
     unit: null,
+    unit_label: null,
     maximum: null,
     ...changes,
   };

@@ -24,7 +24,7 @@ function tileOf(rows: readonly Row[]): TrackTile {
   return { startNs: 0, endNs: 1000, pixelNs: 1, boxes, stairs: null, names: ["x"], shortNames: [null], demangledNames: [null], nameCodes: Uint32Array.of(0), firstLane: 0, lastLane: 9, coarse: false, batch: makeBatch(boxes, 0, 1000) };
 }
 
-const shared = { title: "", subtitle: null, help: null, kind: "operators" as const, group: "g", lane_titles: null, overlap_from: null, slices: 9, collapsed: false, communication: false, device: null, unit: null, maximum: null };
+const shared = { title: "", subtitle: null, help: null, kind: "operators" as const, group: "g", lane_titles: null, overlap_from: null, slices: 9, collapsed: false, communication: false, device: null, unit: null, unit_label: null, maximum: null };
 const { tracks: rows } = layOut(
   [{ key: "g", title: "", kind: "process", device: null }],
   [

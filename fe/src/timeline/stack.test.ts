@@ -6,7 +6,7 @@ import { formatStack, parseStack } from "./link";
 import { arrowsOnScreen, fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
 
 function track(key: string, kind: TimelineTrackKind, group: string, lanes: number): TimelineTrackPayload {
-  const rest = { subtitle: null, help: null, lane_titles: null, overlap_from: null, slices: 1, collapsed: false, communication: false, device: null, unit: null, maximum: null };
+  const rest = { subtitle: null, help: null, lane_titles: null, overlap_from: null, slices: 1, collapsed: false, communication: false, device: null, unit: null, unit_label: null, maximum: null };
   return { ...rest, key, title: key, kind, group, lanes };
 }
 

@@ -1,9 +1,9 @@
-"""The counters of the timeline: GPU use, memory, launch queue, and those found in the trace."""
+"""The counters of the timeline: GPU use, memory, launch queue, those of the file, and samples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,9 @@ from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.utilization import gpu_profiles
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
+from torch_tb_profiler.views.timeline.sampled import sampled_counters
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit, group_of_row
 
 MAX_FILE_COUNTERS = 500
@@ -23,15 +25,6 @@ MAX_FILE_COUNTERS = 500
 _SERIES = ("track", "name_code", "series_code")
 _ALLOCATED = "Live allocations, as the allocator counted them."
 _RESERVED = "Held by the allocator, used or not."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counter:
-    """A track and the course of its value, times from the origin."""
-
-    track: TimelineTrack
-    group: Group
-    curve: Curve
 
 
 class _Title(NamedTuple):
@@ -57,8 +50,8 @@ _QUEUE = _Title(
 
 
 def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]:
-    """All counters of ``trace``, those of one group together in their order, and how many of the
-    file are left out because it has more than :data:`MAX_FILE_COUNTERS`.
+    """All counters of ``trace``, those of one group together in their order, samples last, and how
+    many of the file are left out because it has more than :data:`MAX_FILE_COUNTERS`.
 
     Args:
         trace: The trace.
@@ -68,10 +61,12 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
     kept, left_out = _most_counted(trace.counters)
     candidates = [*_gpu_counters(trace), *_memory_counters(trace, known)]
     candidates += _file_counters(trace, kept, known)
-    return [
+    listed = [
         replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
         for counter in candidates
-    ], left_out
+    ]
+    sampled, more = sampled_counters(trace)
+    return [*listed, *sampled], left_out + more
 
 
 def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:

@@ -102,6 +102,7 @@ class TimelineTrack:
     device: int | None = None
     unit: Unit | None = None
     maximum: float | None = None
+    unit_label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

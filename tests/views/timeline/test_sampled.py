@@ -1,0 +1,51 @@
+"""Samples on the timeline: counters by source, below the rows, with units and bounded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.helpers.recorded import Sample, recorded
+from tests.helpers.traces import kernel, op
+from torch_tb_profiler.analysis.samples import MAX_SERIES
+from torch_tb_profiler.views.timeline.counter_screen import counter_screen
+from torch_tb_profiler.views.timeline.index import timeline
+from torch_tb_profiler.views.timeline.screen import Viewport
+
+EVENTS = [op("a", 100, 900), kernel("k", 150, 10)]
+SAMPLES = [
+    Sample("GPU 0", "SMs Active", "%", 400, 80),
+    Sample("GPU 0", "SMs Active", "%", 200, 20),
+    Sample("GPU 0", "SM clock", "MHz", 300, 1830),
+    Sample("host", "memory", "bytes", 300, 2**30),
+]
+
+
+def test_a_heading_per_source_below_the_rows() -> None:
+    made = timeline(recorded(EVENTS, samples=SAMPLES))
+    assert [group.title for group in made.groups][-2:] == ["GPU 0: sampled", "host: sampled"]
+    last = [
+        (track.title, track.unit, track.unit_label, track.maximum) for track in made.tracks[-3:]
+    ]
+    assert last == [
+        ("SM clock", None, "MHz", 1830),
+        ("SMs Active", "pct", None, 80),
+        ("memory", "bytes", None, 2**30),
+    ]
+    assert "GPU 0" in str(made.tracks[-2].help)
+
+
+def test_each_value_holds_until_the_next() -> None:
+    made = timeline(recorded(EVENTS, samples=SAMPLES))
+    number = len(made.tracks) - 2
+    shown = counter_screen(made, [number], Viewport(0, 900_000, 900), 10**6)
+    moments = shown.bucket << shown.shift
+    assert np.isnan(shown.last[0])
+    assert shown.last[1:].tolist() == [20, 80]
+    assert np.all(np.abs(moments[1:] - (100_000, 300_000)) < 1 << shown.shift)
+
+
+def test_masses_are_bounded_and_counted() -> None:
+    many = [Sample(f"source {n}", "m", "", 200, n) for n in range(MAX_SERIES + 4)]
+    made = timeline(recorded(EVENTS, samples=many))
+    assert sum(track.kind == "counter" for track in made.tracks) == MAX_SERIES + 1
+    assert made.counters_left_out == 4
