@@ -35,12 +35,11 @@ def write_export(path: Path, tables: Mapping[str, Iterable[Row]]) -> Path:
                     if isinstance(row.get(column), str):
                         row[column] = texts.setdefault(row[column], len(texts) + 1)
             listed = ", ".join(f'"{column}"' for column in columns or ["id"])
-            marks = ", ".join("?" * len(columns))
             file.execute(f'CREATE TABLE "{name}" ({listed})')
-            file.executemany(
-                f'INSERT INTO "{name}" VALUES ({marks})',
-                [tuple(row.get(column) for column in columns) for row in rows],
-            )
+            marks = ", ".join("?" * len(columns))
+            values = [tuple(row.get(column) for column in columns) for row in rows]
+            if rows:
+                file.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)
         file.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
         file.executemany(
             "INSERT INTO StringIds VALUES (?, ?)", [(id_, text) for text, id_ in texts.items()]

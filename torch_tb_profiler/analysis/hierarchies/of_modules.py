@@ -8,7 +8,7 @@ from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, Nodes
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
 from torch_tb_profiler.analysis.modules.tree import module_tree
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -42,7 +42,18 @@ def modules_hierarchy(trace: Trace) -> Hierarchy:
 
 def calls_of_work(trace: Trace, around: Int64, range_call: Int64) -> Int64:
     """Per row of ``trace.device_work`` the call around its launch, or where the file has no launch
-    of it around its owner; -1 for none."""
-    launch = indices(trace.device_work["launch"])
-    place = np.where(launch >= 0, launch, indices(trace.device_work["owner"]))
+    of it, or an owner that is elsewhere, around its owner; -1 for none."""
+    launch, owner = (indices(trace.device_work[column]) for column in ("launch", "owner"))
+    place = np.where((launch >= 0) & ~owned_elsewhere(trace), launch, owner)
     return gather(range_call, gather(around, place))
+
+
+def owned_elsewhere(trace: Trace) -> Bools:
+    """Which device work belongs to what is not around its launch: kernels of a replayed graph, to
+    what made their nodes."""
+    launch, owner = (indices(trace.device_work[column]) for column in ("launch", "owner"))
+    start = trace.slices["start_ns"].to_numpy()
+    dur = trace.slices["dur_ns"].to_numpy()
+    after = start[launch] - start[owner]
+    elsewhere: Bools = (launch >= 0) & (owner >= 0) & ((after < 0) | (after > dur[owner]))
+    return elsewhere

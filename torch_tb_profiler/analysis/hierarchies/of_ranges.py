@@ -9,6 +9,7 @@ import numpy as np
 from torch_tb_profiler.analysis.containment import innermost_around_start
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.hierarchies.hierarchy import Hierarchy, merged_calls
+from torch_tb_profiler.analysis.hierarchies.of_modules import owned_elsewhere
 from torch_tb_profiler.analysis.hierarchies.of_slices import slices_hierarchy
 from torch_tb_profiler.analysis.range_domains import domains_of, named_ranges, range_ids
 from torch_tb_profiler.trace.columns import Int64
@@ -60,11 +61,7 @@ def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
 
 def _calls_around_launches(trace: Trace, ids: Int64, number: Int64, hierarchy: Hierarchy) -> Int64:
     """Per row of ``trace.device_work`` the innermost range around its launch. Work that belongs to
-    an operator elsewhere than around its launch stays with that: a node of a graph, to what made
-    it."""
-    launch, owner = (indices(trace.device_work[key]) for key in ("launch", "owner"))
-    start = trace.slices["start_ns"].to_numpy()
-    end = start + trace.slices["dur_ns"].to_numpy()
-    is_around = (owner < 0) | ((start[owner] <= start[launch]) & (start[launch] <= end[owner]))
-    found = innermost_around_start(trace, ids, launch)
-    return np.where((launch >= 0) & is_around, gather(number, found), hierarchy.work_call)
+    what is elsewhere stays with that."""
+    launch = indices(trace.device_work["launch"])
+    found = gather(number, innermost_around_start(trace, ids, launch))
+    return np.where((launch >= 0) & ~owned_elsewhere(trace), found, hierarchy.work_call)
