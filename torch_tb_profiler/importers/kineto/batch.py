@@ -45,8 +45,15 @@ UNNAMED = "(unnamed)"
 MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
 PHASES = ("X", "B", "E")
 
+BEHIND = "behind"
+"""A table beside those of ``EventColumns``, of dialects that read memory events themselves: row by
+row of ``memory`` the ``slice`` that stands before it in the file, negative for none."""
+
 TASKS = "tasks"
 """A table beside those of ``EventColumns``: :func:`~.tables.task_table`."""
+
+NOWHERE = -(2**62)
+"""No row of any batch."""
 
 Declaration = tuple[str, str, str]
 """What an M event declares: (its name, pid, tid)."""
@@ -111,6 +118,8 @@ class _Maker:
         quality.add("empty_event", int((kind == Kind.EMPTY).sum()))
         self._slices(events, codes, kind)
         self._instants(events, codes, kind == Kind.INSTANT)
+        if self._read_memory is not None:
+            self._behind(kind)
         self._flows(events, codes, kind)
         self._counters(events, codes, kind == Kind.COUNTER)
         self._declared(events, kind == Kind.META)
@@ -268,6 +277,16 @@ class _Maker:
             "instants",
             {"track": track[other], "name_code": name[other], "time_ns": time[other]},
         )
+
+    def _behind(self, kind: npt.NDArray[np.int8]) -> None:
+        """Tell which slice each memory event stands behind; nothing where events were dropped."""
+        memory = sum(len(part["time_ns"]) for part in self.batch.tables.get("memory", []))
+        slices = sum(len(part["start_ns"]) for part in self.batch.tables.get("slices", []))
+        is_slice, is_memory = kind >= FIRST_SLICE_KIND, kind == Kind.INSTANT
+        behind = np.full(memory, NOWHERE, np.int64)
+        if (is_slice.sum(), is_memory.sum()) == (slices, memory):
+            behind = np.cumsum(is_slice)[is_memory] - 1
+        self._add(BEHIND, {"slice": behind})
 
     def _flows(self, events: Sequence[Event], codes: Int32, kind: npt.NDArray[np.int8]) -> None:
         chosen = (kind == Kind.FLOW_START) | (kind == Kind.FLOW_END)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.batch import BEHIND
 from torch_tb_profiler.importers.kineto.dialect import Dialect, SliceArguments
 from torch_tb_profiler.importers.kineto.kinds import Kind
 from torch_tb_profiler.importers.kineto.structs import (
@@ -32,6 +33,7 @@ from torch_tb_profiler.importers.paddle.exact_starts import (
     EXACT_KEY,
     EXACT_START,
     exact_starts,
+    refine_memory,
     refine_starts,
 )
 from torch_tb_profiler.importers.paddle.inputs import (
@@ -164,13 +166,15 @@ def read_memory(raws: list[msgspec.Raw], words: list[Any], quality: QualityRepor
 
 
 def settle(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
-    """Give slices their starts to the nanosecond; the empty event at the end of each file is
-    nothing to tell of."""
+    """Give slices and memory events times below the microsecond; the empty event at the end of each
+    file is nothing to tell of."""
     empty = columns.quality.counts.pop("empty_event", 1)
     columns.quality.add("empty_event", empty - 1)
-    exact = own.get(EXACT_START)
-    if exact is not None:
-        refine_starts(columns.tables["slices"], exact)
+    slices, memory = columns.tables["slices"], columns.tables["memory"]
+    if EXACT_START in own:
+        refine_starts(slices, own[EXACT_START])
+    if BEHIND in own:
+        refine_memory(slices, memory, own[BEHIND]["slice"])
 
 
 def is_told(_header: Mapping[str, Any], _tracks: Sequence[Track]) -> bool:
@@ -193,7 +197,7 @@ DIALECT = Dialect(
         for fields in (_COMMON, _OPERATOR, _OCCUPANCY, _MEMORY)
         for field in fields.values()
     ),
-    own_tables=(EXACT_START,),
+    own_tables=(EXACT_START, BEHIND),
     recorder="paddle.profiler",
     settle=settle,
 )

@@ -1,4 +1,4 @@
-"""Starts to the nanosecond that stand among the arguments, where ``ts`` has whole microseconds.
+"""Times below the microsecond: ``ts`` has whole microseconds, arguments have the starts of slices.
 
 Two events that follow one another in a microsecond would overlap without, and one would begin
 before what it is inside of.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.times import text_to_ns
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
 
 EXACT_KEY = b'"start_time"'
@@ -61,3 +62,29 @@ def refine_starts(slices: ColumnArrays, exact: ColumnArrays) -> None:
     rounding = 2 * int(since.max() * SINGLE_PRECISION + 1)
     if int(distance.max()) - int(distance.min()) < TICK_NS + rounding:
         slices["start_ns"][rows] = np.clip(since + distance.max(), ticks, ticks + TICK_NS - 1)
+
+
+def refine_memory(slices: ColumnArrays, memory: ColumnArrays, behind: Int64) -> None:
+    """Move memory events inside their microsecond, in place: to its middle, or to what of it lies
+    in the host event that they belong to.
+
+    Args:
+        slices: With exact starts.
+        memory: The memory events, whose times are cut to whole microseconds.
+        behind: The slice that stands before each in the file, negative for none: Paddle writes a
+            host event, what it called, what that launched, and its memory events.
+    """
+    if not memory["time_ns"].size:
+        return
+    others = (Category.RUNTIME, *DEVICE_CATEGORIES)
+    hosts = np.flatnonzero(~np.isin(slices["category"], [int(one) for one in others]))
+    place = np.searchsorted(hosts, behind, "right") - 1
+    owner = hosts[np.maximum(place, 0)] if hosts.size else np.zeros(place.size, np.int64)
+    has_owner = (place >= 0) & (behind >= 0)
+    has_owner[has_owner] = slices["track"][owner[has_owner]] == memory["track"][has_owner]
+    tick = memory["time_ns"]
+    time = tick + TICK_NS // 2
+    start = slices["start_ns"][owner[has_owner]]
+    end = start + slices["dur_ns"][owner[has_owner]]
+    time[has_owner] = np.clip(time[has_owner], start, end)
+    memory["time_ns"] = np.clip(time, tick, tick + TICK_NS - 1)
