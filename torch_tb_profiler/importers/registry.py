@@ -27,6 +27,7 @@ FORMATS: tuple[Importer, ...] = (
     kineto.FORMAT,
     mindspore.FORMAT,
     nsys.FORMAT,
+    nsys.REPORT_FORMAT,
 )
 """The formats, in the order in which they are asked about a file."""
 

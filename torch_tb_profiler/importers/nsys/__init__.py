@@ -1,4 +1,5 @@
-"""Nsight Systems: the SQLite database that ``nsys export --type sqlite`` writes, of any schema."""
+"""Nsight Systems: the SQLite database that ``nsys export --type sqlite`` writes, of any schema, and
+the report it is made from, where its own program is installed."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ import re
 
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.storage.heads import Told
+from torch_tb_profiler.storage.names import NamePattern
 
 ENDINGS = (".sqlite", ".sqlite3", ".db")
+REPORT = ".nsys-rep"
 SQLITE = b"SQLite format 3\0"
 
 _OWN_TABLE = re.compile(
@@ -41,4 +44,21 @@ FORMAT = Importer(
     sniff=sniff,
     endings=ENDINGS,
     tell=tell,
+    replaces=tuple((ending, REPORT) for ending in ENDINGS),
+)
+
+
+def is_report(_head: bytes, name: str) -> bool:
+    """Whether a file is a report: these are told by their names only."""
+    return name.endswith(REPORT)
+
+
+REPORT_FORMAT = Importer(
+    name="nsys-rep",
+    title="Nsight Systems reports (.nsys-rep, where nsys is installed)",
+    label="Nsight Systems",
+    module="torch_tb_profiler.importers.nsys.report",
+    sniff=is_report,
+    files=(NamePattern.ending_with(REPORT),),
+    endings=(REPORT,),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -56,9 +56,6 @@ ACTIVITIES = "CUPTI_ACTIVITY_KIND_"
 EVENTS = (("slices", "start_ns"), ("samples", "time_ns"), ("instants", "time_ns"))
 """Tables of events; an export without any holds nothing."""
 
-STAGES = 8
-"""Parts of the reading that progress is told after."""
-
 
 def read(source: Source | Folder, reading: Reading) -> EventColumns:
     """The trace that an export holds.
@@ -77,16 +74,11 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
 
 def read_export(path: str, name: str, reading: Reading) -> EventColumns:
     """The trace of the export at ``path``, called ``name`` in messages; see :func:`read`."""
-    size_bytes = os.stat(path).st_size
     with Database.open(path, name, reading) as database:
         _check(database, name)
         preload(database)
-        stages = iter(range(1, STAGES + 1))
-
-        def told() -> None:
-            reading.progress(size_bytes * next(stages, STAGES) // STAGES)
-
-        columns = _columns(_export(database), told)
+        columns = _columns(_export(database))
+    reading.progress(os.stat(path).st_size)
     columns.quality.merge(database.quality)
     if not any(len(columns.tables[table][column]) for table, column in EVENTS):
         raise TraceFormatError(
@@ -114,16 +106,11 @@ def _export(database: Database) -> Export:
     return Export(database, names, tracks, devices, QualityReport())
 
 
-def _columns(export: Export, told: Callable[[], None]) -> EventColumns:
+def _columns(export: Export) -> EventColumns:
     """Everything of an export, in the form that the trace builder takes."""
     calls = read_calls(export)
-    told()
-    work = []
-    for read_work in (read_kernels, read_copies, read_sets, read_graphs):
-        work.append(read_work(export))
-        told()
+    work = [each(export) for each in (read_kernels, read_copies, read_sets, read_graphs)]
     ranges = read_ranges(export.database, export.names, export.tracks, export.quality)
-    told()
     by_correlation = CallsByCorrelation(calls)
     launch = _launches(work, by_correlation)
     owner = _owners(export, calls, work, ranges)
@@ -138,7 +125,6 @@ def _columns(export: Export, told: Callable[[], None]) -> EventColumns:
     export.quality.add("text_cut", export.names.cut_count)
     count_diagnostics(export)
     note_lacks(export)
-    told()
     return EventColumns(
         format="nsys",
         tables=tables,
@@ -165,12 +151,18 @@ def _others(export: Export, calls: Calls, by_correlation: CallsByCorrelation) ->
 
 def _launches(work: list[Work], by_correlation: CallsByCorrelation) -> list[Int64] | None:
     """Per piece of work the row of the call that launched it, where there are several processes:
-    in one the builder finds the same."""
+    in one the builder finds the same. Work whose call is not in the export has no correlation id
+    any more: that of another process would be taken for it."""
     processes = set(by_correlation.processes)
     processes.update(*(distinct(each.global_pid)[0].tolist() for each in work))
     if len(processes) < 2:
         return None
-    return [by_correlation.find(each.global_pid, each.part.slices.correlation) for each in work]
+    found = []
+    for each in work:
+        slices = each.part.slices
+        found.append(by_correlation.find(each.global_pid, slices.correlation))
+        slices.correlation = np.where(found[-1] == ABSENT, ABSENT, slices.correlation)
+    return found
 
 
 def _owners(export: Export, calls: Calls, work: list[Work], ranges: Part) -> list[Int64] | None:
