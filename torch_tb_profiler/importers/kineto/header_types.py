@@ -232,6 +232,7 @@ DEVICE = Object(
         "sharedMemPerBlock": _BYTES,
         "sharedMemPerMultiprocessor": _BYTES,
         "sharedMemPerBlockOptin": _BYTES,
+        "sharedMemPerBlockOption": _BYTES,
         "maxSharedMemoryPerMultiProcessor": _BYTES,
         "numSms": _COUNT,
         "smCount": _COUNT,

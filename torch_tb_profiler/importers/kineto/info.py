@@ -34,7 +34,6 @@ DEVICE_KEYS = {
     "registers_per_block": "regsPerBlock",
     "warp_size": "warpSize",
     "shared_memory_per_block_bytes": "sharedMemPerBlock",
-    "shared_memory_per_block_optin_bytes": "sharedMemPerBlockOptin",
 }
 """Property → its key, for those that have one and the same everywhere."""
 
@@ -82,6 +81,9 @@ def _device(place: int, properties: Header) -> DeviceInfo:
         max_threads_per_sm=threads,
         shared_memory_per_sm_bytes=properties.get(
             "sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor")
+        ),
+        shared_memory_per_block_optin_bytes=properties.get(
+            "sharedMemPerBlockOptin", properties.get("sharedMemPerBlockOption")
         ),
         **{name: properties.get(key) for name, key in DEVICE_KEYS.items()},
     )
