@@ -1,9 +1,9 @@
 /** The parts of ECharts that are used, in a chunk of their own: loaded with the first chart. */
 import { BarChart, LineChart } from "echarts/charts";
-import { DataZoomComponent, GridComponent, MarkPointComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
+import { DataZoomComponent, GridComponent, MarkLineComponent, MarkPointComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
 import { init, use as register } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
-register([BarChart, LineChart, DataZoomComponent, GridComponent, MarkPointComponent, ToolboxComponent, TooltipComponent, CanvasRenderer]);
+register([BarChart, LineChart, DataZoomComponent, GridComponent, MarkLineComponent, MarkPointComponent, ToolboxComponent, TooltipComponent, CanvasRenderer]);
 
 export { init };

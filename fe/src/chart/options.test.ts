@@ -20,3 +20,15 @@ it("marks any time", () => {
   expect(xAxis([0, 1], "us").minInterval).toBeUndefined();
   expect(xAxis([0.5, 1], null).minInterval).toBeUndefined();
 });
+
+it("marks moments over the whole height, with names where there is room", () => {
+  const line = (count: number) => {
+    const verticals = Array.from({ length: count }, (_, place) => ({ x: place, label: `Step ${place}` }));
+    const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, 1], y: [1, 2] }], marks: [], verticals };
+    const options = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 });
+    return (options["series"] as { markLine?: { data: unknown[]; label: { show: boolean } } }[])[0]?.markLine;
+  };
+  expect(line(0)).toBeUndefined();
+  expect(line(3)?.data).toHaveLength(3);
+  expect([line(3)?.label.show, line(50)?.label.show]).toEqual([true, false]);
+});

@@ -218,6 +218,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
       ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
+      ...(place === 0 ? verticals(chart, colors) : {}),
     })),
   };
 }
@@ -245,6 +246,23 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
       coord: [mark.x, mark.y / yScale.divisor],
       label: { position: mark.x < (first + last) / 2 ? "right" : "left" },
     })),
+  };
+}
+
+const MAX_LABELS = 12;
+
+/** Thin lines over the whole height; their names only where there is room for them. */
+function verticals({ verticals: at = [] }: CurveChart, colors: ChartColors) {
+  if (at.length === 0) return {};
+  return {
+    markLine: {
+      silent: true,
+      symbol: "none",
+      animation: false,
+      lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: 0.5 },
+      label: { show: at.length <= MAX_LABELS, color: colors.soft, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
+      data: at.map(({ x, label }) => ({ name: label, xAxis: x })),
+    },
   };
 }
 

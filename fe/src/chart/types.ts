@@ -35,6 +35,12 @@ export interface Mark {
   readonly label: string;
 }
 
+/** A moment that is marked over the whole height. */
+export interface Vertical {
+  readonly x: number;
+  readonly label: string;
+}
+
 /** Curves over a number, mostly time. */
 export interface CurveChart {
   readonly kind: "line" | "stair";
@@ -42,6 +48,7 @@ export interface CurveChart {
   readonly x: Axis;
   readonly y: Axis;
   readonly marks: readonly Mark[];
+  readonly verticals?: readonly Vertical[];
 }
 
 export type ChartData = CategoryChart | CurveChart;

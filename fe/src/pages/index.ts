@@ -3,6 +3,7 @@ import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";
 import { DistributedPage } from "./DistributedPage";
+import { EfficiencyPage } from "./EfficiencyPage";
 import { GenericPage } from "./GenericPage";
 import { IterationsPage } from "./IterationsPage";
 import { GroupsPage } from "./GroupsPage";
@@ -13,6 +14,7 @@ import { OperatorTypesPage } from "./OperatorTypesPage";
 import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
+import { ResourcesPage } from "./ResourcesPage";
 import { TimelinePage } from "../timeline/TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
@@ -27,6 +29,8 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   modules: ModulesPage,
   groups: GroupsPage,
   distributed: DistributedPage,
+  efficiency: EfficiencyPage,
+  resources: ResourcesPage,
   compare: ComparePage,
   timeline: TimelinePage,
 };

@@ -1,0 +1,53 @@
+/** What was sampled of the host and of devices: a panel of curves per unit, with the steps on the same axis. */
+import type { View } from "../api/types";
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import type { ChartRange, Vertical } from "../chart/types";
+import { NO_TIME } from "../state/selection";
+import { navigate } from "../state/urlStore";
+import { DataTable } from "../table/DataTable";
+import { EmptySelection } from "./EmptySelection";
+import { QualityNotes } from "./QualityNotes";
+import { numberOf, textOf } from "./rows";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+const ORIGIN = "origin_us";
+const SUMMARY = "summary";
+
+export function ResourcesPage(props: PageProps) {
+  return (
+    <ViewFrame {...props} longTable={SUMMARY}>
+      {({ view, source, fileName }) => {
+        const table = view.tables[SUMMARY];
+        const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
+        const select = ({ start, end }: ChartRange) => {
+          const base = typeof origin === "number" ? origin : 0;
+          navigate({ ...NO_TIME, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
+        };
+        const steps = stepMarks(view);
+        return (
+          <>
+            {table?.row_count === 0 && <EmptySelection what="sample" />}
+            {Object.entries(view.series).map(([name, series]) => (
+              <Chart key={name} title={series.title} chart={seriesChart(series, [], steps)} fileName={fileName(name)} height={240} onSelect={select} />
+            ))}
+            {table !== undefined && (
+              <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />
+            )}
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}
+
+/** Where each step begins. */
+function stepMarks(view: View): Vertical[] {
+  const table = view.tables["resource_steps"];
+  if (table === undefined) return [];
+  return table.rows.flatMap((row) => {
+    const x = numberOf(table, row, "start_us");
+    return x === null ? [] : [{ x, label: `Step ${textOf(table, row, "step")}` }];
+  });
+}
