@@ -1,0 +1,41 @@
+"""Integers in few bytes are the same integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_tb_profiler.importers.sqlite.packed import Packed, packed, unpacked
+from torch_tb_profiler.trace.columns import ABSENT
+
+INTEGERS = st.one_of(
+    st.just(int(ABSENT)), st.integers(0, 3), st.integers(10**9, 10**9 + 300),
+    st.integers(-(2**63), 2**63 - 1),
+)  # fmt: skip
+
+
+@pytest.mark.hypothesis
+@given(st.lists(st.lists(INTEGERS, max_size=6), max_size=4))
+def test_nothing_is_lost(parts: list[list[int]]) -> None:
+    joined = unpacked([packed(np.array(part, np.int64)) for part in parts])
+    assert joined.tolist() == [value for part in parts for value in part]
+
+
+@pytest.mark.parametrize(
+    ("values", "bytes_each"),
+    [
+        ([7, 7, 7], 0),
+        ([10**18, 10**18 + 255], 1),
+        ([10**18, 10**18 + 254, int(ABSENT)], 1),
+        ([0, 2**16 - 1], 2),
+        ([-5, 2**32 - 6], 4),
+        ([0, 2**32], 8),
+    ],
+)
+def test_they_take_what_they_need(values: list[int], bytes_each: int) -> None:
+    made = packed(np.array(values, np.int64))
+    assert isinstance(made, Packed)
+    assert (0 if made.offsets is None else made.offsets.itemsize) == bytes_each
+    assert unpacked([made]).tolist() == values
