@@ -52,11 +52,12 @@ def category(track: Track, name: str) -> Category | None:
     """By :data:`ROWS`."""
     for process, thread, of_row in ROWS:
         if process.match(track.process_name or "") and thread.match(track.thread_name or ""):
-            return of_row or _task_category(name)
+            return of_row or task_category(name)
     return None
 
 
-def _task_category(name: str) -> Category:
+def task_category(name: str) -> Category:
+    """Of a task of the device, by its name."""
     for task, of_task in TASKS:
         if task.match(name):
             return of_task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch_tb_profiler.importers.ascend import members
+from torch_tb_profiler.importers.ascend.database import read_database
 from torch_tb_profiler.importers.ascend.job import with_job
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
 from torch_tb_profiler.importers.ascend.text_folder import read_text_folder
@@ -27,7 +28,11 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         return reader.read(source, reading)
     files = SideFiles(source, QualityReport())
     database, timeline = members.database_of(source.files), members.timeline_of(source.files)
-    if timeline is not None:
+    groups = None
+    if database is not None:
+        columns, groups = read_database(source, database, reading)
+        files.quality.add("ascend_both", int(timeline is not None))
+    elif timeline is not None:
         columns = read_text_folder(source, timeline, files, reading)
     else:
         raise _nothing_to_read(source)
@@ -35,7 +40,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     columns.info = with_job(
         columns.info,
         files.document(members.INFO),
-        files.document(members.METADATA, is_usual=False),
+        files.document(members.METADATA, is_usual=False) or groups,
         _rank(database) if info is None else _rank(info),
     )
     columns.format = "ascend"

@@ -1,0 +1,268 @@
+"""A database of Ascend's profilers → event columns: the same trace as that of the text files."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from torch_tb_profiler.importers.ascend import db_device, db_host, db_measures, members
+from torch_tb_profiler.importers.ascend.chain import Marked, Queue, Slices, follow
+from torch_tb_profiler.importers.ascend.db_parts import Rows, Texts, Tracks, joined
+from torch_tb_profiler.importers.ascend.db_recorded import side_tables
+from torch_tb_profiler.importers.ascend.dialect import copies_of_collectives
+from torch_tb_profiler.importers.ascend.groups import describe_groups
+from torch_tb_profiler.importers.ascend.kernels import add_blocks, recorded_operators
+from torch_tb_profiler.importers.ascend.memory import add_blocks as add_memory
+from torch_tb_profiler.importers.ascend.memory import add_records
+from torch_tb_profiler.importers.ascend.overlap import COMMUNICATION, COMPUTING, compare
+from torch_tb_profiler.importers.ascend.recorded import of_frame
+from torch_tb_profiler.importers.ascend.recorders import MINDSPORE, NPU, TORCH_NPU
+from torch_tb_profiler.importers.ascend.samples import SampleRows
+from torch_tb_profiler.importers.ascend.strings import Strings
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.kineto.categories import refine
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.source import Folder
+from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
+from torch_tb_profiler.trace.columns import (
+    ABSENT,
+    TABLE_COLUMNS,
+    EventColumns,
+    Int64,
+    empty_table,
+)
+from torch_tb_profiler.trace.info import DeviceInfo, TraceInfo
+from torch_tb_profiler.trace.limits import MAX_DEVICES
+from torch_tb_profiler.trace.side_tables import SideTable
+
+SECOND_NS = 10**9
+EVENTS = (db_host.API, db_host.CALLS, db_device.TASKS, db_device.OPERATIONS)
+GROUPS = "parallel_group_info"
+
+
+def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventColumns, Any]:
+    """The trace of a folder's database, and its own description of the groups, as JSON.
+
+    Args:
+        source: The folder.
+        path: Of the database in it.
+        reading: How.
+
+    Raises:
+        TraceFormatError: it is no database, or holds no event.
+        StorageError, OSError: it cannot be read.
+    """
+    file = source.files[path]()
+    with (
+        closing(file),
+        Database.open(file.local_path(reading.progress), file.name, reading) as database,
+    ):
+        if not any(table in database.tables for table in EVENTS):
+            raise TraceFormatError(
+                "no_events",
+                f"{file.name} is a database without the tables of Ascend's profilers.",
+                "Export it again with export_type=ExportType.Db, or open its text files.",
+            )
+        columns = _Assembly(database, members.base_of(path)).columns(_analysis(source))
+        document = _groups(database)
+        columns.quality.merge(database.quality)
+    return columns, document
+
+
+def _analysis(source: Folder) -> list[SideTable]:
+    path = members.named(source.files, members.ANALYSIS)
+    if path is None:
+        return []
+    file = source.files[path]()
+    with closing(file), Database.open(file.local_path(), file.name) as database:
+        return side_tables(database, members.ANALYSIS)
+
+
+def _groups(database: Database) -> Any:
+    """The description of parallel groups; nothing else of the metadata is read."""
+    for name, value in database.rows("META_DATA", ("name", "value")):
+        if name == GROUPS and isinstance(value, str):
+            try:
+                return {GROUPS: json.loads(value)}
+            except (ValueError, RecursionError):
+                return None
+    return None
+
+
+class _Assembly:
+    """The parts of a trace, while they are put together."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.database = database
+        self.name = name
+        self.strings = Strings([])
+        self.texts = Texts(database, self.strings)
+        self.tracks = Tracks()
+        self.host = db_host.host_rows(database, self.texts, self.tracks)
+        self.calls = db_host.call_rows(database, self.texts, self.tracks)
+        self.tasks = db_device.task_rows(database, self.texts, self.tracks)
+        device = int(self.tasks.device[0]) if len(self.tasks.rows) else 0
+        self.collectives = db_device.collective_rows(database, self.texts, self.tracks, device)
+        self.inner = db_device.part_rows(database, self.tasks, self.texts, self.tracks)
+        parts = (
+            self.host.rows, self.calls, self.tasks.rows, self.collectives.rows, self.inner,
+            self._steps(),
+        )  # fmt: skip
+        self.first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        starts = [part.start_ns for part in parts if len(part)]
+        if not starts:
+            raise TraceFormatError(
+                "no_events",
+                f"{name} holds no event.",
+                "The recording never came to its active steps, or was exported while it ran.",
+            )
+        self.base_ns = int(min(start.min() for start in starts)) // SECOND_NS * SECOND_NS
+        self.slices = joined(parts, self.base_ns)
+        refine(self.slices["category"], self.slices["name_code"], self.strings.texts)
+
+    def _steps(self) -> Rows:
+        """Steps that no range of the host names."""
+        stored = db_host.usable(self.database.ints("STEP_TIME", ("id", "startNs", "endNs")))
+        names = [f"ProfilerStep#{number}" for number in stored["id"].tolist()]
+        known = set(self.strings.texts)
+        lacking = np.array([name not in known for name in names], np.bool_)
+        if not len(self.host.rows):
+            lacking[:] = False
+        rows = np.flatnonzero(lacking)
+        track = int(self.host.rows.track[0]) if len(self.host.rows) else 0
+        return Rows(
+            np.full(len(rows), Category.ANNOTATION, np.int8),
+            self.strings.codes([names[row] for row in rows.tolist()]),
+            np.full(len(rows), track, np.int32),
+            stored["startNs"][rows],
+            stored["endNs"][rows],
+            np.full(len(rows), ABSENT, np.int64),
+            np.full(len(rows), -1, np.int32),
+        )
+
+    def columns(self, side: list[SideTable]) -> EventColumns:
+        """The trace."""
+        tables = {name: empty_table(name) for name in TABLE_COLUMNS}
+        tables["slices"] = self.slices
+        told_again = copies_of_collectives(self.slices, self.strings.texts, self.tracks.tracks)
+        self.slices["category"][told_again] = Category.DEVICE_OTHER
+        tables["operator"] = db_host.operator_table(self.database, self.host, self.texts)
+        tables["python"] = db_host.python_table(self.host)
+        tables["device"] = db_device.device_table(
+            self.tasks, self.first[2], self.collectives, self.first[3]
+        )
+        columns = EventColumns(
+            format="ascend",
+            tables=tables,
+            strings=self.strings.texts,
+            tracks=self.tracks.tracks,
+            base_ns=self.base_ns,
+            time_unit_ns=1,
+            info=self._info(),
+        )
+        self._describe(columns, side)
+        self._link(columns)
+        self._measure(columns)
+        self._check_overlap(columns)
+        return columns
+
+    def _info(self) -> TraceInfo:
+        models = [
+            DeviceInfo(device=number, name=model if isinstance(model, str) else NPU)
+            for number, model in self.database.rows("NPU_INFO", ("id", "name"))
+            if isinstance(number, int) and 0 <= number < MAX_DEVICES
+        ]
+        used = set(self.tasks.device.tolist()) - {device.device for device in models}
+        models += [DeviceInfo(device=n, name=NPU) for n in sorted(used) if 0 <= n < MAX_DEVICES]
+        recorder = MINDSPORE if "mindspore" in self.name else TORCH_NPU
+        return TraceInfo(recorder=recorder, devices=tuple(models))
+
+    def _describe(self, columns: EventColumns, side: list[SideTable]) -> None:
+        """Collectives with their groups, kernels with their blocks, and the side tables."""
+        groups: list[str | None] = [None] * len(self.collectives.rows)
+        columns.tables["collective"] = self.collectives.table(self.first[3], groups, self.texts)
+        by_name = {table.name: table for table in side}
+        describe_groups(
+            columns, by_name.get("recorded_collectives"), by_name.get("links"), self.strings
+        )
+        add_blocks(columns, *db_device.kernel_blocks(self.tasks, self.first[2]), self.strings)
+        if self.tasks.kernels.height:
+            summed = recorded_operators(self.tasks.kernels)
+            source = f"{self.name}, {db_device.COMPUTE}"
+            side = [of_frame("recorded_operators", source, summed), *side]
+        columns.side = tuple(side)
+
+    def _link(self, columns: EventColumns) -> None:
+        """Launches and owners by connection ids; arrows from forward to backward."""
+        table = self.slices
+        slices = Slices(table["track"], table["start_ns"], table["dur_ns"])
+        work_part = slice(self.first[2], self.first[4])
+        connection = np.concatenate((self.tasks.rows.connection, self.collectives.rows.connection))
+        category = table["category"][work_part]
+        is_work = np.isin(category, [int(each) for each in DEVICE_WORK_CATEGORIES])
+        work = Marked(np.flatnonzero(is_work) + self.first[2], connection[is_work])
+        calls = np.arange(self.first[1], self.first[2])
+        links = self.database.ints("CONNECTION_IDS", ("id", "connectionId"))
+        known = Marked(links["connectionId"], links["id"])
+        entry = known.first_with(self.host.rows.connection)
+        queue = Queue(
+            *(
+                Marked(np.flatnonzero(chosen), entry[chosen])
+                for chosen in (self.host.is_put, self.host.is_take)
+            )
+        )
+        operators = np.flatnonzero(self.host.rows.category == Category.OPERATOR)
+        by_id = Marked(operators, self.host.rows.connection[operators])
+        tails = by_id.first_with(links["id"])
+        from_operator = tails >= 0
+        arrows = Marked(tails[from_operator], links["connectionId"][from_operator])
+        chain = follow(
+            slices, work, Marked(calls, self.calls.connection), queue, arrows.first_with(work.ids)
+        )
+        columns.launch, columns.owner = chain.launch, chain.owner
+        columns.quality.add("ascend_link_differs", chain.differing)
+        self._flows(columns, arrows)
+
+    def _flows(self, columns: EventColumns, arrows: Marked) -> None:
+        """Two operators with one connection are a forward and its backward."""
+        order = np.lexsort((self.slices["start_ns"][arrows.rows], arrows.ids))
+        ids, rows = arrows.ids[order], arrows.rows[order]
+        _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+        pairs = first[counts == 2]
+        ends = np.stack([rows[pairs], rows[pairs + 1]], axis=1).reshape(-1)
+        if not len(ends):
+            return
+        numbers = self.strings.codes([str(each) for each in ids[pairs].tolist()])
+        columns.tables["flows"] = {
+            "raw_category_code": np.full(len(ends), self.strings.code("fwdbwd"), np.int32),
+            "flow_id_code": np.repeat(numbers, 2),
+            "is_start": np.tile(np.array([1, 0], np.int8), len(pairs)),
+            "track": self.slices["track"][ends],
+            "time_ns": self.slices["start_ns"][ends],
+        }
+
+    def _measure(self, columns: EventColumns) -> None:
+        samples = SampleRows(self.strings)
+        db_measures.add_measures(self.database, self.texts, samples, self.base_ns)
+        start = self.tasks.rows.start_ns - self.base_ns
+        db_measures.add_kernel_measures(self.database, self.texts, samples, self.tasks.task, start)
+        db_measures.add_modules(self.database, samples, self.base_ns)
+        records = db_measures.records_of(self.database, self.texts)
+        blocks = db_measures.blocks_of(self.database, self.texts)
+        add_memory(columns, blocks, records, self.strings)
+        add_records(columns, records, samples)
+        samples.give_to(columns)
+
+    def _check_overlap(self, columns: EventColumns) -> None:
+        """MindStudio adds a table of its own answer when it imports a database."""
+        stored = self.database.ints("OVERLAP_ANALYSIS", ("type", "startNs", "endNs"))
+        took: Int64 = stored["endNs"] - stored["startNs"]
+        own = {
+            name: int(took[stored["type"] == kind].sum())
+            for kind, name in ((0, COMPUTING), (1, COMMUNICATION))
+        }
+        compare(columns, own)

@@ -1,0 +1,163 @@
+"""What a database measured beside the tasks: frequency, bandwidth, caches and memory → samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from torch_tb_profiler.importers.ascend.db_parts import Texts
+from torch_tb_profiler.importers.ascend.memory import BLOCKS, RECORDS
+from torch_tb_profiler.importers.ascend.samples import SampleRows
+from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.trace.columns import ABSENT, Int64
+
+BYTES_PER_S = "bytes/s"
+PERCENT = "%"
+MEASURE = ("_ratio", "_rate")
+SHARE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Something that a table measures over time.
+
+    Attributes:
+        table: Its name.
+        column: The column with the values.
+        metric: What it is called; braces stand for ``parts``.
+        unit: Of the values.
+        parts: Columns whose values tell one series from another.
+    """
+
+    table: str
+    column: str
+    metric: str
+    unit: str
+    parts: tuple[str, ...] = ()
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure("AICORE_FREQ", "freq", "AI Core Freq", "MHz"),
+    Measure("HBM", "bandwidth", "HBM {}/{}", BYTES_PER_S, ("hbmId", "type")),
+    Measure("LLC", "hitRate", "LLC {} {}/Hit Rate", PERCENT, ("llcId", "mode")),
+    Measure("LLC", "throughput", "LLC {} {}/Throughput", BYTES_PER_S, ("llcId", "mode")),
+    Measure("NPU_MEM", "ddr", "NPU MEM {}/DDR", "bytes", ("type",)),
+    Measure("NPU_MEM", "hbm", "NPU MEM {}/HBM", "bytes", ("type",)),
+    Measure("SOC_BANDWIDTH_LEVEL", "l2BufferBwLevel", "Stars Soc Info L2 Buffer Bw Level", ""),
+    Measure("SOC_BANDWIDTH_LEVEL", "mataBwLevel", "Stars Soc Info Mata Bw Level", ""),
+)
+"""Called as text files call them."""
+
+WORDS = {"read": "Read", "write": "Write", "app": "APP", "device": "Device"}
+
+NAMED = ("type", "mode")
+"""Columns with ids of texts."""
+
+
+def add_measures(database: Database, texts: Texts, samples: SampleRows, base_ns: int) -> None:
+    """Every measure of a device that is in the database."""
+    for measure in MEASURES:
+        if measure.column not in database.tables.get(measure.table, ()):
+            continue
+        stored = database.ints(measure.table, ("timestampNs", "deviceId", *measure.parts))
+        value = database.floats(measure.table, (measure.column,))[measure.column]
+        frame = pl.DataFrame(stored).with_columns(value=pl.Series(value))
+        frame = frame.with_columns(
+            _shown(texts, frame[part]).alias(part) for part in measure.parts if part in NAMED
+        )
+        frame = frame.filter(pl.col("timestampNs") != int(ABSENT))
+        for key, rows in frame.group_by(["deviceId", *measure.parts], maintain_order=True):
+            words = [WORDS.get(str(part), str(part)) for part in key[1:]]
+            samples.add(
+                f"NPU {key[0]}",
+                measure.metric.format(*words),
+                measure.unit,
+                rows["timestampNs"].to_numpy() - base_ns,
+                rows["value"].to_numpy(),
+            )
+
+
+def _shown(texts: Texts, ids: pl.Series) -> pl.Series:
+    distinct = ids.unique()
+    known = texts.texts(distinct.to_numpy())
+    words = dict(zip(distinct.to_list(), known, strict=True))
+    texts_of: pl.Series = ids.replace_strict(words, default=None, return_dtype=pl.String)
+    return texts_of
+
+
+def add_kernel_measures(
+    database: Database, texts: Texts, samples: SampleRows, task: Int64, start_ns: Int64
+) -> None:
+    """Shares of the parts of the cores, at the starts of the tasks they are of.
+
+    Args:
+        task: Numbers of tasks.
+        start_ns: When each of them starts, from the base of the trace.
+    """
+    stored = database.ints("TASK_PMU_INFO", ("globalTaskId", "name"))
+    value = database.floats("TASK_PMU_INFO", ("value",))["value"]
+    starts = pl.DataFrame({"task": task, "start_ns": start_ns}).unique("task", keep="first")
+    frame = pl.DataFrame({"task": stored["globalTaskId"], "name": stored["name"], "value": value})
+    names = frame["name"].unique()
+    shown = texts.texts(names.to_numpy())
+    for number, name in zip(names.to_list(), shown, strict=True):
+        if name is None or not name.endswith(MEASURE):
+            continue
+        rows = frame.filter(pl.col("name") == number).join(starts, on="task", how="inner")
+        values = rows["value"].to_numpy() * SHARE
+        samples.add("AI Core", name, PERCENT, rows["start_ns"].to_numpy(), values)
+
+
+def add_modules(database: Database, samples: SampleRows, base_ns: int) -> None:
+    """Memory by software module; modules that never held any are left out."""
+    names: dict[object, object] = dict(database.rows("ENUM_MODULE", ("id", "name")))
+    stored = database.ints(
+        "NPU_MODULE_MEM", ("moduleId", "timestampNs", "totalReserved", "deviceId")
+    )
+    frame = pl.DataFrame(stored).filter(pl.col("timestampNs") != int(ABSENT))
+    for (module, device), rows in frame.group_by("moduleId", "deviceId", maintain_order=True):
+        if (rows["totalReserved"] > 0).any():
+            time_ns = rows["timestampNs"].to_numpy() - base_ns
+            metric = f"{names.get(module, module)} reserved"
+            samples.add(f"NPU {device}", metric, "bytes", time_ns, rows["totalReserved"].to_numpy())
+
+
+def blocks_of(database: Database, texts: Texts) -> pl.DataFrame:
+    """The blocks of ``OP_MEMORY`` (``memory.BLOCKS``)."""
+    columns = {
+        "bytes": "size",
+        "start_ns": "allocationTime",
+        "end_ns": "releaseTime",
+        "start_allocated": "allocationTotalAllocated",
+        "start_reserved": "allocationTotalReserved",
+        "end_allocated": "releaseTotalAllocated",
+        "end_reserved": "releaseTotalReserved",
+        "device": "deviceId",
+    }
+    stored = database.ints("OP_MEMORY", ("name", *columns.values()))
+    numbers = {key: _nullable(stored[name]) for key, name in columns.items()}
+    names = _shown(texts, pl.Series(stored["name"])).fill_null("")
+    frame = pl.DataFrame({"name": names, **numbers}).select(list(BLOCKS))
+    return frame.cast(pl.Schema(BLOCKS)).drop_nulls(["bytes", "start_ns"])
+
+
+def records_of(database: Database, texts: Texts) -> pl.DataFrame:
+    """The totals of ``MEMORY_RECORD`` (``memory.RECORDS``)."""
+    columns = {
+        "device": "deviceId",
+        "time_ns": "timestamp",
+        "allocated": "totalAllocated",
+        "reserved": "totalReserved",
+        "active": "totalActive",
+    }
+    stored = database.ints("MEMORY_RECORD", ("component", *columns.values()))
+    numbers = {key: _nullable(stored[name]) for key, name in columns.items()}
+    names = _shown(texts, pl.Series(stored["component"]))
+    frame = pl.DataFrame({"component": names, **numbers}).select(list(RECORDS))
+    return frame.cast(pl.Schema(RECORDS)).drop_nulls(["component", "time_ns"])
+
+
+def _nullable(values: Int64) -> pl.Series:
+    series = pl.Series(values)
+    return series.set(series == int(ABSENT), None)
