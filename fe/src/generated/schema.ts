@@ -686,6 +686,17 @@ export const VIEWS = {
       "serving_windows": ["kind", "batch", "tokens", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "context_requests", "context_tokens", "generation_requests", "generation_tokens", "server"],
     },
   },
+  "data": {
+    title: "Data",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "stages": ["stage", "calls", "time_total_us", "time_mean_us", "time_min_us", "time_max_us", "workers", "source"],
+      "pipeline": ["operation", "type", "parent", "workers", "queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct", "cpu_pct", "bottleneck"],
+      "queue": ["step", "queue", "size", "capacity", "fill_pct", "get_us", "push_us", "total_us"],
+      "waits": ["step", "wait_us", "step_us", "wait_pct", "queue", "source"],
+    },
+  },
   "operators": {
     title: "Operators",
     scope: "trace",
@@ -700,6 +711,15 @@ export const VIEWS = {
     groupBys: [],
     tables: {
       "operator_types": ["type", "operators", "calls", "tensor_core_eligible", "tensor_core_used", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "pct"],
+    },
+  },
+  "shapes": {
+    title: "Shapes",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "types": ["type", "iteration", "calls", "time_us", "mean_us", "min_us", "max_us", "distinct_shapes"],
+      "instances": ["name", "type", "iteration", "calls", "time_us", "input_shapes", "mean_us", "min_us", "max_us", "distinct_shapes"],
     },
   },
   "kernels": {
@@ -1098,6 +1118,50 @@ export interface PhasesServingWindowsRow {
   server: string | null;
 }
 
+export interface DataStagesRow {
+  stage: string | null;
+  calls: number | null;
+  time_total_us: number | null;
+  time_mean_us: number | null;
+  time_min_us: number | null;
+  time_max_us: number | null;
+  workers: number | null;
+  source: string | null;
+}
+
+export interface DataPipelineRow {
+  operation: string | null;
+  type: string | null;
+  parent: string | null;
+  workers: number | null;
+  queue_pct: number | null;
+  queue_mean: number | null;
+  queue_capacity: number | null;
+  queue_empty_pct: number | null;
+  cpu_pct: number | null;
+  bottleneck: boolean | null;
+}
+
+export interface DataQueueRow {
+  step: number | null;
+  queue: string | null;
+  size: number | null;
+  capacity: number | null;
+  fill_pct: number | null;
+  get_us: number | null;
+  push_us: number | null;
+  total_us: number | null;
+}
+
+export interface DataWaitsRow {
+  step: string | null;
+  wait_us: number | null;
+  step_us: number | null;
+  wait_pct: number | null;
+  queue: string | null;
+  source: string | null;
+}
+
 export interface OperatorsOperatorsRow {
   name: string | null;
   input_shape: string | null;
@@ -1169,6 +1233,30 @@ export interface OperatorTypesOperatorTypesRow {
   gpu_idle_min_us: number | null;
   gpu_idle_max_us: number | null;
   pct: number | null;
+}
+
+export interface ShapesTypesRow {
+  type: string | null;
+  iteration: string | null;
+  calls: number | null;
+  time_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  distinct_shapes: number | null;
+}
+
+export interface ShapesInstancesRow {
+  name: string | null;
+  type: string | null;
+  iteration: string | null;
+  calls: number | null;
+  time_us: number | null;
+  input_shapes: string | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  distinct_shapes: number | null;
 }
 
 export interface KernelsKernelsRow {
@@ -1891,11 +1979,21 @@ export interface Rows {
     "user_ranges": PhasesUserRangesRow;
     "serving_windows": PhasesServingWindowsRow;
   };
+  "data": {
+    "stages": DataStagesRow;
+    "pipeline": DataPipelineRow;
+    "queue": DataQueueRow;
+    "waits": DataWaitsRow;
+  };
   "operators": {
     "operators": OperatorsOperatorsRow;
   };
   "operator_types": {
     "operator_types": OperatorTypesOperatorTypesRow;
+  };
+  "shapes": {
+    "types": ShapesTypesRow;
+    "instances": ShapesInstancesRow;
   };
   "kernels": {
     "kernels": KernelsKernelsRow;

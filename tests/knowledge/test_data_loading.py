@@ -1,0 +1,27 @@
+"""Each kind of operation takes its examples; the thresholds are those that were published."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from torch_tb_profiler.knowledge.data_loading import Operation, data_loading, operation_of
+
+
+@pytest.mark.parametrize("kind", data_loading().operations, ids=lambda kind: str(kind.kind))
+def test_examples(kind: Operation) -> None:
+    assert kind.advice.endswith(".")
+    assert all(operation_of(example) is kind for example in kind.examples)
+    pattern = re.compile(kind.pattern, re.IGNORECASE)
+    assert not any(pattern.fullmatch(example) for example in kind.counter_examples)
+
+
+def test_published_thresholds() -> None:
+    told = data_loading()
+    assert (told.full_pct, told.empty_pct, told.empty_batches_pct) == (80, 60, 30)
+
+
+def test_any_type_is_of_some_kind() -> None:
+    assert operation_of("").kind == "other"
+    assert operation_of("x\n" * 5000).kind == "other"

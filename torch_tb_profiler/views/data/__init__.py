@@ -1,0 +1,1 @@
+"""The view ``data``: how data was loaded, and what waited for it."""

@@ -1,0 +1,88 @@
+"""What the queues say: the bottleneck of the pipeline, and whether preparing or sending is slow."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.knowledge.data_loading import data_loading, operation_of
+from torch_tb_profiler.views.data.bottleneck import Bottleneck, Pipeline
+from torch_tb_profiler.views.schema import Note
+
+
+def empty_pct(rows: pl.DataFrame) -> float | None:
+    """Share of the batches that found their queue empty; None where no size is told."""
+    sizes = rows["size"].drop_nulls()
+    return float((sizes == 0).sum()) / len(sizes) * 100 if len(sizes) else None
+
+
+def queue_notes(queues: pl.DataFrame) -> tuple[Note, ...]:
+    """Where the queue on the host is often empty, preparing data is slow; where that is not, and
+    the queue on the device was empty, sending is."""
+    limit = data_loading().empty_batches_pct
+    host = empty_pct(queues.filter(queue="host"))
+    device = empty_pct(queues.filter(queue="device"))
+    if host is not None and host > limit:
+        text = (
+            f"For {host:.0f} % of the batches nothing was ready behind the data pipeline: "
+            "preparing data is too slow. The pipeline's bottleneck says where."
+        )
+        evidence = _evidence("Preparing data", host, limit)
+        return (Note("advice", "data_processing_slow", "warning", text, evidence),)
+    if host is not None and device is not None and device > 0:
+        text = (
+            f"The queue on the device was empty for {device:.0f} % of the batches, though batches "
+            f"were ready on the host (none for {host:.0f} % of them): sending them is too slow. "
+            "Send fewer or smaller columns, and look whether others use the same link."
+        )
+        evidence = _evidence("Sending data", device, 0.0)
+        return (Note("advice", "data_transfer_slow", "warning", text, evidence),)
+    return ()
+
+
+def bottleneck_notes(
+    pipeline: Pipeline, found: list[Bottleneck], host_empty_pct: float | None
+) -> tuple[Note, ...]:
+    """One note per bottleneck, with what to do about operations of its kind. Where the queue behind
+    the pipeline is told and is seldom empty, it costs nothing now, and is no warning."""
+    limit = data_loading().empty_batches_pct
+    is_felt = host_empty_pct is None or host_empty_pct > limit
+    return tuple(_bottleneck_note(pipeline, each, is_felt=is_felt) for each in found)
+
+
+def _bottleneck_note(pipeline: Pipeline, found: Bottleneck, *, is_felt: bool) -> Note:
+    names = [f"{pipeline.types[number]} ({number})" for number in found.operations]
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    is_one = len(names) == 1
+    why = " and ".join(
+        part
+        for part in (
+            None
+            if found.before_pct is None
+            else f"the queue before it is {found.before_pct:.0f} % full",
+            None
+            if found.behind_pct is None
+            else f"no queue behind {'it' if is_one else 'them'} is more than "
+            f"{found.behind_pct:.0f} % full"
+            if found.before_pct is None
+            else f"the one behind it {found.behind_pct:.0f} %",
+        )
+        if part is not None
+    )
+    advice = operation_of(pipeline.types[found.operations[0]]).advice
+    verb = "is the bottleneck" if is_one else "are the bottleneck"
+    text = f"{shown} {verb} of the data pipeline: {why}. {advice}"
+    measured = found.before_pct if found.behind_pct is None else found.behind_pct
+    limit = data_loading().full_pct if found.behind_pct is None else data_loading().empty_pct
+    evidence = _evidence("Data pipeline", measured or 0.0, limit)
+    evidence["operations"] = list(found.operations)
+    return Note("advice", "data_bottleneck", "warning" if is_felt else "info", text, evidence)
+
+
+def _evidence(title: str, measured: float, threshold: float) -> dict[str, object]:
+    return {
+        "title": title,
+        "measured": measured,
+        "threshold": threshold,
+        "threshold_is_ours": False,
+        "unit": "pct",
+    }

@@ -1,0 +1,70 @@
+"""The table of the pipeline's operations, and how its queues filled over time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
+from torch_tb_profiler.views.data.bottleneck import Bottleneck, Pipeline
+from torch_tb_profiler.views.data.columns import PIPELINE
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Line, Series, Table
+
+MAX_POINTS = 1000
+QUEUE_SIZE = "queue size"
+"""The metric of samples of queues; their source is the operation before each."""
+
+_NS_PER_MS = 1e6
+
+NO_QUEUE = "No queue is behind this operation."
+NO_CPU = "The recording tells no CPU use of this operation."
+NO_BOTTLENECK = "The recording does not tell how full the queues were."
+
+
+def pipeline_rows(trace: Trace) -> pl.DataFrame:
+    """The side table of the pipeline, empty where there is none."""
+    side = trace.side.get("pipeline")
+    return pl.DataFrame(schema=SIDE_SCHEMAS["pipeline"]) if side is None else side.frame
+
+
+def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, found: list[Bottleneck]) -> Table:
+    """The operations, from the last to the first."""
+    slow = {number for each in found for number in each.operations}
+    is_told = any(pct is not None for pct in pipeline.queue_pct.values())
+    order = pl.DataFrame(
+        {
+            "operation": list(pipeline.parents),
+            "above": list(pipeline.parents.values()),
+            "bottleneck": [number in slow if is_told else None for number in pipeline.parents],
+        },
+        schema={"operation": pl.Int64, "above": pl.Int64, "bottleneck": pl.Boolean},
+    )
+    rows = order.join(
+        frame.unique("operation", keep="first"), on="operation", maintain_order="left"
+    ).with_columns(pl.col("operation").cast(pl.String), parent=pl.col("above").cast(pl.String))
+    shown = rows.select(list(PIPELINE.polars_schema()))
+    of_queue = ("queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct")
+    reasons = dict.fromkeys(of_queue, NO_QUEUE)
+    reasons |= {"cpu_pct": NO_CPU, "bottleneck": NO_BOTTLENECK}
+    return Table(PIPELINE, shown, needed(shown, reasons))
+
+
+def queue_fill_series(trace: Trace, frame: pl.DataFrame) -> Series:
+    """How full the queue behind each operation was, whenever it was looked at."""
+    capacity = {
+        f"{kind} ({number})": size
+        for number, kind, size in frame.select("operation", "type", "queue_capacity").rows()
+        if size
+    }
+    lines = []
+    codes = {str(text): code for code, text in enumerate(trace.strings)} if capacity else {}
+    metric = codes.get(QUEUE_SIZE)
+    for name, size in capacity.items():
+        rows = trace.samples.filter(source_code=codes.get(name, -1), metric_code=metric)
+        every = max(1, -(-rows.height // MAX_POINTS))
+        shown = rows.gather_every(every)
+        if shown.height:
+            x = (shown["time_ns"] / _NS_PER_MS).to_list()
+            lines.append(Line(name, x, (shown["value"] / size * 100).to_list()))
+    return Series("Fill of the queues", "line", "Time in ms", None, "Fill", "pct", tuple(lines))

@@ -1,0 +1,169 @@
+"""The view ``shapes``: how long operators took in each iteration, and with which shapes.
+
+Definitions: ``docs/views-shapes.md``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.operator_calls import no_operators
+from torch_tb_profiler.analysis.operator_identity import operator_identity
+from torch_tb_profiler.analysis.recorded_rows import can_narrow
+from torch_tb_profiler.analysis.recording import why
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.derived import PerTrace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.shapes.calls import (
+    by_iteration,
+    calls_of_file,
+    calls_of_timeline,
+    has_shapes,
+)
+from torch_tb_profiler.views.shapes.columns import (
+    INSTANCES,
+    NO_SHAPE,
+    NO_SHAPES,
+    NO_TIME,
+    NO_TYPE,
+    TYPES,
+)
+from torch_tb_profiler.views.spec import ViewSpec
+
+IN_TRACE = "timeline"
+_SIDE = "recorded_shapes"
+_FILE_ISSUES = frozenset({"side_file_unreadable", "side_row_left_out"})
+
+
+def shapes(trace: Trace, selection: Selection) -> View:
+    """The operators of a selection, iteration by iteration.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    return _WHOLE(trace) if selection.is_everything else _shapes(trace, selection)
+
+
+def _shapes(trace: Trace, selection: Selection) -> View:
+    if _SIDE in trace.side:
+        source, issues = trace.side[_SIDE].source, _FILE_ISSUES
+        types, instances = _of_file(trace, selection)
+    else:
+        source, issues = IN_TRACE, LINK_ISSUES
+        types, instances = _of_timeline(trace, selection)
+    return View(
+        tables={
+            TYPES.name: _table(TYPES, types),
+            INSTANCES.name: _table(INSTANCES, instances),
+        },
+        facts=_facts(instances, source),
+        notes=(*_not_narrowed(trace, selection), *quality_notes(trace, issues)),
+    )
+
+
+_WHOLE = PerTrace(partial(_shapes, selection=Selection()), of_cut=True)
+"""The view of the whole trace, which most questions are about."""
+
+
+def _table(spec: TableSpec, rows: pl.DataFrame) -> Table:
+    frame = rows.select(list(spec.polars_schema()))
+    reasons = {"type": NO_TYPE, "time_us": NO_TIME}
+    reasons |= dict.fromkeys(("mean_us", "min_us", "max_us"), NO_TIME)
+    if "input_shapes" in frame.columns:
+        reasons |= {"input_shapes": NO_SHAPE, "name": NO_TYPE}
+    return in_default_order(Table(spec, frame, needed(frame, reasons)))
+
+
+def _of_file(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame]:
+    calls = calls_of_file(trace, selection)
+    types = by_iteration(calls, "type", with_shapes=False)
+    instances = by_iteration(calls, "operator", with_shapes=True)
+    return types, instances.rename({"operator": "name", "shape": "input_shapes"})
+
+
+def _of_timeline(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """As of files, with texts of codes at the end: they are of rows, of which there are fewer."""
+    calls = calls_of_timeline(trace, selection)
+    types = by_iteration(calls, "type", with_shapes=False)
+    instances = by_iteration(calls, "operator", with_shapes=True)
+    steps = trace.steps["name"]
+    operators = instances["operator"].unique(maintain_order=True)
+    paths = pl.DataFrame(
+        {
+            "operator": operators,
+            "name": pl.Series(operator_identity(trace).paths(operators.to_list()), dtype=pl.String),
+        }
+    )
+    types = types.with_columns(codes.texts(trace, types["type"]), _names(steps, types))
+    instances = instances.join(paths, on="operator", how="left", maintain_order="left")
+    return types, instances.with_columns(
+        codes.texts(trace, instances["type"]),
+        _names(steps, instances),
+        codes.texts(trace, instances["shape"]).alias("input_shapes"),
+    )
+
+
+def _names(steps: pl.Series, rows: pl.DataFrame) -> pl.Series:
+    return steps.gather(rows["iteration"].cast(pl.UInt32)).alias("iteration")
+
+
+def _facts(instances: pl.DataFrame, source: str) -> tuple[Fact, ...]:
+    per_operator = instances.unique("name")
+    dynamic = per_operator.filter(pl.col("distinct_shapes") > 1).height
+    return (
+        Fact(
+            "dynamic_operators",
+            "Operators with dynamic shapes",
+            dynamic,
+            "count",
+            None,
+            "Operators whose input shapes differ between their calls.",
+        ),
+        Fact(
+            "operator_count",
+            "Operators",
+            per_operator.height,
+            "count",
+            None,
+            "Operators with recorded input shapes; of a file: all that it tells.",
+        ),
+        Fact("shapes_source", "Read from", source, None, None, "Where the rows are from."),
+    )
+
+
+def _not_narrowed(trace: Trace, selection: Selection) -> tuple[Note, ...]:
+    side = trace.side.get(_SIDE)
+    if side is None or selection.is_everything:
+        return ()
+    if can_narrow(trace, selection, side.frame["iteration"].cast(pl.String)):
+        return ()
+    text = f"The selection does not narrow what {side.source} tells of all iterations."
+    return (Note("quality", "recorded_not_narrowed", "info", text),)
+
+
+def _missing(trace: Trace) -> str | None:
+    if _SIDE in trace.side:
+        return None
+    reason = no_operators(trace)
+    if reason is not None:
+        return reason
+    return None if has_shapes(trace) else why(trace, "input_shapes", NO_SHAPES)
+
+
+SPEC = ViewSpec(
+    name="shapes",
+    title="Shapes",
+    help="How do operators' times follow the shapes of their inputs?",
+    scope="trace",
+    tables=(TYPES, INSTANCES),
+    function=shapes,
+    missing=_missing,
+    by_phase=True,
+)
