@@ -91,6 +91,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "other_device_files": "Files of other devices lie in the same folder; they are not part of "
     "this trace.",
     "memory_usage_unread": "The recording holds memory_usage_*.pb, which is not read.",
+    "samples_thinned": "Samples of devices were so many that each few in a row became their mean.",
     "graph_without_kernels": "Launches of CUDA graphs that were recorded as a whole, without their "
     "kernels: capture again with --cuda-graph-trace=node.",
     "graph_without_time": "Launches of CUDA graphs whose time is not recorded were left out.",
@@ -98,6 +99,11 @@ ISSUE_TEXTS: dict[str, str] = {
     "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",
     "nsys_warnings": "Warnings of Nsight Systems while it recorded; its window shows them.",
     "nsys_errors": "Errors of Nsight Systems while it recorded; its window shows them.",
+    "broken_message": "Messages of the file that end in the middle of a field: what stands before was "
+    "read.",
+    "interned_missing": "Names that the file gives by a number which it explains nowhere.",
+    "state_lost": "Events that follow a loss of packets, before their sequence begins anew: what they "
+    "are called is not in the file, and they were left out.",
     "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
     "ascend_link_differs": "Device rows that an arrow of the file ties to another operator than "
     "the calls and queues in between; the calls count.",

@@ -25,6 +25,7 @@ HARMLESS = frozenset(
         "nsys_warnings",
         "python_frames_left_out",
         "quote_repaired",
+        "samples_thinned",
         "several_processes",
         "step_left_out",
         "string_time",

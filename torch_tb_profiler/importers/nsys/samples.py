@@ -111,7 +111,9 @@ def _table(
     export: Export, time_ns: Int64, values: Float64, series: list[_Series], place: Int64
 ) -> ColumnArrays:
     """Samples in order of series and time, thinned to :data:`MAX_SAMPLES`."""
+    count = len(time_ns)
     time_ns, values, place = thinned(time_ns, values, place, MAX_SAMPLES)
+    export.quality.add("samples_thinned", count - len(time_ns))
     codes = [export.names.codes(each[part] for each in series) for part in range(3)]
     return rows_of(
         "samples",
