@@ -8,7 +8,7 @@ class TraceFormatError(Exception):
 
     Attributes:
         code: The reason as a word for programs: ``empty_file``, ``not_json``, ``lfs_pointer``,
-            ``html_page``, ``no_events``, ``not_a_trace``, ``gzip_unreadable``,
+            ``html_page``, ``no_events``, ``other_protobuf``, ``not_a_trace``, ``gzip_unreadable``,
             ``unpacks_too_far``,
             ``not_a_database``, ``encrypted_database``, ``unfinished_database``,
             ``damaged_database``.

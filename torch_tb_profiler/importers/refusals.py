@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -19,6 +20,12 @@ KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
 
 PERFETTO_PACKET = b"\x0a"
 """Field 1, of a length, of the message ``perfetto.protos.Trace``: a file is nothing but these."""
+
+PROTOBUF_ENDINGS = (".pb", ".pb.gz")
+MEMORY_USAGE = re.compile(r"memory_usage_\w+\.pb(\.gz)?$", re.IGNORECASE)
+FIRST_TEXT, SECOND_TEXT = b"\x0a", b"\x12"
+"""Fields 1 and 2, of a length: ``tensorflow.GraphDef`` begins with a node, which begins with its
+name and its operation."""
 
 MAX_LENGTH_BYTES = 5
 WIRE_TYPES = (0, 1, 2, 5)
@@ -52,11 +59,29 @@ def refusal(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
             f"{name} is a web page, not a trace.",
             "The download probably failed or needs a login: fetch the file again.",
         )
+    if name.lower().endswith(PROTOBUF_ENDINGS) and _is_field(head[0]):
+        return TraceFormatError(
+            "other_protobuf",
+            f"{name} is a protobuf file of another kind than a recording of Paddle's profiler "
+            f"({_protobuf_kind(head, name)}).",
+            "Of .pb files those are read that paddle.profiler.export_protobuf wrote.",
+        )
     return TraceFormatError(
         "not_json",
         f"{name} is {_kind(head)}; it begins with {text[:16]!r}.",
         f"What is read: {', '.join(titles)}.",
     )
+
+
+def _protobuf_kind(head: bytes, name: str) -> str:
+    if MEMORY_USAGE.search(name):
+        return "memory usage of MindSpore"
+    length, start = _varint(head, 1)
+    inner, text = _varint(head, start + 1)
+    is_node = head[:1] == FIRST_TEXT == head[start : start + 1] and text + inner < start + length
+    if is_node and head[text + inner : text + inner + 1] == SECOND_TEXT:
+        return "a TensorFlow graph, perhaps"
+    return "a model or a graph, perhaps"
 
 
 def _kind(head: bytes) -> str:

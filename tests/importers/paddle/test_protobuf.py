@@ -47,9 +47,11 @@ def protobuf() -> bytes:
         pb.Node("all_reduce", TYPES.index("Communication"), START + 40_000, START + 50_000),
     ]
     extra = {"9": "MainThread", "Process Cpu Utilization": "0.5", "System Cpu Utilization": "1.0"}
-    device = dict(enumerate(("A100", 42 << 30, 8, 0, 1024, 2048, 65536, 65536, 32, 49152, 167936,
-                             108, 166912), 2))  # fmt: skip
-    return pb.recording(pb.tree(nodes), extra=extra, devices=[{1: 0, **device}])
+    values: tuple[int | str, ...] = (
+        0, "A100", 42 << 30, 8, 0, 1024, 2048, 65536, 65536, 32, 49152, 167936, 108, 166912,
+    )  # fmt: skip
+    devices = [dict(enumerate(values, 1))]
+    return pb.recording(pb.tree(nodes), extra=extra, devices=devices)
 
 
 def slice_row(cat: str, name: str, start: int, dur: float, row: tuple[int, object], **args: Any

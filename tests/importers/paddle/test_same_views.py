@@ -61,9 +61,9 @@ def differences(one: View, other: View, in_memory: bool) -> list[Any]:
     facts = [{(each.key, each.scope): each.value for each in view.facts} for view in (one, other)]
     assert one.tables.keys() == other.tables.keys()
     assert facts[0].keys() == facts[1].keys()
-    for key, value in facts[0].items():
-        if not is_close(key[0], value, facts[1][key], in_memory):
-            found.append((key, value, facts[1][key]))
+    for fact, value in facts[0].items():
+        if not is_close(fact[0], value, facts[1][fact], in_memory):
+            found.append((fact, value, facts[1][fact]))
     for name, table in one.tables.items():
         left, right = table.frame, other.tables[name].frame
         if left.shape != right.shape or table.null_reasons != other.tables[name].null_reasons:
@@ -86,5 +86,5 @@ def test_every_table_of_a_view(both: tuple[Trace, Trace], name: str) -> None:
         return
     for group_by in spec.group_bys or (None,):
         selection = Selection(group_by=group_by)
-        views = (made(name, each, selection) for each in (json, protobuf))
-        assert differences(*views, in_memory=name == "memory") == [], group_by
+        one, other = (made(name, each, selection) for each in (json, protobuf))
+        assert differences(one, other, name == "memory") == [], group_by
