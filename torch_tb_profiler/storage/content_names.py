@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 _RANK = re.compile(
-    r"(?<![a-z])(?:(?:(?:global|local)[-_ ]?)?(?:rank|worker)[-_ .]?|tp-)[0-9]+", re.I
+    r"(?<![a-z0-9])(?:(?:(?:global|local)[-_ ]?)?(?:rank|worker)[-_ .]?|tp-)[0-9]+", re.I
 )
 _BESIDE_RANK = re.compile(r"(?<![a-z])(?:[dtpec]p|d?cp|pcp|node|host|gpu)[-_ .]?[0-9]+", re.I)
 """Parts that say which rank only beside one of the first kind: alone ``ep3`` may be an epoch, and
