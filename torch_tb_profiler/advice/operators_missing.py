@@ -12,8 +12,6 @@ from torch_tb_profiler.views.schema import TableSpec
 
 CODE = "operators_missing"
 MAX_ROWS = 10
-WITHOUT_OPERATORS = "ascend_trace"
-"""The note on recordings of a format that never holds operators."""
 EVIDENCE = TableSpec(
     CODE,
     "Kernels without operator",
@@ -23,9 +21,10 @@ EVIDENCE = TableSpec(
 
 
 def detect(context: Context) -> Finding | None:
-    """Kernels ran, and the recording holds no operator at all. (Kernels of graphs have none of
-    their own where everything is recorded.)"""
-    if WITHOUT_OPERATORS in context.trace.quality.counts or tells_use(context.trace):
+    """Kernels ran, and the recording holds no operator at all, for no reason of its own. (Kernels
+    of graphs have none of their own where everything is recorded.)"""
+    lacks = {each.what for each in context.trace.meta.info.not_recorded}
+    if "operators" in lacks or tells_use(context.trace):
         return None
     kernels = context.work.filter("is_kernel")
     if kernels.is_empty():

@@ -10,16 +10,11 @@ from torch_tb_profiler.knowledge.surroundings import torch_versions
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
-DIALECTS = {"ascend_trace": "Ascend"}
-"""Issue of a trace that another framework wrote in this format → its name."""
-
 
 @per_trace
 def torch_version(trace: Trace) -> str | None:
     """Between which versions of torch a trace was written, by how it is; made once."""
     if trace.meta.info.recorder != TORCH_PROFILER:
-        return None
-    if not DIALECTS.keys().isdisjoint(trace.quality.counts):
         return None
     arguments = trace.operators
     categories = {trace.text(code) for code in trace.slices["raw_category_code"].unique()}

@@ -15,12 +15,15 @@ class Recorder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: As ``TraceInfo.recorder`` has it.
         framework: Whose programs it records; None for those of any.
         no_events: What to do where a recording is empty.
+        devices: What the devices are whose models it does not name; None where it names them, or
+            where they may be any.
         records: What a recording can lack → a phrase that says what records it.
     """
 
     name: str
     framework: str | None = None
     no_events: str | None = None
+    devices: str | None = None
     records: dict[str, str] = {}
 
 

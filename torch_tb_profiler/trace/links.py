@@ -99,7 +99,7 @@ def link(
     calls = HostCalls(
         ids=ids,
         launching=are_launching(slices, ids, strings),
-        within=nest(slices, ids, tolerance_ns),
+        within=nest(slices, ids, tolerance_ns, is_searched=False),
         place=around,
         owner=_with_given(slices, nodes, ids, _call_owner(slices, nodes, ids, around, named)),
     )
@@ -130,7 +130,7 @@ def _with_given(slices: OrderedSlices, nodes: Forest, ids: Int64, owner: Int64) 
     given = slices.owner[ids]
     rows = np.flatnonzero(given >= 0)
     is_node = slices.mask_of(NODE_CATEGORIES)[given[rows]]
-    mended = owner.copy()
+    mended: Int64 = owner.copy()
     mended[rows[is_node]] = given[rows[is_node]]
     others = rows[~is_node]
     at = given[others]
@@ -226,6 +226,8 @@ def _process_of_work(slices: OrderedSlices, launch: Int64, place: Int64) -> Int3
     process = np.full(len(launch), NO_PROCESS, np.int32)
     linked = launch >= 0
     process[linked] = slices.process_of(launch[linked])
+    if linked.all():
+        return process
     size = int(place.max(initial=-1)) + 1
     first, last = np.full(size, np.iinfo(np.int32).max), np.full(size, NO_PROCESS)
     np.minimum.at(first, place[linked], process[linked])

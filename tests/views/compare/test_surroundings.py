@@ -17,6 +17,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.trace.derived import DerivedValues
+from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.schema import View
@@ -210,7 +211,8 @@ def test_a_processor_against_a_device() -> None:
 def test_ascend_against_cuda() -> None:
     """An Ascend trace names no device: it is another one than a V100, and maybe that of another."""
     npu = training(device=None)
-    npu.quality.add("ascend_trace", 1)
+    meta = replace(npu.meta, format="ascend", info=TraceInfo(recorder="torch_npu.profiler"))
+    npu = replace(npu, meta=meta, derived=DerivedValues())
     view = compare(npu, ALL, training(), ALL)
     assert around(view)["device"]["baseline"] == "Ascend NPU (model not recorded)"
     assert "other_device" in warnings(view)

@@ -19,7 +19,7 @@ from torch_tb_profiler.importers.ascend.memory import add_blocks as add_memory
 from torch_tb_profiler.importers.ascend.memory import add_records
 from torch_tb_profiler.importers.ascend.overlap import COMMUNICATION, COMPUTING, compare
 from torch_tb_profiler.importers.ascend.recorded import of_frame
-from torch_tb_profiler.importers.ascend.recorders import MINDSPORE, NPU, TORCH_NPU
+from torch_tb_profiler.importers.ascend.recorders import FRAMEWORKS, MINDSPORE, TORCH_NPU
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -172,14 +172,14 @@ class _Assembly:
 
     def _info(self) -> TraceInfo:
         models = [
-            DeviceInfo(device=number, name=model if isinstance(model, str) else NPU)
+            DeviceInfo(device=number, name=model if isinstance(model, str) else None)
             for number, model in self.database.rows("NPU_INFO", ("id", "name"))
             if isinstance(number, int) and 0 <= number < MAX_DEVICES
         ]
         used = set(self.tasks.device.tolist()) - {device.device for device in models}
-        models += [DeviceInfo(device=n, name=NPU) for n in sorted(used) if 0 <= n < MAX_DEVICES]
+        models += [DeviceInfo(device=n) for n in sorted(used) if 0 <= n < MAX_DEVICES]
         recorder = MINDSPORE if "mindspore" in self.name else TORCH_NPU
-        return TraceInfo(recorder=recorder, devices=tuple(models))
+        return TraceInfo(framework=FRAMEWORKS[recorder], recorder=recorder, devices=tuple(models))
 
     def _describe(self, columns: EventColumns, side: list[SideTable]) -> None:
         """Collectives with their groups, kernels with their blocks, and the side tables."""

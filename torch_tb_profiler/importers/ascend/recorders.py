@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.info import DeviceInfo
 
 TORCH_NPU, MINDSPORE, MSPROF = "torch_npu.profiler", "mindspore.Profiler", "msprof"
 PROCESSES = {"Python": TORCH_NPU, "MindSpore": MINDSPORE, "CPU OP": MINDSPORE}
-NPU = "Ascend NPU"
+FRAMEWORKS = {TORCH_NPU: "PyTorch", MINDSPORE: "MindSpore"}
 
 
 def recorder_of(columns: EventColumns) -> str:
@@ -24,4 +24,4 @@ def devices_that_worked(columns: EventColumns) -> tuple[DeviceInfo, ...]:
     slices, device = columns.tables["slices"], columns.tables["device"]
     works = np.isin(slices["category"][device["slice"]], [int(c) for c in DEVICE_WORK_CATEGORIES])
     numbers = np.unique(device["device"][works])
-    return tuple(DeviceInfo(device=int(n), name=NPU) for n in numbers if n != ABSENT and n >= 0)
+    return tuple(DeviceInfo(device=int(n)) for n in numbers if n != ABSENT and n >= 0)

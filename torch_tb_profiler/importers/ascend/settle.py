@@ -20,7 +20,12 @@ from torch_tb_profiler.importers.ascend.chain import (
 from torch_tb_profiler.importers.ascend.collectives import collectives_of_rows
 from torch_tb_profiler.importers.ascend.counters import samples_of_counters
 from torch_tb_profiler.importers.ascend.overlap import check_overlap
-from torch_tb_profiler.importers.ascend.recorders import MSPROF, devices_that_worked, recorder_of
+from torch_tb_profiler.importers.ascend.recorders import (
+    FRAMEWORKS,
+    MSPROF,
+    devices_that_worked,
+    recorder_of,
+)
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.kineto.kinds import TO_DEVICE
 from torch_tb_profiler.importers.kineto.tracks import join_rows
@@ -65,6 +70,7 @@ def settle(columns: EventColumns, others: Mapping[str, ColumnArrays]) -> None:
     columns.format = "ascend"
     columns.info = msgspec.structs.replace(
         columns.info,
+        framework=FRAMEWORKS.get(recorder),
         recorder=recorder,
         devices=devices_that_worked(columns),
         not_recorded=lacks,

@@ -9,9 +9,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from torch_tb_profiler.analysis.recording import recorder
 from torch_tb_profiler.analysis.roles import Role, role_intervals
 from torch_tb_profiler.analysis.step_windows import step_windows
-from torch_tb_profiler.analysis.torch_version import DIALECTS
 from torch_tb_profiler.knowledge.surroundings import surroundings
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
@@ -23,7 +23,8 @@ from torch_tb_profiler.views.quality_notes import LOSS_ISSUES
 from torch_tb_profiler.views.versions import cuda_version, hip_version
 
 NO_DEVICE = "none (CPU)"
-ASCEND = "Ascend NPU (model not recorded)"
+NO_MODEL = " (model not recorded)"
+"""Behind what devices are that a recording does not name."""
 NO_DAMAGE = "none"
 NOT_RECORDED = "not recorded"
 NO_JOB = "no word of a distributed job"
@@ -69,7 +70,8 @@ def device(trace: Trace) -> Told:
         return Told(None, "device work is not recorded") if is_lost else Told(NO_DEVICE)
     names = used["name"].to_list()
     if not names or any(name is None for name in names):
-        return Told(ASCEND) if "ascend_trace" in trace.quality.counts else Told(None, NOT_DECLARED)
+        kind = recorder(trace).devices
+        return Told(None, NOT_DECLARED) if kind is None else Told(f"{kind}{NO_MODEL}")
     return told(", ".join(sorted(set(names))))
 
 
@@ -137,9 +139,8 @@ def file_format(trace: Trace) -> Told:
     """The format, with the framework that ran the model."""
     info = trace.meta.info
     version = f" {info.framework_version}" if info.framework_version else ""
-    told_by = [title for issue, title in DIALECTS.items() if issue in trace.quality.counts]
-    told_by += [f"{info.framework}{version}"] if info.framework else []
-    return told(f"{trace.meta.format} ({', '.join(told_by)})" if told_by else trace.meta.format)
+    framework = f" ({info.framework}{version})" if info.framework else ""
+    return told(f"{trace.meta.format}{framework}")
 
 
 def recording(trace: Trace) -> Told:

@@ -216,7 +216,8 @@ def _device(bases: Bases) -> _Verdict:
         for side, basis in zip(sides, bases, strict=True)
     ):
         return _Verdict(*sides, sides[0].text == sides[1].text)
-    if sides[0].text == sides[1].text == recorded.ASCEND:
+    text = sides[0].text
+    if text is not None and text == sides[1].text and text.endswith(recorded.NO_MODEL):
         return _Verdict(*sides, None, "Neither side names its model.")
     return _by_text(*sides)
 

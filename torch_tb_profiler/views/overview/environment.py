@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.analysis.torch_version import DIALECTS, torch_version
+from torch_tb_profiler.analysis.torch_version import torch_version
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
@@ -140,7 +140,7 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
 
 def _framework(trace: Trace) -> str | None:
     info = trace.meta.info
-    names = [title for issue, title in DIALECTS.items() if issue in trace.quality.counts]
+    names = []
     if info.framework:
         names.append(f"{info.framework} {info.framework_version or ''}".rstrip())
     told = torch_version(trace)
