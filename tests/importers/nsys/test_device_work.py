@@ -181,3 +181,11 @@ def test_streams_of_one_number_are_told_apart(tmp_path: Path) -> None:
         "stream 7, context 2, process 10",
         "stream 7, process 11",
     ]
+
+
+def test_graphs_of_which_nothing_was_recorded(tmp_path: Path) -> None:
+    tables = {"StringIds": strings("f", "cudaGraphLaunch_v10000"), CALL: [call(0, 5, 2)]}
+    mode = [{"name": "CUDA_GRAPH_TRACE_OPTIONS:MODE", "value": "Graph"}]
+    for settings, is_told in ((mode, True), ([], False)):
+        columns = columns_of(tmp_path, {**tables, "META_DATA_CAPTURE": [*settings, {"name": "x"}]})
+        assert ("graph_kernels" in {each.what for each in columns.info.not_recorded}) is is_told

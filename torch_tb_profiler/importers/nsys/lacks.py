@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from torch_tb_profiler.importers.nsys.api_calls import CALLS
-from torch_tb_profiler.importers.nsys.device_work import COPY_TABLE, GRAPHS, KERNELS
+from torch_tb_profiler.importers.nsys.device_work import COPY_TABLE, KERNELS
 from torch_tb_profiler.importers.nsys.devices import GPUS
 from torch_tb_profiler.importers.nsys.export import Export
+from torch_tb_profiler.importers.nsys.info import records_graphs_whole
 from torch_tb_profiler.importers.nsys.memory_usage import USAGE
 from torch_tb_profiler.importers.nsys.nvtx import EVENTS
 from torch_tb_profiler.importers.nsys.samples import GPU_METRICS
@@ -23,6 +24,8 @@ TABLES: tuple[tuple[What, str], ...] = (
     ("operators", EVENTS),
 )
 """What each table would tell."""
+
+GRAPH_LAUNCH = "cudaGraphLaunch"
 
 NEVER: tuple[tuple[What, str], ...] = (
     ("occupancy", "Nsight Systems does not record the occupancy of kernels."),
@@ -46,8 +49,13 @@ def note_lacks(export: Export) -> None:
             f"{graphs} launches of CUDA graphs were recorded as a whole, without their kernels: "
             "capture again with --cuda-graph-trace=node."
         )
-        if export.has(GRAPHS) and not export.has(KERNELS):
+        if not export.has(KERNELS):
             export.lacks["kernels"] = export.lacks["graph_kernels"]
+    elif GRAPH_LAUNCH in export.names.strings and records_graphs_whole(export):
+        export.lacks["graph_kernels"] = (
+            "The program launches CUDA graphs, which were not recorded kernel by kernel: "
+            "capture again with --cuda-graph-trace=node."
+        )
 
 
 def _why_empty(export: Export, table: str) -> str | None:
