@@ -38,10 +38,14 @@ def within(wire: Wire, fields: Fields, number: int) -> tuple[Fields, Int64]:
 
 def track_codes(tracks: Interner, process: Int64, thread: Int64) -> Int32:
     """The tracks of processes and threads."""
-    pairs, inverse = np.unique(np.stack([process, thread]), axis=1, return_inverse=True)
-    texts = [tuple("" if one == ABSENT else str(one) for one in pair) for pair in pairs.T.tolist()]
+    processes, threads = np.unique(process), np.unique(thread)
+    key = np.searchsorted(processes, process) * threads.size + np.searchsorted(threads, thread)
+    keys = np.unique(key)
+    of_process, of_thread = np.divmod(keys, max(threads.size, 1))
+    pairs = zip(processes[of_process].tolist(), threads[of_thread].tolist(), strict=True)
+    texts = [tuple("" if one == ABSENT else str(one) for one in pair) for pair in pairs]
     codes = np.array([tracks[text] for text in texts], np.int32)
-    return codes[inverse.reshape(-1)]
+    return codes[np.searchsorted(keys, key)]
 
 
 def _blank(name: str, count: int) -> ColumnArrays:
@@ -78,11 +82,16 @@ def device_table(wire: Wire, work: Fields, rows: Int64, strings: Interner) -> Co
 
 def _triples(kernels: Fields, numbers: tuple[int, int, int], strings: Interner) -> Int32:
     """Three numbers each → the code of their text, ``"[32, 2, 1]"``; -1 unless all are there."""
-    triples = np.stack([kernels.ints(number) for number in numbers])
-    distinct, inverse = np.unique(triples, axis=1, return_inverse=True)
-    texts = [None if ABSENT in three else str(three) for three in distinct.T.tolist()]
+    columns = [kernels.ints(number) for number in numbers]
+    distinct = [np.unique(column) for column in columns]
+    key = np.zeros(kernels.count, np.int64)
+    for column, values in zip(columns, distinct, strict=True):
+        key = key * values.size + np.searchsorted(values, column)
+    keys, firsts = np.unique(key, return_index=True)
+    threes = np.stack(columns)[:, firsts].T.tolist()
+    texts = [None if ABSENT in three else str(three) for three in threes]
     codes = np.array([-1 if text is None else strings[text] for text in texts], np.int32)
-    return codes[inverse.reshape(-1)]
+    return codes[np.searchsorted(keys, key)]
 
 
 def memory_table(

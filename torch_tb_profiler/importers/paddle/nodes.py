@@ -155,7 +155,7 @@ class _Maker:
             number = np.full(kept.size, TYPES.index(RUNTIME), np.int64)
         else:
             number = events.ints(at.type)[kept]
-        distinct, inverse = np.unique(number, return_inverse=True)
+        distinct = np.unique(number)
         is_known = (distinct >= 0) & (distinct < len(TYPES))
         words = [
             TYPES[one] if known else f"type {one}" if one != ABSENT else None
@@ -164,7 +164,8 @@ class _Maker:
         codes = np.array([-1 if word is None else self.strings[word] for word in words], np.int32)
         category = np.full(distinct.size, UNKNOWN_CATEGORY, np.int8)
         category[is_known] = CATEGORIES[distinct[is_known]]
-        return codes[inverse], category[inverse]
+        place = np.searchsorted(distinct, number)
+        return codes[place], category[place]
 
     def _names(self, events: Fields, kept: Int64) -> Int32:
         start, end = events.spans(1)
