@@ -684,6 +684,8 @@ export const VIEWS = {
       "memory_operations": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
       "user_ranges": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
       "serving_windows": ["kind", "batch", "tokens", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "context_requests", "context_tokens", "generation_requests", "generation_tokens", "server"],
+      "recorded_steps": ["step", "device", "computing_us", "communication_not_overlapped_us", "overlapped_us", "communication_us", "free_us", "stage_us", "bubble_us", "communication_not_overlapped_without_receive_us", "preparing_us", "source", "own_computing_us", "own_communication_not_overlapped_us", "own_overlapped_us", "own_free_us"],
+      "recorded_step_trace": ["step", "total_us", "interval_us", "forward_backward_us", "tail_us", "communication_us", "source", "own_total_us", "own_interval_us", "own_forward_backward_us", "own_tail_us"],
     },
   },
   "data": {
@@ -776,6 +778,8 @@ export const VIEWS = {
       "devices": ["node", "process", "gpu", "name", "memory_bytes", "compute_capability", "worker"],
       "stragglers": ["worker", "collectives", "arrived_last", "arrived_last_pct", "delay_us", "others_wait_us", "wait_us"],
       "unmatched": ["worker", "step", "name", "group", "sequence", "start_us", "duration_us", "input_bytes", "reason", "short_name", "demangled_name"],
+      "recorded_collectives": ["worker", "step", "kind", "name", "group", "start_us", "elapse_us", "transit_us", "wait_us", "synchronization_us", "idle_us", "source"],
+      "links": ["worker", "step", "name", "group", "source_rank", "destination_rank", "transport", "size_bytes", "time_us", "bandwidth_gb_per_s", "large_packet_pct", "source"],
     },
   },
   "efficiency": {
@@ -1116,6 +1120,39 @@ export interface PhasesServingWindowsRow {
   generation_requests: number | null;
   generation_tokens: number | null;
   server: string | null;
+}
+
+export interface PhasesRecordedStepsRow {
+  step: string | null;
+  device: number | null;
+  computing_us: number | null;
+  communication_not_overlapped_us: number | null;
+  overlapped_us: number | null;
+  communication_us: number | null;
+  free_us: number | null;
+  stage_us: number | null;
+  bubble_us: number | null;
+  communication_not_overlapped_without_receive_us: number | null;
+  preparing_us: number | null;
+  source: string | null;
+  own_computing_us: number | null;
+  own_communication_not_overlapped_us: number | null;
+  own_overlapped_us: number | null;
+  own_free_us: number | null;
+}
+
+export interface PhasesRecordedStepTraceRow {
+  step: string | null;
+  total_us: number | null;
+  interval_us: number | null;
+  forward_backward_us: number | null;
+  tail_us: number | null;
+  communication_us: number | null;
+  source: string | null;
+  own_total_us: number | null;
+  own_interval_us: number | null;
+  own_forward_backward_us: number | null;
+  own_tail_us: number | null;
 }
 
 export interface DataStagesRow {
@@ -1590,6 +1627,36 @@ export interface DistributedUnmatchedRow {
   demangled_name: string | null;
 }
 
+export interface DistributedRecordedCollectivesRow {
+  worker: string | null;
+  step: string | null;
+  kind: string | null;
+  name: string | null;
+  group: string | null;
+  start_us: number | null;
+  elapse_us: number | null;
+  transit_us: number | null;
+  wait_us: number | null;
+  synchronization_us: number | null;
+  idle_us: number | null;
+  source: string | null;
+}
+
+export interface DistributedLinksRow {
+  worker: string | null;
+  step: string | null;
+  name: string | null;
+  group: string | null;
+  source_rank: number | null;
+  destination_rank: number | null;
+  transport: string | null;
+  size_bytes: number | null;
+  time_us: number | null;
+  bandwidth_gb_per_s: number | null;
+  large_packet_pct: number | null;
+  source: string | null;
+}
+
 export interface EfficiencyOperatorsRow {
   name: string | null;
   calls: number | null;
@@ -1978,6 +2045,8 @@ export interface Rows {
     "memory_operations": PhasesMemoryOperationsRow;
     "user_ranges": PhasesUserRangesRow;
     "serving_windows": PhasesServingWindowsRow;
+    "recorded_steps": PhasesRecordedStepsRow;
+    "recorded_step_trace": PhasesRecordedStepTraceRow;
   };
   "data": {
     "stages": DataStagesRow;
@@ -2025,6 +2094,8 @@ export interface Rows {
     "devices": DistributedDevicesRow;
     "stragglers": DistributedStragglersRow;
     "unmatched": DistributedUnmatchedRow;
+    "recorded_collectives": DistributedRecordedCollectivesRow;
+    "links": DistributedLinksRow;
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;

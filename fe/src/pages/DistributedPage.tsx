@@ -17,7 +17,7 @@ const WAIT = ["transfer_us", "wait_us"];
 /** What the server calls the sum over the steps. */
 const ALL_STEPS = "all";
 /** Shown above as charts, and below as tables to look things up. */
-const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched"];
+const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", "recorded_collectives", "links"];
 
 export function DistributedPage(props: PageProps) {
   const params = useParams();

@@ -37,6 +37,7 @@ from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
+from torch_tb_profiler.trace.side_tables import SideTable
 
 SUMMARY_VERSION = 9
 """Raise with every change of what a summary holds."""
@@ -52,6 +53,8 @@ _FRAMES = {
     "paces": PACES,
     "clocks": CLOCKS,
 }
+_SIDE = ("recorded_collectives", "links")
+"""The side tables that a summary has."""
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` that a summary has."""
 _ARRAYS = {
@@ -82,13 +85,21 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "busy_end_ns": busy.end_ns,
         **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
     }
-    info = TraceInfo(host_name=trace.meta.info.host_name, job=trace.meta.info.job)
+    whole = trace.meta.info
+    info = TraceInfo(
+        recorder=whole.recorder,
+        host_name=whole.host_name,
+        job=whole.job,
+        not_recorded=whole.not_recorded,
+    )
+    side = [table for name in _SIDE if (table := trace.side.get(name)) is not None]
     summary = {
         "version": SUMMARY_VERSION,
         "meta": msgspec.to_builtins(replace(trace.meta, info=info)),
         "quality": trace.quality.counts,
         "frames": {name: _packed(frames[name]) for name in _FRAMES},
         "tables": {name: described(frames[name]) for name in _FRAMES},
+        "side": {table.name: [table.source, _packed(table.frame)] for table in side},
         "arrays": {name: np.asarray(values, "<i8").tobytes() for name, values in arrays.items()},
     }
     (folder / _FILE).write_bytes(msgspec.msgpack.encode(summary))
@@ -126,6 +137,7 @@ def _small_trace(
         steps=frames["steps"],
         devices=frames["devices"],
         device_work=work,
+        side=_side(summary["side"]),
         **_empty_tables(),
     )
     yes, no = np.ones(work.height, np.bool_), np.zeros(work.height, np.bool_)
@@ -143,6 +155,14 @@ def _small_trace(
     role_intervals.give(trace, tuple(intervals[role] for role in TIMED_ROLES))
     host_computation.give(trace, empty())
     return trace
+
+
+def _side(packed: dict[str, Any]) -> dict[str, SideTable]:
+    """The side tables; a frame that is none of the declared ones is an error."""
+    return {
+        name: SideTable(name, str(source), pl.read_ipc_stream(io.BytesIO(frame)))
+        for name, (source, frame) in packed.items()
+    }
 
 
 @lru_cache(maxsize=1)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.kernel_names import short_names
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.distributed.columns import COLLECTIVES
 from torch_tb_profiler.views.distributed.times import NO_TRANSFER, covered_with_transfer
 from torch_tb_profiler.views.name_columns import DEMANGLED, SHORT, with_other_names
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import schema_before, with_shares
@@ -36,8 +39,10 @@ def worker_names(matching: Matching) -> pl.Expr:
     return pl.col("worker").replace_strict(names, return_dtype=pl.String)
 
 
-def collectives_table(matching: Matching) -> Table:
+def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     """The ``collectives`` table, in its default order."""
+    no_size = why(next(iter(traces.values())), "collective_sizes", NO_SIZE)
+    of_sizes = dict.fromkeys(("total_bytes", "mean_bytes"), no_size)
     calls = _in_groups(_with_own_times(matching))
     groups = (
         calls.group_by("row")
@@ -81,7 +86,9 @@ def collectives_table(matching: Matching) -> Table:
     frame = frame.with_columns(**dict.fromkeys((SHORT, DEMANGLED), pl.lit(None, pl.String)))
     schema = schema_before(COLLECTIVES)
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
-    table = Table(COLLECTIVES, shown, needed(shown, {**_REASONS, **_bandwidth_reasons(shown)}))
+    table = Table(
+        COLLECTIVES, shown, needed(shown, {**_REASONS, **of_sizes, **_bandwidth_reasons(shown)})
+    )
     table = with_shares(in_default_order(table), "total_us", UNTIMED)
     return with_other_names(table, short_names(set(shown["name"].drop_nulls())))
 
@@ -89,7 +96,6 @@ def collectives_table(matching: Matching) -> Table:
 _REASONS = {
     "group": NO_GROUP,
     "group_size": NO_GROUP,
-    **dict.fromkeys(("total_bytes", "mean_bytes"), NO_SIZE),
     **dict.fromkeys(("total_us", "mean_us", "mean_call_us"), UNTIMED),
     **dict.fromkeys(("transfer_us", "mean_transfer_us"), NO_TRANSFER),
 }

@@ -11,8 +11,7 @@ import polars as pl
 from torch_tb_profiler.analysis.collectives.matching import Matching
 from torch_tb_profiler.analysis.collectives.records import records
 from torch_tb_profiler.analysis.grouped_intervals import union_lengths
-from torch_tb_profiler.analysis.intervals import intersect, total_within
-from torch_tb_profiler.analysis.roles import computation
+from torch_tb_profiler.analysis.step_overlap import overlap_ns
 from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -54,7 +53,7 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
     chosen = [worker for worker in traces if worker in steps.windows]
     windows = [steps.windows[worker] for worker in chosen]
     parts = [
-        _overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
+        overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
     ]
     compute, both, communicate, total = np.concatenate(parts, axis=1)
     known = np.repeat(
@@ -107,14 +106,6 @@ def _with_mean(rows: pl.DataFrame, spec: TableSpec) -> pl.DataFrame:
         microseconds(both[key], steps[key]).alias(f"{key.removesuffix('_ns')}_us") for key in times
     ]
     return both.with_columns(in_us).select(list(spec.polars_schema()))
-
-
-def _overlap_ns(trace: Trace, windows: StepWindows) -> Int64:
-    """Per step (column) in ns: computation, both, communication, and the whole step."""
-    busy, talking = computation(trace), records(trace).intervals()
-    start, end = windows.start_ns, windows.end_ns
-    of = (busy, intersect(busy, talking), talking)
-    return np.stack([*(total_within(part, start, end) for part in of), end - start])
 
 
 def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:

@@ -31,8 +31,14 @@ from torch_tb_profiler.views.distributed.columns import (
 )
 from torch_tb_profiler.views.distributed.devices import devices_table
 from torch_tb_profiler.views.distributed.notes import distributed_notes
+from torch_tb_profiler.views.distributed.recorded import (
+    LINKS,
+    RECORDED_COLLECTIVES,
+    recorded_tables,
+)
 from torch_tb_profiler.views.distributed.stragglers import stragglers_table, unmatched_table
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -53,10 +59,11 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     tables = (
         overlap_table(chosen, steps),
         wait_table(matching, steps),
-        collectives_table(matching),
+        collectives_table(matching, traces),
         devices_table(traces),
         stragglers_table(matching),
         unmatched_table(matching, traces),
+        *recorded_tables(chosen, selection),
     )
     return View(
         tables={table.spec.name: table for table in tables},
@@ -149,10 +156,14 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
     )
 
 
+NOTHING = "The recording holds no communication (collectives or transfers between ranks)."
+RECORDED = (RECORDED_COLLECTIVES.name, LINKS.name)
+
+
 def _missing(trace: Trace) -> str | None:
-    if records(trace).frame.height:
+    if records(trace).frame.height or any(name in trace.side for name in RECORDED):
         return None
-    return "The recording holds no communication (collectives or transfers between ranks)."
+    return why(trace, "communication", NOTHING)
 
 
 SPEC = ViewSpec(
@@ -160,7 +171,16 @@ SPEC = ViewSpec(
     title="Distributed",
     help="Do the workers compute, communicate or wait for each other, and who holds them up?",
     scope="run",
-    tables=(OVERLAP, WAIT, COLLECTIVES, DEVICES, STRAGGLERS, UNMATCHED),
+    tables=(
+        OVERLAP,
+        WAIT,
+        COLLECTIVES,
+        DEVICES,
+        STRAGGLERS,
+        UNMATCHED,
+        RECORDED_COLLECTIVES,
+        LINKS,
+    ),
     function=distributed,
     missing=_missing,
     reads_summaries=True,

@@ -30,6 +30,11 @@ from torch_tb_profiler.views.phases.memory_operations import (
     memory_operations_table,
 )
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
+from torch_tb_profiler.views.phases.recorded_steps import (
+    RECORDED_STEP_TRACE,
+    RECORDED_STEPS,
+    recorded_step_tables,
+)
 from torch_tb_profiler.views.phases.serving import SERVING_WINDOWS, serving_table
 from torch_tb_profiler.views.phases.step_trace import (
     STEP_TRACE,
@@ -39,6 +44,7 @@ from torch_tb_profiler.views.phases.step_trace import (
 )
 from torch_tb_profiler.views.phases.user_ranges import USER_RANGES, user_ranges_table
 from torch_tb_profiler.views.quality_notes import quality_notes
+from torch_tb_profiler.views.recorded import recorded_frame
 from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -73,6 +79,7 @@ def phases(trace: Trace, selection: Selection) -> View:
     ]
     if len(serving_ranges(trace)):
         tables.append(serving_table(trace, selection))
+    tables += recorded_step_tables(trace, whole, parts)
     notes = (*quality_notes(trace), *_notes(trace, selection, work))
     return View(
         tables={table.spec.name: table for table in tables},
@@ -171,7 +178,9 @@ NO_EVENTS = "The recording holds no events."
 
 
 def _missing(trace: Trace) -> str | None:
-    return NO_EVENTS if trace.slices.is_empty() else None
+    told = (RECORDED_STEPS.name, RECORDED_STEP_TRACE.name)
+    has_files = any(recorded_frame(trace, name) is not None for name in told)
+    return NO_EVENTS if trace.slices.is_empty() and not has_files else None
 
 
 SPEC = ViewSpec(
@@ -179,7 +188,16 @@ SPEC = ViewSpec(
     title="Phases",
     help="What were the steps for: loading data, forward, backward, optimizer?",
     scope="trace",
-    tables=(PHASES, STEP_TRACE, EVENT_TYPES, MEMORY_OPERATIONS, USER_RANGES, SERVING_WINDOWS),
+    tables=(
+        PHASES,
+        STEP_TRACE,
+        EVENT_TYPES,
+        MEMORY_OPERATIONS,
+        USER_RANGES,
+        SERVING_WINDOWS,
+        RECORDED_STEPS,
+        RECORDED_STEP_TRACE,
+    ),
     function=phases,
     missing=_missing,
     by_phase=True,

@@ -1,0 +1,95 @@
+"""What files tell of steps, beside our own figures of the same steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.recorded import recorded, side_table
+from tests.helpers.traces import Event, annotation, call, kernel, op, step
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.phases.recorded_steps import NO_STEP, NOT_OURS
+from torch_tb_profiler.views.phases.view import SPEC, phases
+from torch_tb_profiler.views.schema import Table
+
+
+def launched(name: str, ts: float, dur: float, corr: int, stream: int = 7) -> list[Event]:
+    launch = call("cudaLaunchKernel", ts - 3, 2, corr=corr)
+    return [launch, kernel(name, ts, dur, corr=corr, stream=stream)]
+
+
+STEPS = [
+    step(1, 100, 100),
+    *launched("gemm", 110, 40, 1),
+    *launched("ncclDevKernel_AllReduce_Sum", 130, 50, 2, stream=9),
+    step(2, 200, 100),
+    *launched("gemm", 220, 60, 3),
+]
+SUMS = side_table(
+    "recorded_steps",
+    "step_trace_time.csv",
+    [
+        {"step": "1", "computing_us": 41, "overlapped_us": 21, "free_us": 29, "stage_us": 100},
+        {"step": "7", "computing_us": 5},
+    ],
+)
+
+
+def table(trace: Trace, name: str = "recorded_steps", selection: Selection | None = None) -> Table:
+    return phases(trace, selection or Selection()).tables[name]
+
+
+def test_ours_stand_beside_what_the_file_tells() -> None:
+    made = table(recorded(STEPS, side=[SUMS]))
+    first, other = made.frame.iter_rows(named=True)
+    assert (first["computing_us"], first["own_computing_us"]) == (41, 40)
+    assert (first["overlapped_us"], first["own_overlapped_us"]) == (21, 20)
+    assert first["own_communication_not_overlapped_us"] == 30
+    assert (first["free_us"], first["own_free_us"]) == (29, 30)
+    assert (other["step"], other["own_computing_us"]) == ("7", None)
+    assert made.null_reasons["own_computing_us"] == NOT_OURS
+    assert set(made.frame["source"]) == {SUMS.source}
+
+
+def test_the_selected_steps() -> None:
+    made = table(recorded(STEPS, side=[SUMS]), selection=Selection(steps="1"))
+    assert made.frame["step"].to_list() == ["1"]
+
+
+def test_what_is_told_of_the_whole_recording() -> None:
+    whole = side_table("recorded_steps", "step_trace_time.csv", [{"computing_us": 41}])
+    made = table(recorded(launched("gemm", 110, 40, 1), side=[whole]))
+    assert made.frame.row(0, named=True)["own_computing_us"] == 40
+    assert made.null_reasons["step"] == NO_STEP
+
+
+def test_parts_of_mindspore_steps() -> None:
+    told = {"step": "1", "total_us": 99, "interval_us": 9, "forward_backward_us": 80, "tail_us": 10}
+    side = side_table("recorded_step_trace", "step_trace_raw_0_detail_time.csv", [told])
+    events = [
+        step(1, 100, 100),
+        annotation("forward", 110, 40),
+        op("a", 115, 30),
+        annotation("backward", 150, 40),
+        op("b", 155, 30),
+    ]
+    row = table(recorded(events, side=[side]), "recorded_step_trace").frame.row(0, named=True)
+    assert (row["total_us"], row["own_total_us"]) == (99, 100)
+    assert (row["own_interval_us"], row["own_forward_backward_us"], row["own_tail_us"]) == (
+        pytest.approx(10),
+        pytest.approx(80),
+        pytest.approx(10),
+    )
+
+
+def test_files_alone_are_enough() -> None:
+    assert SPEC.missing(recorded([])) is not None
+    trace = recorded([], side=[SUMS])
+    assert SPEC.missing(trace) is None
+    assert table(trace).frame["computing_us"].to_list() == [41, 5]
+
+
+def test_without_files_there_are_no_such_tables() -> None:
+    assert not {"recorded_steps", "recorded_step_trace"} & set(
+        phases(recorded(STEPS), Selection()).tables
+    )

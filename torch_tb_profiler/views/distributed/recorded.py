@@ -1,0 +1,113 @@
+"""What files of the workers tell of collectives and of the links between ranks.
+
+Definitions: ``docs/views-distributed.md#as-recorded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+FIRST_ROWS = 2000
+"""Rows that come with the view; more where the table itself is asked for."""
+
+_WORKER = Column("worker", "Worker", "string", None, "The worker whose file tells it.")
+_STEP = Column("step", "Step", "string", None, "Number of the step.")
+_NAME = Column("name", "Name", "string", None, "The collective as the file calls it.")
+_GROUP = Column("group", "Group", "string", None, "Its group of processes.")
+
+
+def _time(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "number", "us", text, family="time")
+
+
+RECORDED_COLLECTIVES = TableSpec(
+    "recorded_collectives",
+    "Collectives as recorded",
+    "One row per call of a collective or transfer, as a file of the worker tells it.",
+    (
+        _WORKER,
+        _STEP,
+        Column("kind", "Kind", "string", None, "collective, or p2p: from one rank to another."),
+        _NAME,
+        _GROUP,
+        Column("start_us", "Start", "number", "us", "When it began, on the clock of the file."),
+        _time("elapse_us", "Elapsed", "From its begin to its end."),
+        _time("transit_us", "Transit", "Time in which data moved."),
+        _time("wait_us", "Wait", "Waiting for other ranks."),
+        _time("synchronization_us", "Synchronization", "Waiting before the first data."),
+        _time("idle_us", "Idle", "Neither moving data nor waiting."),
+        SOURCE,
+    ),
+    sort="-elapse_us",
+)
+
+LINKS = TableSpec(
+    "links",
+    "Links",
+    "One row per collective, pair of ranks and kind of link, as a file of the worker tells it.",
+    (
+        _WORKER,
+        _STEP,
+        _NAME,
+        _GROUP,
+        Column("source_rank", "From", "integer", None, "Rank that sends; null: of all together."),
+        Column("destination_rank", "To", "integer", None, "Rank that receives."),
+        Column("transport", "Link", "string", None, "HCCS, PCIE, RDMA, SDMA: what data went over."),
+        Column("size_bytes", "Size", "number", "bytes", "What was moved.", additive=True),
+        Column("time_us", "Time", "number", "us", "Time that moving it took."),
+        Column("bandwidth_gb_per_s", "Bandwidth", "number", "gb_per_s", "Size over Time."),
+        Column(
+            "large_packet_pct",
+            "Large Packets",
+            "number",
+            "pct",
+            "Share of it that went in packets large enough for the link.",
+        ),
+        SOURCE,
+    ),
+    sort="-time_us",
+)
+
+
+def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[Table]:
+    """The tables that any worker has, of the steps of ``selection``.
+
+    Raises:
+        SelectionError: steps that are malformed or in no worker.
+    """
+    tables = []
+    for spec in (RECORDED_COLLECTIVES, LINKS):
+        parts = [
+            rows_of_steps(trace, selection, frame, "step").select(
+                pl.lit(worker, pl.String).alias("worker"), pl.all()
+            )
+            for worker, trace in traces.items()
+            if (frame := recorded_frame(trace, spec.name)) is not None
+        ]
+        if parts:
+            rows = pl.concat(parts)
+            if "bandwidth_gbps" in rows.columns:
+                rows = rows.rename({"bandwidth_gbps": "bandwidth_gb_per_s"})
+            key = spec.sort.removeprefix("-")
+            rows = rows.sort(key, descending=True, nulls_last=True, maintain_order=True)
+            tables.append(_first(rows.height, _filled(spec, rows)))
+    return tables
+
+
+def _filled(spec: TableSpec, rows: pl.DataFrame) -> Callable[[int], Table]:
+    return lambda count: recorded_table(spec, rows.head(count))
+
+
+def _first(count: int, make: Callable[[int], Table]) -> Table:
+    if count <= FIRST_ROWS:
+        return make(count)
+    return replace(make(FIRST_ROWS), row_count=count, all_rows=lambda: make(count))

@@ -1,0 +1,153 @@
+"""What tools of Ascend and MindSpore wrote of each step, beside what the events tell of it.
+
+Definitions: ``docs/views-phases.md#as-recorded``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.phases.step_trace import StepTrace
+from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_overlap import overlap_ns
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+NOT_OURS = "The events of the recording hold no such step, or it is not selected."
+NO_STEP = "The file tells it of the whole recording."
+
+_STEP = Column("step", "Step", "string", None, "Number of the step; null: of the whole recording.")
+
+
+def _time(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "number", "us", text, family="step")
+
+
+RECORDED_STEPS = TableSpec(
+    "recorded_steps",
+    "Steps as recorded",
+    "One row per step and device, as torch_npu's analysis sums it, with our own figures of the "
+    "same step: they are counted from the events.",
+    (
+        _STEP,
+        Column("device", "Device", "integer", None, "Number of the device."),
+        _time("computing_us", "Computing", "Time in which the device computed."),
+        _time(
+            "communication_not_overlapped_us",
+            "Communication Exposed",
+            "Communication while nothing computed.",
+        ),
+        _time("overlapped_us", "Overlapped", "Communication while something computed."),
+        _time("communication_us", "Communication", "Time in which communication ran."),
+        _time("free_us", "Free", "Time in which neither ran."),
+        _time("stage_us", "Stage", "Length of the step, or of the stage of a pipeline."),
+        _time("bubble_us", "Bubble", "Waiting for other stages of a pipeline."),
+        _time(
+            "communication_not_overlapped_without_receive_us",
+            "Exposed without Receive",
+            "Communication Exposed without receiving from other stages.",
+        ),
+        _time("preparing_us", "Preparing", "From the start of the step to its first task."),
+        SOURCE,
+        _time("own_computing_us", "Computing (ours)", "Computation, from the events."),
+        _time(
+            "own_communication_not_overlapped_us",
+            "Communication Exposed (ours)",
+            "Communication without computation, from the events.",
+        ),
+        _time("own_overlapped_us", "Overlapped (ours)", "Both at once, from the events."),
+        _time("own_free_us", "Free (ours)", "Neither, from the events, in our step."),
+    ),
+)
+
+RECORDED_STEP_TRACE = TableSpec(
+    "recorded_step_trace",
+    "Step trace as recorded",
+    "One row per step, as a file of MindSpore tells it, with our own figures of the same step.",
+    (
+        _STEP,
+        _time("total_us", "Total", "Length of the step."),
+        _time(
+            "interval_us", "Interval", "From the end of the last step to the first forward work."
+        ),
+        _time(
+            "forward_backward_us", "Forward and Backward", "From there to the last backward work."
+        ),
+        _time("tail_us", "Tail", "From there to the end of the step."),
+        _time("communication_us", "Communication", "Collectives of gradients, overlaps once."),
+        SOURCE,
+        _time("own_total_us", "Total (ours)", "Length of the step, from the events."),
+        _time("own_interval_us", "Interval (ours)", "As in the table above, from the events."),
+        _time(
+            "own_forward_backward_us",
+            "Forward and Backward (ours)",
+            "Forward and backward together, from the events.",
+        ),
+        _time("own_tail_us", "Tail (ours)", "As in the table above, from the events."),
+    ),
+)
+
+
+def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -> list[Table]:
+    """The tables that the recording has.
+
+    Raises:
+        SelectionError: steps that are not in this trace.
+    """
+    tables = []
+    for spec, own in (
+        (RECORDED_STEPS, _own_overlap(trace, parts)),
+        (RECORDED_STEP_TRACE, _own_parts(parts)),
+    ):
+        frame = recorded_frame(trace, spec.name)
+        if frame is None:
+            continue
+        told = rows_of_steps(trace, selection, frame, "step")
+        joined = _joined(told, own)
+        reasons = dict.fromkeys(own.columns, NOT_OURS) | {"step": NO_STEP}
+        tables.append(recorded_table(spec, joined, reasons))
+    return tables
+
+
+def _joined(told: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+    """The rows with our figures of the step of the same name; of what is told of the whole
+    recording with those of its only step."""
+    of_step = own.unique("step", keep="none")
+    if told["step"].null_count() == told.height == own.height == 1:
+        return told.hstack(own.drop("step"))
+    return told.join(of_step, on="step", how="left", maintain_order="left")
+
+
+def _own_overlap(trace: Trace, parts: StepTrace) -> pl.DataFrame:
+    compute, both, communicate, total = overlap_ns(trace, parts.windows) / NS_PER_US
+    return pl.DataFrame(
+        {
+            "step": pl.Series(parts.windows.names, dtype=pl.String),
+            "own_computing_us": compute,
+            "own_communication_not_overlapped_us": communicate - both,
+            "own_overlapped_us": both,
+            "own_free_us": total + both - compute - communicate,
+        }
+    )
+
+
+def _own_parts(parts: StepTrace) -> pl.DataFrame:
+    passes = (parts.forward_ns + parts.backward_ns) / NS_PER_US
+    told = pl.Series(parts.told)
+    windows = parts.windows
+    frame = pl.DataFrame(
+        {
+            "step": pl.Series(windows.names, dtype=pl.String),
+            "own_total_us": (windows.end_ns - windows.start_ns) / NS_PER_US,
+            "own_interval_us": parts.interval_ns / NS_PER_US,
+            "own_forward_backward_us": passes,
+            "own_tail_us": parts.tail_ns / NS_PER_US,
+        }
+    )
+    return frame.with_columns(
+        pl.when(told).then(pl.col(key)).alias(key)
+        for key in ("own_interval_us", "own_forward_backward_us", "own_tail_us")
+    )
