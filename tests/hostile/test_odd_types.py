@@ -120,8 +120,8 @@ def _show(trace: Trace, views: Iterable[ViewSpec] | None = None) -> None:
 
 
 def _show_for_people(trace: Trace) -> None:
-    """Every view with every grouping as text."""
-    for spec in all_views().values():
+    """Every view that there is for the trace, with every grouping, as text."""
+    for spec in (spec for spec in all_views().values() if spec.missing(trace) is None):
         for group_by in spec.group_bys or (None,):
             view = _view(spec, trace, Selection(group_by=group_by))
             markdown.dumps(spec, view, "odd")

@@ -53,7 +53,7 @@ def _events(slower: int = 0) -> list[Event]:
             annotation("nccl:all_reduce", at + 100, 20),
             call("cudaLaunchKernel", at + 105, 5, corr=corr + 1),
             kernel(REDUCE, at + 120, 20, corr=corr + 1, stream=9),
-            op("aten::copy_", at + 130, 20),
+            op("aten::copy_", at + 130, 20, shape=[[2]]),
             call("cudaMemcpyAsync", at + 135, 5, corr=corr + 2),
             memcpy(at + 145, 10, corr=corr + 2),
             memory(at + 160, -512, address=number, allocated=0, reserved=1024),
