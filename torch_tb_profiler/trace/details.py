@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.columns import (
     EventColumns,
     Int64,
 )
+from torch_tb_profiler.trace.constants import constant, rows_at
 from torch_tb_profiler.trace.devices import WorkPlaces
 from torch_tb_profiler.trace.forward import forward_of
 from torch_tb_profiler.trace.links import DeviceWork
@@ -65,20 +66,32 @@ def build_device_work(
     }
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
     absent |= {"launch": NO_LINK, "owner": NO_LINK}
-    row_of = np.full(len(slices.start_ns), len(details["slice"]))
-    row_of[slices.new_id[details["slice"]]] = np.arange(len(details["slice"]))
+    row = _rows_of(details.pop("slice"), slices, ids)
+    is_missing = row < 0
+    is_in_order = np.array_equal(row, np.arange(len(row)))
     for name, dtype in DEVICE_COLUMNS.items():
         if name in columns:
             continue
         marker = absent_marker(name, details)
-        missing = np.array([np.nan if marker is None else marker], dtype)
-        columns[name] = np.concatenate((details[name], missing))[row_of[ids]]
+        values, missing = details.pop(name), np.nan if marker is None else marker
+        if not len(values):
+            values = constant(missing, 1, dtype)
+        columns[name] = values[: len(row)] if is_in_order else rows_at(values, row)
+        if is_missing.any():
+            columns[name] = np.where(is_missing, missing, columns[name]).astype(dtype, copy=False)
         if marker is not None:
             absent[name] = marker
     reasons = pl.Series(_ORPHAN_REASONS, dtype=pl.String)
     reason = reasons.gather(columns["orphan_reason"]).alias("orphan_reason")
     frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
     return frame.with_columns(reason)
+
+
+def _rows_of(details: Int64, slices: OrderedSlices, ids: Int64) -> Int64:
+    """Per slice its row among the details, of which ``details`` are the slices; -1 for none."""
+    row_of = np.full(len(slices.start_ns), -1)
+    row_of[slices.new_id[details]] = np.arange(len(details))
+    return row_of[ids]
 
 
 _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")

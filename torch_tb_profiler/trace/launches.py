@@ -71,9 +71,10 @@ def find_launches(
     if len(first) == 0 or process.min() == process.max():
         row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
     else:
+        rows = slices.rows_in_file
         row, is_ambiguous = infer_launches(
-            _launchers(slices, first, strings),
-            _launchable(slices, work, wanted, place),
+            _launchers(slices, first, rows, strings),
+            _launchable(slices, work, rows, wanted, place),
             tolerance_ns,
         )
     launch = np.where(row >= 0, np.append(first, -1)[row], given)
@@ -87,21 +88,23 @@ def find_launches(
     return launch, is_ambiguous
 
 
-def _launchers(slices: OrderedSlices, calls: Int64, strings: list[str]) -> Launchers:
+def _launchers(slices: OrderedSlices, calls: Int64, rows: Int64, strings: list[str]) -> Launchers:
     return Launchers(
         correlation=slices.correlation[calls],
         process=slices.process_of(calls),
         start_ns=slices.start_ns[calls],
-        row=slices.rows_in_file[calls],
+        row=rows[calls],
         is_graph=_are_called(slices, calls, strings, _GRAPH),
     )
 
 
-def _launchable(slices: OrderedSlices, work: Int64, wanted: Int64, place: Int64) -> Launchable:
+def _launchable(
+    slices: OrderedSlices, work: Int64, rows: Int64, wanted: Int64, place: Int64
+) -> Launchable:
     return Launchable(
         correlation=wanted,
         start_ns=slices.start_ns[work],
-        row=slices.rows_in_file[work],
+        row=rows[work],
         place=place,
         track=slices.track[work].astype(np.int64),
     )

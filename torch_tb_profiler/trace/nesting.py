@@ -42,10 +42,16 @@ class Forest:
     depth: Int32
     lane: Int32
     crossing_count: int
-    _extents: _Extents
+    _extents: _Extents | None
 
     def innermost(self, track: Int32, time_ns: Int64) -> Int64:
-        """Per (track, time) the id of the innermost slice with start ≤ time < end, or -1."""
+        """Per (track, time) the id of the innermost slice with start ≤ time < end, or -1.
+
+        Raises:
+            TypeError: the forest was made to be walked only.
+        """
+        if self._extents is None:
+            raise TypeError("this forest is not made for look-ups")
         return self._extents.around(track, time_ns)[0]
 
 
@@ -90,10 +96,13 @@ class _Extents:
         return innermost, depth
 
 
-def nest(slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int) -> Forest:
+def nest(
+    slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int, *, is_searched: bool = True
+) -> Forest:
     """Nest the slices ``ids`` (ascending) on their tracks; see the module docstring for the rules.
 
     Slices of length 0 lie in the innermost slice with start ≤ their time < end and hold nothing.
+    A forest that is not searched by time takes less memory.
     """
     track, start, end = slices.track[ids], slices.start_ns[ids], slices.end_ns[ids]
     rows = np.flatnonzero(end > start)
@@ -117,7 +126,8 @@ def nest(slices: OrderedSlices | Spans, ids: Int64, tolerance_ns: int) -> Forest
     if crossing_count:
         held = points[parent[points] >= 0]
         lane[held] = lane[np.searchsorted(ids, parent[held])]
-    return Forest(ids, parent, depth, lane, crossing_count, extents)
+    kept = extents if is_searched else None
+    return Forest(ids, parent, depth, lane, crossing_count, kept)
 
 
 @dataclass(slots=True)

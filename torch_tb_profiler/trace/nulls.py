@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int64
+from torch_tb_profiler.trace.constants import is_constant
 
 NO_LINK = -1
 """Marks an absent id, row number, depth or dictionary code in the builder's own columns."""
@@ -38,6 +39,9 @@ def to_frame(
 
 
 def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None) -> pl.Series:
+    if is_constant(values):
+        value = None if _is_marker(values[0], marker) else values[0].item()
+        return pl.repeat(value, len(values), dtype=dtype, eager=True).alias(name)
     series = pl.Series(name, values, dtype)
     if np.issubdtype(values.dtype, np.floating):
         missing = np.isnan(values)
@@ -45,7 +49,13 @@ def _series(name: str, values: npt.NDArray[Any], dtype: Any, marker: int | None)
         missing = values == marker
     else:
         return series
+    if len(values) and missing.all():  # takes no memory but for the marks, unlike the values
+        return pl.repeat(None, len(values), dtype=dtype, eager=True).alias(name)
     return series.set(pl.Series(missing), None) if missing.any() else series
+
+
+def _is_marker(value: Any, marker: int | None) -> bool:
+    return bool(np.isnan(value) if isinstance(value, np.floating) else value == marker)
 
 
 def table_to_frame(table: ColumnArrays) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, EventColumns, Int8, Int32, Int64
+from torch_tb_profiler.trace.constants import rows_at
 from torch_tb_profiler.trace.processes import number_processes
 
 
@@ -77,13 +78,15 @@ def order_slices(events: EventColumns) -> OrderedSlices:
     order = _slice_order(table["track"], table["start_ns"], table["dur_ns"])
     new_id = np.empty(len(order), np.int64)
     new_id[order] = np.arange(len(order))
-    ordered = {name: table.pop(name)[order] for name in tuple(table)}
+    ordered = {name: rows_at(table.pop(name), order) for name in tuple(table)}
+    launch, owner = events.launch, events.owner
+    events.launch = events.owner = None
     return OrderedSlices(
         **ordered,
         end_ns=ordered["start_ns"] + ordered["dur_ns"],
         new_id=new_id,
-        launch=_given_ids(events.launch, order, new_id),
-        owner=_given_ids(events.owner, order, new_id),
+        launch=_given_ids(launch, order, new_id),
+        owner=_given_ids(owner, order, new_id),
         process_of_track=number_processes(events.tracks, ordered["track"], ordered["category"]),
     )
 
@@ -92,9 +95,10 @@ def _given_ids(given: Int64 | None, order: Int64, new_id: Int64) -> Int64 | None
     """Per slice the id of the slice in the row that the format names, -1 for none."""
     if given is None:
         return None
-    rows = given[order]
-    is_row = (rows >= 0) & (rows < len(new_id))
-    return np.append(new_id, -1)[np.where(is_row, rows, -1)]
+    ids = np.full(len(order), -1)
+    known = np.flatnonzero((given >= 0) & (given < len(new_id)))
+    ids[new_id[known]] = new_id[given[known]]
+    return ids
 
 
 def _slice_order(track: Int32, start_ns: Int64, dur_ns: Int64) -> Int64:

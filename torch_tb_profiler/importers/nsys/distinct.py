@@ -7,10 +7,19 @@ import polars as pl
 
 from torch_tb_profiler.trace.columns import Int64
 
+WIDEST = 1 << 20
+"""Values that are no further apart are looked up in a table of what lies between them."""
+
 
 def distinct(values: Int64) -> tuple[Int64, Int64]:
-    """The distinct values, ascending, and per value its place among them: by a hash table, which
-    is far faster than sorting a column of few distinct values."""
+    """The distinct values, ascending, and per value its place among them: by a table or a hash
+    table, which is far faster than sorting a column of few distinct values."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if len(values) and high - low < WIDEST:
+        offset = values - low
+        is_known = np.zeros(high - low + 1, np.bool_)
+        is_known[offset] = True
+        return np.flatnonzero(is_known) + low, (np.cumsum(is_known) - 1)[offset]
     known = pl.Series(values).unique().sort().to_numpy()
     return known, np.searchsorted(known, values)
 

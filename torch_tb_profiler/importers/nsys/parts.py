@@ -17,6 +17,7 @@ from torch_tb_profiler.trace.columns import (
     Int64,
     empty_table,
 )
+from torch_tb_profiler.trace.constants import constant, joined
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class Slices:
         """Rows that begin and end somewhere; one category for all of them, or one each. An end
         that the file does not give leaves the duration absent."""
         size = len(start_ns)
+        absent = constant(ABSENT, size, np.int64)
         return cls(
             category=_column(category, size, np.int8),
             raw_category_code=_column(raw_category_code, size, np.int32),
@@ -57,8 +59,8 @@ class Slices:
             track=track,
             start_ns=start_ns,
             dur_ns=np.where(end_ns == ABSENT, ABSENT, end_ns - start_ns),
-            correlation=np.full(size, ABSENT) if correlation is None else correlation,
-            external_id=np.full(size, ABSENT),
+            correlation=absent if correlation is None else correlation,
+            external_id=absent,
         )
 
 
@@ -97,7 +99,7 @@ def rows_of(table: str, size: int, **columns: npt.NDArray[Any]) -> ColumnArrays:
         if name in columns:
             made[name] = np.ascontiguousarray(columns[name], dtype)
         else:
-            made[name] = np.full(size, _absent(dtype), dtype)
+            made[name] = constant(_absent(dtype), size, dtype)
     return made
 
 
@@ -119,7 +121,7 @@ def join_parts(parts: list[Part]) -> dict[str, ColumnArrays]:
     tables: dict[str, ColumnArrays] = {"slices": {}}
     for column in fields(Slices):
         arrays = [getattr(part.slices, column.name) for part in parts]
-        tables["slices"][column.name] = _joined(arrays, TABLE_COLUMNS["slices"][column.name])
+        tables["slices"][column.name] = joined(arrays, TABLE_COLUMNS["slices"][column.name])
         del arrays
         for part in parts:
             setattr(part.slices, column.name, np.empty(0, np.int64))
@@ -128,13 +130,7 @@ def join_parts(parts: list[Part]) -> dict[str, ColumnArrays]:
             continue
         given = [part.tables.pop(name) for part in parts if name in part.tables]
         tables[name] = {
-            column: _joined([table.pop(column) for table in given], dtype)
+            column: joined([table.pop(column) for table in given], dtype)
             for column, dtype in columns.items()
         }
     return tables
-
-
-def _joined(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
-    if len(arrays) == 1:
-        return np.ascontiguousarray(arrays[0], dtype)
-    return np.concatenate([np.empty(0, dtype), *arrays])
