@@ -830,6 +830,7 @@ export const VIEWS = {
       "operator": ["name", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "path", "parent"],
       "memory_manipulation": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
       "user_defined": ["name", "domain", "thread", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct"],
+      "memory": ["device", "name", "allocation_count", "free_count", "allocation_bytes", "free_bytes", "increase_bytes"],
     },
   },
 } as const;
@@ -2017,6 +2018,16 @@ export interface SummaryUserDefinedRow {
   gpu_pct: number | null;
 }
 
+export interface SummaryMemoryRow {
+  device: string | null;
+  name: string | null;
+  allocation_count: number | null;
+  free_count: number | null;
+  allocation_bytes: number | null;
+  free_bytes: number | null;
+  increase_bytes: number | null;
+}
+
 /** The rows of every table of every view, as objects by column key. */
 export interface Rows {
   "overview": {
@@ -2126,6 +2137,7 @@ export interface Rows {
     "operator": SummaryOperatorRow;
     "memory_manipulation": SummaryMemoryManipulationRow;
     "user_defined": SummaryUserDefinedRow;
+    "memory": SummaryMemoryRow;
   };
 }
 

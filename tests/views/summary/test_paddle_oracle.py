@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,20 @@ def test_tables_that_paddle_leaves_out_have_no_rows(recording: Recording) -> Non
     for name in ("distributed", "kernel", "memory_manipulation"):
         assert view.tables[name].frame.is_empty()
         assert view.tables[name].why_empty
+
+
+MEMORY_ROW = re.compile(r"^(\S.*?) {2,}Allocated +(\d+) +(\d+) +(\d+) +(\d+) +(-?\d+) *$", re.M)
+
+
+def test_memory_by_place(recording: Recording) -> None:
+    """Equal to the byte, in the same order but where increases are equal."""
+    theirs = [
+        (name, *map(int, numbers))
+        for name, *numbers in MEMORY_ROW.findall(text_of(recording, "summary_us"))
+    ]
+    own = [tuple(row.values()) for row in rows_of(ours(recording, "name"), "memory")]
+    assert {row[0] for row in own} == {"CPU"}
+    named = [row[1:] for row in own if row[1] is not None]
+    assert len(theirs) > 30
+    assert sorted(named) == sorted(theirs)
+    assert [row[-1] for row in named] == [row[-1] for row in theirs]

@@ -130,6 +130,26 @@ USER_DEFINED = TableSpec(
     "which are event types.",
 )
 
+MEMORY = TableSpec(
+    "memory",
+    "Memory Summary",
+    "One row per device and event of the host that memory was allocated or released in: the "
+    "innermost one. What a part of an operator does counts for the operator, too.",
+    (
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("name", "Name", "string", None, "Name of the event; null: in no event."),
+        Column("allocation_count", "Allocations", "integer", "count", "Allocations."),
+        Column("free_count", "Releases", "integer", "count", "Releases."),
+        Column("allocation_bytes", "Allocated", "integer", "bytes", "What was allocated."),
+        Column("free_bytes", "Released", "integer", "bytes", "What was released."),
+        Column(
+            "increase_bytes", "Increase", "integer", "bytes", "What was allocated and not released."
+        ),
+    ),
+    sort="device,-increase_bytes,name",
+    when_empty="The selection holds no memory events.",
+)
+
 TABLES = (
     DEVICE,
     OVERVIEW,
@@ -139,4 +159,5 @@ TABLES = (
     OPERATOR,
     MEMORY_MANIPULATION,
     USER_DEFINED,
+    MEMORY,
 )

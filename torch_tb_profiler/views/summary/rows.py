@@ -15,17 +15,27 @@ from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.analysis.summaries.calls import step_device_time_ns, step_time_ns
 from torch_tb_profiler.analysis.summaries.distributed import communication_times
 from torch_tb_profiler.analysis.summaries.kernels import kernel_summary
+from torch_tb_profiler.analysis.summaries.memory_by_event import memory_by_event
 from torch_tb_profiler.analysis.summaries.model import model_summary
 from torch_tb_profiler.analysis.utilization import gpu_profiles, gpu_use
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.call_times import side_keys, time_reasons, with_times
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.shares import of_whole
-from torch_tb_profiler.views.summary.columns import DEVICE, DISTRIBUTED, KERNEL, MODEL, NO_CALLS
+from torch_tb_profiler.views.summary.columns import (
+    DEVICE,
+    DISTRIBUTED,
+    KERNEL,
+    MEMORY,
+    MODEL,
+    NO_CALLS,
+)
 from torch_tb_profiler.views.summed_rows import NO_STEP_TIME, filled
 
 NOT_RECORDED = "The recording does not say how much the host's cores were used (Paddle's do)."
+NO_EVENT = "No event of the host is around it."
 PROCESS, SYSTEM = "CPU(Process)", "CPU(System)"
 
 
@@ -97,3 +107,13 @@ def kernel_table(trace: Trace, selection: Selection) -> Table:
         gpu_pct=of_whole(groups["gpu_total_ns"], whole),
     )
     return filled(KERNEL, shown, {"gpu_pct": "All kernels together take no time."})
+
+
+def memory_table(trace: Trace, selection: Selection) -> Table:
+    """Memory events by the host event that they lie in.
+
+    Raises:
+        SelectionError: as above.
+    """
+    spec = replace(MEMORY, when_empty=why(trace, "memory", MEMORY.when_empty))
+    return filled(spec, memory_by_event(trace, selection), {"name": NO_EVENT})

@@ -17,6 +17,7 @@ from torch_tb_profiler.views.summary.rows import (
     device_table,
     distributed_table,
     kernel_table,
+    memory_table,
     model_table,
 )
 
@@ -38,6 +39,7 @@ def summary(trace: Trace, selection: Selection) -> View:
         operator_table(trace, selection, by_thread=by_thread, with_parts="parts" in grouped),
         summed_rows.memory_operations_table(columns.MEMORY_MANIPULATION, trace, selection),
         summed_rows.user_ranges_table(columns.USER_DEFINED, trace, selection, by_thread=by_thread),
+        memory_table(trace, selection),
     )
     return View(
         tables={table.spec.name: table for table in tables},
@@ -48,7 +50,7 @@ def summary(trace: Trace, selection: Selection) -> View:
 SPEC = ViewSpec(
     name="summary",
     title="Summary",
-    help="What do Paddle's eight summaries say of this recording?",
+    help="What do Paddle's nine summaries say of this recording?",
     scope="trace",
     tables=columns.TABLES,
     function=summary,
