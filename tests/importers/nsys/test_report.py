@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.importers.nsys.exports import KERNEL, kernel, names_of, strings, write_export
-from torch_tb_profiler.importers import Reading, TraceFormatError, import_source, trace_names
+from torch_tb_profiler.importers import (
+    Reading,
+    TraceFormatError,
+    import_source,
+    tell_head,
+    trace_names,
+)
 from torch_tb_profiler.importers.source import Source
 
 FakeNsys = Callable[[str], Path]
@@ -106,7 +112,8 @@ def test_somebody_ends_it(report: Path, fake_nsys: FakeNsys) -> None:
 
 def test_in_folders_the_export_replaces_it() -> None:
     names = trace_names()
-    assert names.file("run.nsys-rep") is not None
+    assert ".nsys-rep" in names.endings
+    assert tell_head(b"\0a report", "run.nsys-rep", True).format == "nsys-rep"
     assert {(ending, ".nsys-rep") for ending in (".sqlite", ".sqlite3", ".db")} <= set(
         names.replaces
     )

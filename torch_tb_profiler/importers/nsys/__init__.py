@@ -7,16 +7,20 @@ import re
 
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.storage.heads import Told
-from torch_tb_profiler.storage.names import NamePattern
 
 ENDINGS = (".sqlite", ".sqlite3", ".db")
 REPORT = ".nsys-rep"
 SQLITE = b"SQLite format 3\0"
 
 _OWN_TABLE = re.compile(
-    rb"CUPTI_ACTIVITY_KIND_|NVTX_EVENTS|OSRT_API|TARGET_INFO_SESSION_START_TIME|ENUM_NSYS_EVENT"
+    rb"CUPTI_ACTIVITY_KIND_|NVTX_EVENTS|OSRT_API|TARGET_INFO_SESSION_START_TIME"
+    rb"|ENUM_(?:NSYS|CUDA|CUPTI)_"
 )
-"""Names of tables, which stand near the beginning of a database."""
+"""Names of tables, which stand near the beginning of a database: in exports within 40 KB."""
+
+_ROOT_KIND, _INTERIOR = 100, 5
+"""Where the kind of the root of all tables stands, and the kind of one that only says where their
+names are (https://www.sqlite.org/fileformat2.html#b_tree_pages)."""
 
 
 def sniff(head: bytes, _name: str) -> bool:
@@ -28,6 +32,9 @@ def tell(head: bytes, _name: str, is_whole: bool) -> Told:
     """Whether a database of a folder is an export, by the names of its tables."""
     if _OWN_TABLE.search(head):
         return Told(True)
+    names_lie_further = head[_ROOT_KIND : _ROOT_KIND + 1] == bytes([_INTERIOR])
+    if names_lie_further and b"CREATE TABLE" not in head and not is_whole:
+        return Told(True, wants_more=True)
     return Told(
         False,
         "not_nsight",
@@ -59,6 +66,5 @@ REPORT_FORMAT = Importer(
     label="Nsight Systems",
     module="torch_tb_profiler.importers.nsys.report",
     sniff=is_report,
-    files=(NamePattern.ending_with(REPORT),),
     endings=(REPORT,),
 )

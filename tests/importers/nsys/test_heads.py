@@ -1,0 +1,56 @@
+"""Which databases of a folder are exports, by what they begin with."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.importers.registry import tell_head
+
+REMOTE_BYTES = 32 << 10
+LOCAL_BYTES = 64 << 10
+
+
+def database(path: Path, tables: list[str]) -> bytes:
+    with closing(sqlite3.connect(path / "x.db")) as made:
+        for table in tables:
+            made.execute(f"CREATE TABLE {table} (id INTEGER, value TEXT)")
+        made.commit()
+    return (path / "x.db").read_bytes()
+
+
+def test_every_sample_is_told_by_its_head(corpus: Path) -> None:
+    files = [*(corpus / "nsight").glob("*/*.sqlite")]
+    assert len(files) > 8
+    for file in files:
+        data = file.read_bytes()
+        for size in (REMOTE_BYTES, LOCAL_BYTES, 1 << 20):
+            told = tell_head(data[:size], file.name, size >= len(data))
+            assert told.is_trace is (file.name != "not_sqlite.sqlite"), (file.name, size)
+            assert told.format == ("nsys" if told.is_trace else "")
+
+
+@pytest.mark.parametrize("tables", [1, 300])
+def test_a_database_of_something_else_is_left_out(tmp_path: Path, tables: int) -> None:
+    data = database(tmp_path, [f"moz_places_{number}" for number in range(tables)])
+    told = tell_head(data[:LOCAL_BYTES], "x.db", LOCAL_BYTES >= len(data))
+    assert not told.is_trace
+    assert told.reason == "not_nsight"
+    assert told.text == "is an SQLite database, and none that Nsight Systems exported."
+    assert told.wants_more is (LOCAL_BYTES < len(data))
+
+
+def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> None:
+    data = database(tmp_path, [f"moz_places_{number}" for number in range(300)])
+    assert b"CREATE TABLE" not in data[:4096]
+    told = tell_head(data[:4096], "x.db", False)
+    assert (told.is_trace, told.wants_more) == (True, True)
+
+
+def test_any_ending_of_databases(tmp_path: Path) -> None:
+    data = database(tmp_path, ["StringIds", "NVTX_EVENTS"])
+    for name in ("x.db", "x.sqlite", "x.sqlite3"):
+        assert tell_head(data, name, True).format == "nsys"
