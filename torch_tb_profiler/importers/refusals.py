@@ -27,6 +27,9 @@ FIRST_TEXT, SECOND_TEXT = b"\x0a", b"\x12"
 """Fields 1 and 2, of a length: ``tensorflow.GraphDef`` begins with a node, which begins with its
 name and its operation."""
 
+ENOUGH_PACKETS = 3
+"""So many whole ones, not of blanks alone, make a Perfetto trace, whatever follows."""
+
 MAX_LENGTH_BYTES = 5
 WIRE_TYPES = (0, 1, 2, 5)
 """Of protobuf: the others are gone, or were never there."""
@@ -92,16 +95,18 @@ def _kind(head: bytes) -> str:
 
 def is_perfetto(head: bytes) -> bool:
     """Whether a file begins with packets of a Perfetto trace. Their first byte is a line break,
-    too: so each must begin where the one before ends, with a field that protobuf may have."""
-    at = 0
+    too: so each must begin where the one before ends, with a field that protobuf may have; the
+    first ones at least, damage may follow."""
+    at = packets = 0
     while head.startswith(PERFETTO_PACKET, at):
         length, start = _varint(head, at + 1)
         if not length or start >= len(head) or start + length > len(head):
             return at > 0 or len(head) >= HEAD_BYTES
         if not _is_field(head[start]):
-            return False
-        at = start + length
-    return at == len(head) > 0
+            break
+        at, packets = start + length, packets + 1
+    is_enough = packets >= ENOUGH_PACKETS and not head[:at].isspace()
+    return is_enough or at == len(head) > 0
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
