@@ -17,7 +17,8 @@ LOCAL_BYTES = 64 << 10
 def database(path: Path, tables: list[str]) -> bytes:
     with closing(sqlite3.connect(path / "x.db")) as made:
         for table in tables:
-            made.execute(f"CREATE TABLE {table} (id INTEGER, value TEXT)")
+            columns = ", ".join(f"column_{number} INTEGER" for number in range(40))
+            made.execute(f"CREATE TABLE {table} ({columns})")
         made.commit()
     return (path / "x.db").read_bytes()
 
@@ -33,14 +34,14 @@ def test_every_sample_is_told_by_its_head(corpus: Path) -> None:
             assert told.format == ("nsys" if told.is_trace else "")
 
 
-@pytest.mark.parametrize("tables", [1, 300])
+@pytest.mark.parametrize("tables", [1, 40])
 def test_a_database_of_something_else_is_left_out(tmp_path: Path, tables: int) -> None:
     data = database(tmp_path, [f"moz_places_{number}" for number in range(tables)])
-    told = tell_head(data[:LOCAL_BYTES], "x.db", LOCAL_BYTES >= len(data))
+    told = tell_head(data[:LOCAL_BYTES], "x.db", len(data) <= LOCAL_BYTES)
     assert not told.is_trace
     assert told.reason == "not_nsight"
     assert told.text == "is an SQLite database, and none that Nsight Systems exported."
-    assert told.wants_more is (LOCAL_BYTES < len(data))
+    assert told.wants_more is (len(data) > LOCAL_BYTES)
 
 
 def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> None:
