@@ -63,7 +63,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "kernel_before_launch": "Device events start before their launch (clock skew); delay is 0.",
     "external_id_untrusted": "External ids repeat correlation ids; launches were linked by time.",
     "duplicate_correlation": "Host calls share a correlation id; the first that can launch counts.",
-    "device_without_properties": "Devices that ran work but are missing from deviceProperties.",
+    "device_without_properties": "Devices that ran work, and that the recording does not describe.",
     "device_numbers_matched": "Devices have two numbers in this file: torch's, of those that the "
     "program sees, on memory events and declared devices, and ROCm's, of those in the machine, on "
     "kernels. Both were matched; the kernels' number is shown.",
@@ -72,7 +72,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "device_out_of_range": "Device numbers of 1024 and more, which no process has, were ignored.",
     "several_processes": "The file holds steps of several processes: a step is named with all "
     "steps of its number, and a moment is counted once.",
-    "step_duplicate": "Several ProfilerStep ranges carry the same number.",
+    "step_duplicate": "Several ranges of steps carry the same number.",
     "step_left_out": "Last steps left out of averages: the recording ended in them.",
     "memory_of_several_processes": "Several processes of the file allocate on a device; its totals "
     "and peaks are those of one process at a time, not their sum.",
@@ -90,6 +90,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "some are missing.",
     "other_device_files": "Files of other devices lie in the same folder; they are not part of "
     "this trace.",
+    "samples_own_clock": "Samples have a clock that the timeline does not share: they do not stand "
+    "beside what ran when they were taken.",
     "memory_usage_unread": "The recording holds memory_usage_*.pb, which is not read.",
     "samples_thinned": "Samples of devices were so many that each few in a row became their mean.",
     "graph_without_kernels": "Launches of CUDA graphs that were recorded as a whole, without their "
@@ -99,12 +101,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",
     "nsys_warnings": "Warnings of Nsight Systems while it recorded; its window shows them.",
     "nsys_errors": "Errors of Nsight Systems while it recorded; its window shows them.",
-    "broken_message": "Messages of the file that end in the middle of a field: what stands before was "
-    "read.",
+    "broken_message": "Messages that end in the middle of a field: what stands before was read.",
     "interned_missing": "Names that the file gives by a number which it explains nowhere.",
-    "state_lost": "Events that follow a loss of packets, before their sequence begins anew: what they "
-    "are called is not in the file, and they were left out.",
-    "no_steps": "The trace has no ProfilerStep; the whole recording counts as one step.",
+    "state_lost": "Events behind lost packets were left out: what their numbers stand for is lost.",
+    "no_steps": "The recording names no steps; all of it counts as one step.",
     "ascend_link_differs": "Device rows that an arrow of the file ties to another operator than "
     "the calls and queues in between; the calls count.",
     "ascend_overlap_differs": "The rows of Overlap Analysis give computing, communication or free "

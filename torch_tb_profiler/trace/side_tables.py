@@ -75,6 +75,13 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "time_us": pl.Float64,
         }
     ),
+    "queue_sizes": pl.Schema(
+        {
+            "operation": pl.Int64,  # of the pipeline, before the queue
+            "time_us": pl.Float64,  # since the first look at it
+            "size": pl.Float64,
+        }
+    ),
     "queues": pl.Schema(
         {
             "queue": pl.String,  # "device", "host"
@@ -132,6 +139,7 @@ SIDE_TITLES: dict[str, str] = {
     "recorded_operators": "operators",
     "recorded_flops": "FLOPs",
     "pipeline": "data pipeline",
+    "queue_sizes": "queue sizes",
     "queues": "data queues",
     "recorded_shapes": "shapes",
     "recorded_collectives": "collectives",

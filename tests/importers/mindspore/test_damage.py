@@ -17,7 +17,7 @@ def test_no_timeline_is_made_up() -> None:
     trace = opened(recorded("minddata_pipelines", 0))
     assert trace.slices.is_empty()
     assert trace.steps.is_empty()
-    assert set(trace.side) == {"pipeline"}
+    assert set(trace.side) == {"pipeline", "queue_sizes"}
     reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
     assert "no timeline" in reasons["kernels"]
 
@@ -51,7 +51,7 @@ def test_a_damaged_file_costs_its_own_table_alone() -> None:
     files = {name: b"".join(source().unpacked()) for name, source in folder.files.items()}
     trace = opened(made(files | broken))
     assert set(trace.side) == {
-        "recorded_step_trace", "recorded_flops", "pipeline", "recorded_shapes",
+        "recorded_step_trace", "recorded_flops", "pipeline", "queue_sizes", "recorded_shapes",
     }  # fmt: skip
     assert trace.side["recorded_flops"].source == "flops_scope_0.json"
     assert trace.quality.counts["side_file_unreadable"] == 5, "one of them is not read at all"

@@ -171,7 +171,12 @@ def test_samples_of_the_cpu_keep_their_times() -> None:
     assert told["host", "context switches", "", 30_000_000] == 30
     assert told["process", "CPU system", "%", 10_000_000] == 10
     assert told["Shuffle (1)", "CPU user", "%", 30_000_000] == 30
-    assert told["TFReader (2)", "queue size", "", 20_000_000] == 30
+
+
+def test_queue_sizes_at_each_look() -> None:
+    sizes = rows(opened(recorded("profiler", 0)), "queue_sizes")
+    assert sizes.filter(operation=2).rows() == [(2, 0, 10), (2, 10_000, 20), (2, 20_000, 30)]
+    assert set(sizes["operation"].to_list()) == {1, 2, 3}
 
 
 def test_shapes_of_each_iteration() -> None:

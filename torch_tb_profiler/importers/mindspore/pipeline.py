@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from torch_tb_profiler.importers.mindspore.numbers import RATIO, decimal, mean, number, whole
+from torch_tb_profiler.importers.mindspore.numbers import MS, RATIO, decimal, mean, number, whole
 from torch_tb_profiler.importers.mindspore.texts import (
     UnreadableError,
     child,
@@ -157,11 +157,14 @@ def _without_repeated(operations: Sequence[Operation], quality: QualityReport) -
     return [by_number[each] for each in sorted(by_number)]
 
 
-def queue_sizes(operations: Sequence[Operation]) -> Iterator[tuple[str, int, float]]:
-    """(queue, ns since the first look at it, size) of every look at every queue."""
+def queue_sizes(operations: Sequence[Operation]) -> Iterator[dict[str, object]]:
+    """The rows of the side table ``queue_sizes``: every look at every queue."""
     for operation in operations:
         if operation.capacity is None or operation.interval_ms is None:
             continue
-        step_ns = int(operation.interval_ms.scaleb(6))
         for place, size in enumerate(operation.sizes):
-            yield f"{operation.type} ({operation.number})", place * step_ns, float(size)
+            yield {
+                "operation": operation.number,
+                "time_us": number(place * operation.interval_ms, MS),
+                "size": float(size),
+            }

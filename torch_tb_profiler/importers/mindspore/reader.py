@@ -79,7 +79,10 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         job=taken.job,
         not_recorded=(*lacks, NotRecorded("memory", NO_MEMORY)),
     )
-    if not (len(columns.tables["slices"]["start_ns"]) or columns.side or taken.job):
+    has_events = len(columns.tables["slices"]["start_ns"]) > 0
+    if has_events and taken.samples:
+        columns.quality.add("samples_own_clock", len(taken.samples))
+    if not (has_events or columns.side or taken.samples or taken.job):
         raise _nothing(source.name, "none of the files could be read")
     return columns
 

@@ -17,9 +17,6 @@ from torch_tb_profiler.importers.mindspore.step_trace import Step, read_step_tra
 from torch_tb_profiler.trace.info import JobInfo
 from torch_tb_profiler.trace.quality import QualityReport
 
-QUEUE_SIZE = "queue size"
-"""The metric of samples of the queues between operations of the pipeline."""
-
 
 @dataclass(slots=True)
 class Taken:
@@ -27,7 +24,7 @@ class Taken:
 
     Attributes:
         tables: Rows of side tables, and what was odd.
-        samples: Samples of the host, of the process, of operations and queues of the pipeline.
+        samples: Samples of the host, of the process and of operations of the pipeline.
         job: The job, where a file tells of it.
         steps: The recorded steps, in ticks.
         zero_tick: The tick at which the timeline begins, where a file tells it.
@@ -93,10 +90,7 @@ def _take_pipeline(taken: Taken, source: str, content: Any) -> None:
 def _take_operations(taken: Taken, source: str, told: list[pipeline.Operation]) -> None:
     taken.operations = told
     taken.tables.add("pipeline", source, (operation.row() for operation in told))
-    taken.samples.extend(
-        Sample(queue, QUEUE_SIZE, "", time_ns, size)
-        for queue, time_ns, size in pipeline.queue_sizes(told)
-    )
+    taken.tables.add("queue_sizes", source, pipeline.queue_sizes(told))
 
 
 def _take_cpu(taken: Taken, source: str, content: Any) -> None:

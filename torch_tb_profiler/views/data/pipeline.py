@@ -12,10 +12,10 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Line, Series, Table
 
 MAX_POINTS = 1000
-QUEUE_SIZE = "queue size"
-"""The metric of samples of queues; their source is the operation before each."""
+MAX_LINES = 12
+"""So many queues are drawn: those of the last operations."""
 
-_NS_PER_MS = 1e6
+_US_PER_MS = 1000
 
 NO_QUEUE = "No queue is behind this operation."
 NO_CPU = "The recording tells no CPU use of this operation."
@@ -52,19 +52,14 @@ def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, found: list[Bottlene
 
 def queue_fill_series(trace: Trace, frame: pl.DataFrame) -> Series:
     """How full the queue behind each operation was, whenever it was looked at."""
-    capacity = {
-        f"{kind} ({number})": size
-        for number, kind, size in frame.select("operation", "type", "queue_capacity").rows()
-        if size
-    }
-    lines = []
-    codes = {str(text): code for code, text in enumerate(trace.strings)} if capacity else {}
-    metric = codes.get(QUEUE_SIZE)
-    for name, size in capacity.items():
-        rows = trace.samples.filter(source_code=codes.get(name, -1), metric_code=metric)
-        every = max(1, -(-rows.height // MAX_POINTS))
-        shown = rows.gather_every(every)
-        if shown.height:
-            x = (shown["time_ns"] / _NS_PER_MS).to_list()
-            lines.append(Line(name, x, (shown["value"] / size * 100).to_list()))
+    side = trace.side.get("queue_sizes")
+    lines: list[Line] = []
+    for number, kind, capacity in frame.select("operation", "type", "queue_capacity").rows():
+        if side is None or not capacity or len(lines) == MAX_LINES:
+            continue
+        rows = side.frame.filter(operation=number)
+        shown = rows.gather_every(max(1, -(-rows.height // MAX_POINTS)))
+        if shown.height > 1:
+            x = (shown["time_us"] / _US_PER_MS).to_list()
+            lines.append(Line(f"{kind} ({number})", x, (shown["size"] / capacity * 100).to_list()))
     return Series("Fill of the queues", "line", "Time in ms", None, "Fill", "pct", tuple(lines))

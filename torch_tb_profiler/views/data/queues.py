@@ -123,7 +123,7 @@ def queue_series(queues: pl.DataFrame) -> Series:
         rows = queues.filter(pl.col("size").is_not_null(), queue=name).sort("step")
         every = max(1, -(-rows.height // MAX_POINTS))
         shown = rows.gather_every(every)
-        if shown.height:
+        if shown.height > 1:
             x = [float(step) for step in shown["step"].to_list()]
             sizes: list[float | None] = [float(size) for size in shown["size"].to_list()]
             lines.append(Line(f"{name.capitalize()} queue", x, sizes))

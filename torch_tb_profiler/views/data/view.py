@@ -99,8 +99,8 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
             waited.frame.height if is_told else None,
             "count",
             None,
-            "Steps for which the queue before the model was empty; with a timeline, in which a data "
-            "loader took a good part.",
+            "Steps for which the queue before the model was empty; with a timeline, in which a "
+            "data loader took a good part.",
             None if is_told else NO_WAITS,
         )
     ]
