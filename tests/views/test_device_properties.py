@@ -26,9 +26,9 @@ def test_the_capability_is_major_and_minor() -> None:
         ([], dict.fromkeys(("name", "memory_bytes", "compute_capability"), "does not describe")),
         (
             [{"name": "Intel(R) Data Center GPU Max 1550", "maxComputeUnits": 448}],
-            {"memory_bytes": "totalGlobalMem", "compute_capability": "computeMajor"},
+            {"memory_bytes": "without its memory", "compute_capability": "capability"},
         ),
-        ([{"numSms": 80, "computeMajor": 9}], {"name": "a name", "memory_bytes": "totalGlobalMem"}),
+        ([{"numSms": 80, "computeMajor": 9}], {"name": "a name", "memory_bytes": "its memory"}),
         ([{"id": 5, "name": "another"}], dict.fromkeys(("name", "memory_bytes"), "not describe")),
     ],
 )
@@ -54,4 +54,4 @@ def test_devices_that_lack_different_things_have_both_reasons() -> None:
     reasons = overview(recorded, Selection()).tables["gpus"].null_reasons
     assert reasons["memory_bytes"] == "The file does not describe this device."
     assert "does not describe this device" in reasons["compute_capability"]
-    assert "computeMajor" in reasons["compute_capability"]
+    assert "without a compute capability" in reasons["compute_capability"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.recording import own_reason
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -14,6 +15,6 @@ def no_device_time(trace: Trace) -> str | None:
     """Why nothing of the host has device time that is known; None when some may have."""
     work = trace.device_work
     if work.is_empty():
-        return NO_DEVICE_WORK
+        return own_reason(trace, "kernels") or NO_DEVICE_WORK
     is_linked = work["launch"].is_not_null().any() or work["owner"].is_not_null().any()
-    return None if is_linked else NO_LAUNCHES
+    return None if is_linked else own_reason(trace, "launches") or NO_LAUNCHES

@@ -17,6 +17,12 @@ def recorder(trace: Trace) -> Recorder:
     return recorder_named(trace.meta.info.recorder)
 
 
+def own_reason(trace: Trace, *whats: Lacking) -> str | None:
+    """Why a recording lacks the first of ``whats`` that it has a reason of its own for."""
+    own = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    return next((_sentence(own[what]) for what in whats if what in own), None)
+
+
 def why(trace: Trace, what: Lacking, default: str) -> str:
     """Why something is null in ``trace``.
 
@@ -26,9 +32,9 @@ def why(trace: Trace, what: Lacking, default: str) -> str:
         default: What is true of any recording without it. What its recorder is told to record it
             with, where there is such an option, is added in parentheses.
     """
-    for each in trace.meta.info.not_recorded:
-        if each.what == what:
-            return _sentence(each.reason)
+    own = own_reason(trace, what)
+    if own is not None:
+        return own
     option = recorder(trace).records.get(what)
     if option is None:
         return default

@@ -26,9 +26,8 @@ SM_COUNT = Column(
 NOT_DECLARED = "The file does not describe this device."
 _LACKS = {
     "name": "The file describes this device without a name.",
-    DEVICE_MEMORY.key: "The file describes this device without its memory (totalGlobalMem).",
-    COMPUTE_CAPABILITY.key: "The file describes this device without a compute capability "
-    "(computeMajor, computeMinor).",
+    DEVICE_MEMORY.key: "The file describes this device without its memory.",
+    COMPUTE_CAPABILITY.key: "The file describes this device without a compute capability.",
     SM_COUNT.key: "The file describes this device without its number of multiprocessors.",
 }
 ALWAYS = ("name", DEVICE_MEMORY.key, COMPUTE_CAPABILITY.key)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.recording import recorder, why
+from torch_tb_profiler.analysis.recording import own_reason, recorder, why
 
-__all__ = ["needed", "not_grouped", "recorder", "why"]
+__all__ = ["needed", "not_grouped", "own_reason", "recorder", "why"]
 
 
 def not_grouped(by: str, group_by: str) -> str:

@@ -29,7 +29,7 @@ NOT_COMPARED = (
 _REASONS = {
     "step": "It was called outside every step.",
     "group": NO_GROUP,
-    "sequence": "The recording numbers no collectives (only torch of 2026 and later does).",
+    "sequence": "The recording numbers no collectives.",
     "input_bytes": NO_SIZE,
     "duration_us": UNTIMED,
 }

@@ -24,11 +24,12 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_table
 from torch_tb_profiler.views.modules.flame import FLAME
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import needed, own_reason, why
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 
+NO_FRAMES = "The recording holds no Python frames, thus no modules."
 NO_CALL = "No call of it is in the selection."
 NO_TIME = "No device work is in the selection."
 NO_MODULE = "This row is device work that is of no module."
@@ -263,7 +264,8 @@ def _missing(trace: Trace) -> str | None:
     if "python_frames_left_out" in trace.quality.counts:
         return "Python frames, and modules with them, were left out while reading, as was asked."
     if trace.python.height == 0:
-        return why(trace, "modules", "The recording holds no Python frames, thus no modules.")
+        own = own_reason(trace, "modules", "python")
+        return own or why(trace, "modules", NO_FRAMES)
     return "No nn.Module was called during the recording."
 
 

@@ -15,7 +15,7 @@ MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
 
 NOT_RECORDED = "The recording does not say it."
-NO_FORMAT_SAYS = "No format of traces that is read here records it."
+NOT_READ = "Nothing that is read of recordings tells it."
 NO_CUDA = "The program ran on HIP (ROCm), not on CUDA."
 NO_GPU = "The recording declares no GPU, and none ran work."
 NO_NAME = "The recording does not describe its GPUs."
@@ -82,7 +82,7 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
             "Names of these GPUs, each once.",
             NO_NAME if trace.devices.height else NO_GPU,
         ),
-        _Said("cpu_model", "CPU model", None, "Processor of the machine.", NO_FORMAT_SAYS),
+        _Said("cpu_model", "CPU model", None, "Processor of the machine.", NOT_READ),
         _Said(
             "host_name",
             "Host",
@@ -119,7 +119,7 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
             "cuDNN",
             None,
             "Version of NVIDIA's library of neural network kernels.",
-            NO_FORMAT_SAYS,
+            NOT_READ,
         ),
         _Said(
             "framework",

@@ -20,10 +20,12 @@ from torch_tb_profiler.views.device_properties import (
     compute_capability,
     property_reasons,
 )
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
 NO_GPU_WORK = "No GPU ran work: the program used none, or devices were not profiled."
+NO_BLOCKS = "The profiler recorded no blocks per SM."
+NO_OCCUPANCY = "No kernel with a recorded occupancy ran in this time."
 NO_STEP_TIME = "No time of a step lies in the selection."
 
 UTILIZATION = Column(
@@ -152,12 +154,13 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
     reasons = property_reasons(described, (*ALWAYS, SM_COUNT.key)) | {
         UTILIZATION.key: NO_STEP_TIME,
         COMPUTE_UTILIZATION.key: NO_STEP_TIME,
-        SM_EFFICIENCY.key: "The profiler recorded no blocks per SM." if has_time else NO_STEP_TIME,
-        OCCUPANCY.key: "No kernel with a recorded occupancy ran in this time."
-        if has_time
-        else NO_STEP_TIME,
+        SM_EFFICIENCY.key: NO_STEP_TIME,
+        OCCUPANCY.key: NO_STEP_TIME,
         **_share_reasons(shares.values()),
     }
+    if has_time:
+        reasons[SM_EFFICIENCY.key] = why(trace, "blocks_per_sm", NO_BLOCKS)
+        reasons[OCCUPANCY.key] = why(trace, "occupancy", NO_OCCUPANCY)
     return Table(GPUS, frame, needed(frame, reasons))
 
 
