@@ -152,6 +152,13 @@ def test_the_machines_scheduler(tmp_path: Path) -> None:
     assert [each[4] for each in samples] == [2.0] * 500 + [1.0] * 1500
 
 
+@pytest.mark.parametrize("end", [0, 2**63 - 1])
+def test_switches_at_one_time_or_ages_apart_tell_nothing(tmp_path: Path, end: int) -> None:
+    row = {"cpu": 1, "globalTid": global_tid(10, 1)}
+    rows = [{**row, "start": 0, "isSchedIn": 1}, {**row, "start": end, "isSchedIn": 0}]
+    assert samples_of(columns_of(tmp_path, {**BASE, "SCHED_EVENTS": rows})) == []
+
+
 def test_memory_of_the_driver(tmp_path: Path) -> None:
     row = {"globalPid": global_pid(10), "deviceId": 0, "memKind": 2, "memoryOperationType": 0}
     rows = [

@@ -15,6 +15,9 @@ SWITCHES = "SCHED_EVENTS"
 WINDOWS = 2000
 """The time of the switches is cut into so many windows."""
 
+LONGEST_NS = 2**62
+"""Switches further apart than this (146 years) are damage."""
+
 METRIC = "Running threads"
 
 
@@ -26,9 +29,10 @@ def read_scheduling(export: Export) -> Part:
         return Part(no_slices())
     starts, ends = running_times(rows.start_ns, columns["globalTid"], columns["isSchedIn"] == 1)
     first, last = int(rows.start_ns.min()), int(rows.start_ns.max())
-    bounds = np.unique(np.linspace(first, last, WINDOWS + 1).astype(np.int64))
-    if len(bounds) < 2 or not len(starts):
+    if not 0 < last - first < LONGEST_NS or not len(starts):
         return Part(no_slices())
+    cuts = {first + (last - first) * cut // WINDOWS for cut in range(WINDOWS + 1)}
+    bounds = np.array(sorted(cuts), np.int64)
     mean = mean_running(starts, ends, bounds)
     size = len(mean)
     codes = export.names.codes(("host", METRIC, ""))
