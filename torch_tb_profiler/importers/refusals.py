@@ -88,8 +88,6 @@ def _protobuf_kind(head: bytes, name: str) -> str:
 
 
 def _kind(head: bytes) -> str:
-    if is_perfetto(head):
-        return "a Perfetto trace"
     return next((what for magic, what in KNOWN_BINARIES if head.startswith(magic)), "not JSON")
 
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Literal
 
-from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle
+from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle, pftrace
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
@@ -28,6 +28,7 @@ FORMATS: tuple[Importer, ...] = (
     mindspore.FORMAT,
     nsys.FORMAT,
     nsys.REPORT_FORMAT,
+    pftrace.FORMAT,
 )
 """The formats, in the order in which they are asked about a file."""
 

@@ -15,7 +15,7 @@ from torch_tb_profiler.importers.protobuf.texts import (
     distinct_ranges,
     distinct_texts,
 )
-from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Wire
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Picked, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 
 VALUES = st.one_of(
@@ -41,22 +41,24 @@ def spans(messages: list[bytes]) -> tuple[bytes, Int64, Int64]:
     return b"".join(messages), ends[:-1], ends[1:]
 
 
+def _columns(picked: Picked) -> tuple[list[int], ...]:
+    columns = (picked.message, picked.value, picked.start, picked.end)
+    assert (np.diff(picked.message) >= 0).all()
+    return tuple(column.tolist() for column in columns)
+
+
 def check(messages: list[bytes]) -> None:
     data, start, end = spans(messages)
     found = Wire(data).fields(start, end)
     expected = [decode(data, a, b) for a, b in zip(start.tolist(), end.tolist(), strict=True)]
-    rows = list(
-        zip(
-            found.message.tolist(),
-            found.number.tolist(),
-            found.wire_type.tolist(),
-            found.value.tolist(),
-            found.start.tolist(),
-            found.end.tolist(),
-            strict=True,
-        )
+    rows = sorted(
+        (message, start, number, wire_type, value, end)
+        for number, wire_type in found.tags
+        for message, value, start, end in zip(*_columns(found.pick(number, wire_type)), strict=True)
     )
-    assert rows == [(index, *row) for index, (part, _) in enumerate(expected) for row in part]
+    assert [(row[0], *row[2:5], row[1], row[5]) for row in rows] == [
+        (index, *row) for index, (part, _) in enumerate(expected) for row in part
+    ]
     assert found.broken == sum(not is_whole for _, is_whole in expected)
     assert found.count == len(messages)
 

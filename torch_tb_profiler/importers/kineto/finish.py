@@ -62,7 +62,7 @@ def finish(merger: Merger, header: dict[str, Any], dialect: Dialect | None = Non
     settle_unsorted(tables, strings, tracks, dialect, quality)
     refine(slices["category"], slices["name_code"], strings)
     _fill_devices(tables, tracks)
-    _settle_devices(tables, quality)
+    settle_devices(tables, quality)
     info = trace_info(header)
     if dialect is not None:
         info = msgspec.structs.replace(info, recorder=dialect.recorder)
@@ -120,7 +120,7 @@ def _fill_devices(tables: dict[str, ColumnArrays], tracks: list[Track]) -> None:
         device[column][gap] = numbers[track[gap]]
 
 
-def _settle_devices(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
+def settle_devices(tables: dict[str, ColumnArrays], quality: QualityReport) -> None:
     """No number of a device, or of a type of device, is absurd."""
     for table, column in (("device", "device"), ("memory", "device"), ("memory", "device_type")):
         values = tables[table][column]

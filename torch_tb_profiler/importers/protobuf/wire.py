@@ -1,16 +1,16 @@
 """All fields of many messages of one buffer, as flat arrays.
 
-Wire format: https://protobuf.dev/programming-guides/encoding/. A round reads the next field
-of every message that has one left, so the number of numpy calls grows with the fields of the longest
-message, not with the messages; the few that are much longer than all others are read one by one.
+Wire format: https://protobuf.dev/programming-guides/encoding/. A round reads the next field of
+every message that has one left, so the number of numpy calls grows with the fields of the longest
+message, not with the messages; the few that are much longer than others are read one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from torch_tb_profiler.importers.protobuf.varints import (
     Bytes,
@@ -21,7 +21,7 @@ from torch_tb_profiler.importers.protobuf.varints import (
     signed,
     words_of,
 )
-from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Float64, Int64
 
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
 """Wire types. Groups (3, 4) are gone from the language; 6 and 7 never were."""
@@ -36,13 +36,20 @@ _FIXED_BYTES[[FIXED64, FIXED32]] = 8, 4
 _IS_KNOWN = np.isin(np.arange(8), [VARINT, FIXED64, DELIMITED, FIXED32])
 
 
+Part = tuple[Int64, Int64, Int64, Int64, Int64]
+"""Columns of fields: message, tag, value, start and end, as of :class:`Picked`."""
+
+_NONE = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Picked:
     """The occurrences of one field, in the order of messages and of places in them.
 
     Attributes:
         message: Index of the message each stands in.
-        value: The number; of what is delimited how many bytes it has.
+        value: The number (of 32 fixed bits unsigned, of 64 their two's complement); of what is
+            delimited how many bytes it has.
         start: Where its bytes begin (behind tag and length).
         end: Where they end.
     """
@@ -51,6 +58,10 @@ class Picked:
     value: Int64
     start: Int64
     end: Int64
+
+    def of(self, rows: Int64 | Bools) -> Picked:
+        """Some of them."""
+        return Picked(self.message[rows], self.value[rows], self.start[rows], self.end[rows])
 
     def doubles(self) -> Float64:
         """The values as what 64 fixed bits say."""
@@ -61,35 +72,48 @@ class Picked:
         return self.value.astype(np.uint32).view(np.float32).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
 class Fields:
-    """Every field of some messages, sorted by message and by place in it.
+    """Every field of some messages.
 
     Attributes:
         count: How many messages there are.
         broken: How many of them ended early: with a length or a number beyond their end, or
             something that is no field. What stands before is kept.
-        message: Index of the message.
-        number: Of the field.
-        wire_type: :data:`VARINT`, :data:`FIXED64`, :data:`DELIMITED` or :data:`FIXED32`.
-        value: As of :class:`Picked`; of 32 fixed bits unsigned, of 64 two's complement.
-        start: As of :class:`Picked`.
-        end: As of :class:`Picked`.
     """
 
-    count: int
-    broken: int
-    message: Int64
-    number: Int32
-    wire_type: Int8
-    value: Int64
-    start: Int64
-    end: Int64
+    def __init__(self, count: int, broken: int, parts: list[Part]) -> None:
+        """Group them.
+
+        Args:
+            count: Of the messages.
+            broken: Of those that ended early.
+            parts: The fields, of each message in the order in which they stand there.
+        """
+        self.count = count
+        self.broken = broken
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [_NONE] * 5
+        self._message, tag, self._value, self._start, self._end = columns
+        small = tag.astype(np.uint16) if tag.max(initial=0) < 1 << 16 else tag
+        self._order = np.argsort(small, kind="stable")  # of 16 bits in linear time
+        tags = small[self._order]
+        first = np.flatnonzero(np.diff(tags, prepend=tags[:1] + 1)) if tags.size else _NONE
+        edges = [*first.tolist(), tags.size]
+        self._groups = {int(tags[at]): (at, end) for at, end in pairwise(edges)}
+
+    @property
+    def tags(self) -> list[tuple[int, int]]:
+        """Number and wire type of every field that occurs."""
+        return [(tag >> 3, tag & 7) for tag in self._groups]
 
     def pick(self, number: int, wire_type: int = VARINT) -> Picked:
         """Every occurrence of a field; of another wire type than the one it has it is another."""
-        rows = np.flatnonzero((self.number == number) & (self.wire_type == wire_type))
-        return Picked(self.message[rows], self.value[rows], self.start[rows], self.end[rows])
+        at, end = self._groups.get(number << 3 | wire_type, (0, 0))
+        rows = self._order[at:end]
+        message = self._message[rows]
+        if (message[1:] < message[:-1]).any():
+            order = np.argsort(message, kind="stable")
+            rows, message = rows[order], message[order]
+        return Picked(message, self._value[rows], self._start[rows], self._end[rows])
 
     def ints(self, number: int, wire_type: int = VARINT, default: int = ABSENT) -> Int64:
         """One value per message: the last one that it gives, as protobuf has it."""
@@ -142,6 +166,20 @@ class Wire:
         rounds.run()
         return rounds.fields()
 
+    def first_texts(self, picked: Picked, number: int) -> tuple[Int64, Int64] | None:
+        """Start and end of a short text (of 127 bytes at most) that each of these messages begins
+        with; None where one of them begins otherwise.
+
+        Args:
+            picked: The messages.
+            number: Of the field of the text, below 16.
+        """
+        place = picked.start + 2
+        end = place + self.buffer[picked.start + 1]
+        begins = self.buffer[picked.start] == (number << 3 | DELIMITED)
+        is_short = (end - place < 0x80) & (end <= picked.end)
+        return (place, end) if (begins & is_short).all() else None
+
     def numbers(self, fields: Fields, number: int) -> tuple[Int64, Int64]:
         """The values of a repeated varint, packed or not: (message, value) in order of messages."""
         single, packed = fields.pick(number), fields.pick(number, DELIMITED)
@@ -188,9 +226,8 @@ class _Rounds:
         self.wire = wire
         self.at = np.array(start, np.int64)
         self.end = np.asarray(end, np.int64)
-        self.found = np.zeros(self.at.size, np.int64)
         self.broken = 0
-        self.parts: list[tuple[npt.NDArray[np.int64], ...]] = []
+        self.parts: list[Part] = []
 
     def run(self) -> None:
         alive = np.flatnonzero(self.at < self.end)
@@ -225,51 +262,39 @@ class _Rounds:
         if is_fixed.any():
             raw = words[place[is_fixed]].view(np.int64)
             value[is_fixed] = np.where(wire_type[is_fixed] == FIXED32, raw & 0xFFFFFFFF, raw)
-        part = [alive, self.found[alive], number, wire_type, value, start, start + size]
+        behind = start + size
         if not is_good.all():
             self.broken += int((~is_good).sum())
-            part = [column[is_good] for column in part]
-        self.parts.append(tuple(part))
-        alive, behind = part[0], part[6]
+            alive, tag, value = alive[is_good], tag[is_good], value[is_good]
+            start, behind = start[is_good], behind[is_good]
+        self.parts.append((alive, tag, value, start, behind))
         self.at[alive] = behind
-        self.found[alive] += 1
         more: Int64 = alive[behind < self.end[alive]]
         return more
 
     def _rest(self, message: int) -> None:
         """Read what is left of one message, field by field."""
         data = self.wire.data
-        at, end, found = int(self.at[message]), int(self.end[message]), int(self.found[message])
-        rows: list[tuple[int, ...]] = []
+        at, end = int(self.at[message]), int(self.end[message])
+        rows: list[tuple[int, int, int, int, int]] = []
         while at < end:
             field = read_field(data, at, end)
             if field is None:
                 self.broken += 1
                 break
-            rows.append((message, found + len(rows), *field))
-            at = field[-1]
+            number, wire_type, value, start, at = field
+            rows.append((message, number << 3 | wire_type, value, start, at))
         if rows:
             columns = np.array(rows, np.int64).T
-            self.parts.append(tuple(columns))
-            self.found[message] += len(rows)
+            self.parts.append((columns[0], columns[1], columns[2], columns[3], columns[4]))
 
     def fields(self) -> Fields:
-        before = np.cumsum(self.found) - self.found
-        columns = [np.empty(int(self.found.sum()), np.int64) for _ in range(4)]
-        number = np.empty(columns[0].size, np.int32)
-        wire_type = np.empty(columns[0].size, np.int8)
-        message, value, start, end = columns
-        for part in self.parts:
-            row = before[part[0]] + part[1]
-            message[row], number[row], wire_type[row] = part[0], part[2], part[3]
-            value[row], start[row], end[row] = part[4], part[5], part[6]
-        self.parts.clear()
-        return Fields(self.found.size, self.broken, message, number, wire_type, value, start, end)
+        return Fields(self.at.size, self.broken, self.parts)
 
 
 def read_field(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int] | None:
     """The field that begins at a place: its number, wire type, value, start and end, as of
-    :class:`Fields`; None where there is none."""
+    :class:`Picked`; None where there is none."""
     tag, place = read_varint(data, at, end)
     number, wire_type = tag >> 3, tag & 7
     if not place or not 0 < number <= MAX_NUMBER or not _IS_KNOWN[wire_type]:

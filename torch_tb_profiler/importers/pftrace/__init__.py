@@ -1,0 +1,33 @@
+"""Perfetto's protobuf traces: PyTorch's ``.pftrace`` (torch >= 2.14), rocprofv3's, any other."""
+
+from __future__ import annotations
+
+import re
+
+from torch_tb_profiler.importers.protocol import Importer
+from torch_tb_profiler.importers.refusals import is_perfetto
+from torch_tb_profiler.storage.names import NamePattern
+
+ENDINGS = (".pftrace", ".perfetto-trace")
+
+
+def _names(ending: str) -> NamePattern:
+    """Names ``<worker>[.<stamp>][.pt[.trace]]<ending>[.gz]``, as PyTorch names its JSON."""
+    middle = r"(?:\.(?P<stamp>[0-9]+))?(?:\.pt(?:\.trace)?)?"
+    pattern = rf"(?P<worker>.*?){middle}{re.escape(ending)}(?:\.gz)?"
+    return NamePattern(f"*{ending}", re.compile(pattern, re.DOTALL))
+
+
+def _is_packets(head: bytes, _name: str) -> bool:
+    return is_perfetto(head)
+
+
+FORMAT = Importer(
+    name="pftrace",
+    title="Perfetto protobuf traces (.pftrace, plain or gzip)",
+    label="Perfetto",
+    module="torch_tb_profiler.importers.pftrace.reader",
+    sniff=_is_packets,
+    files=(_names(".pftrace"), _names(".perfetto-trace")),
+    endings=tuple(f"{ending}{packed}" for ending in ENDINGS for packed in ("", ".gz")),
+)

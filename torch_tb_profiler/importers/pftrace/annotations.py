@@ -1,0 +1,70 @@
+"""One debug annotation → the value that JSON would have."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from torch_tb_profiler.importers.pftrace.fields import Annotation
+from torch_tb_profiler.importers.protobuf.wire import (
+    DELIMITED,
+    FIXED32,
+    FIXED64,
+    VARINT,
+    read_field,
+)
+
+MAX_DEPTH = 32
+NULL = "null"
+"""How PyTorch's encoder writes JSON's null."""
+
+
+def annotation_value(data: bytes) -> Any:
+    """The value of a message ``DebugAnnotation``: a number, a text, a truth, a list, a dict; an
+    empty list where it holds none, as PyTorch writes one."""
+    return _value(data, 0, len(data), MAX_DEPTH)
+
+
+def _value(data: bytes, at: int, end: int, depth: int) -> Any:
+    items: list[Any] = []
+    entries: dict[str, Any] = {}
+    scalar: Any = items
+    while (field := read_field(data, at, end)) is not None:
+        number, wire_type, value, start, at = field
+        if wire_type == DELIMITED and number == Annotation.ITEMS:
+            items.append(_value(data, start, at, depth - 1) if depth else None)
+        elif wire_type == DELIMITED and number == Annotation.ENTRIES:
+            name = _name(data, start, at)
+            entries[name] = _value(data, start, at, depth - 1) if depth else None
+        else:
+            found = _scalar(number, wire_type, value, data[start:at])
+            scalar = scalar if found is None else found[0]
+        if at >= end:
+            break
+    return entries or scalar
+
+
+def _scalar(number: int, wire_type: int, value: int, content: bytes) -> tuple[Any] | None:
+    """The value of a field as a tuple of one; None where it holds none."""
+    if wire_type == VARINT:
+        if number == Annotation.BOOL:
+            return (bool(value),)
+        if number in (Annotation.UINT, Annotation.POINTER):
+            return (value % 2**64,)
+        return (value,) if number == Annotation.INT else None
+    if number == Annotation.DOUBLE and wire_type in (FIXED64, FIXED32):
+        return struct.unpack("<d" if wire_type == FIXED64 else "<f", content)
+    if number in (Annotation.TEXT, Annotation.JSON) and wire_type == DELIMITED:
+        text = content.decode("utf-8", "replace")
+        return (None if text == NULL else text,)
+    return None
+
+
+def _name(data: bytes, at: int, end: int) -> str:
+    while (field := read_field(data, at, end)) is not None:
+        number, wire_type, _, start, at = field
+        if number == Annotation.NAME and wire_type == DELIMITED:
+            return data[start:at].decode("utf-8", "replace")
+        if at >= end:
+            break
+    return ""

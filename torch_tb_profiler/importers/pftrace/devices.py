@@ -1,0 +1,52 @@
+"""Rows that hold nothing but the work of one device are rows of that device."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from torch_tb_profiler.importers.durations import settle_durations
+from torch_tb_profiler.importers.kineto.finish import settle_devices
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int64, Track
+from torch_tb_profiler.trace.quality import QualityReport
+
+NUMBER = re.compile(r"(\d{1,9})\D*$")
+
+
+def settle_device_rows(
+    tables: dict[str, ColumnArrays], tracks: list[Track], quality: QualityReport
+) -> None:
+    """Take absurd numbers out, and label the rows of devices; in place."""
+    settle_devices(tables, quality)
+    settle_durations(tables["slices"], quality)
+    slices, device = tables["slices"], tables["device"]
+    on_device = np.isin(slices["category"], [int(c) for c in DEVICE_CATEGORIES])
+    has_host = np.zeros(len(tracks), np.bool_)
+    has_host[slices["track"][~on_device]] = True
+    number_of = _numbers(slices, device, on_device, len(tracks))
+    for place, number in enumerate(number_of.tolist()):
+        track = tracks[place]
+        if number == ABSENT or has_host[place] or track.process_label is not None:
+            continue
+        name = track.thread_name or track.tid
+        lane = NUMBER.search(name)
+        tracks[place] = Track(
+            str(number),
+            lane[1] if lane else name,
+            process_label=f"GPU {number}",
+            thread_name=name,
+        )
+
+
+def _numbers(slices: ColumnArrays, device: ColumnArrays, on_device: Bools, size: int) -> Int64:
+    """Per track the number of the one device whose work it holds; :data:`ABSENT` for none, or
+    several."""
+    rows = np.flatnonzero(on_device[device["slice"]] & (device["device"] != ABSENT))
+    track, number = slices["track"][device["slice"][rows]], device["device"][rows]
+    least = np.full(size, np.iinfo(np.int64).max)
+    most = np.full(size, ABSENT)
+    np.minimum.at(least, track, number)
+    np.maximum.at(most, track, number)
+    return np.where(least == most, most, ABSENT)

@@ -1,0 +1,131 @@
+"""Track events: begins, ends, instants, counters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.importers.pftrace.arguments import debug_annotations
+from torch_tb_profiler.importers.pftrace.fields import (
+    BEGIN,
+    COUNTER,
+    END,
+    INSTANT,
+    Event,
+    Interned,
+    Packet,
+)
+from torch_tb_profiler.importers.pftrace.tables import Rows
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, FIXED64, VARINT, Fields
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
+
+
+def read_events(rows: Rows, packets: Fields) -> None:
+    """Take the track events of a piece."""
+    texts = rows.texts
+    picked = packets.pick(Packet.TRACK_EVENT, DELIMITED)
+    kept = ~rows.scopes.is_lost[picked.message]
+    texts.quality.add("state_lost", int((~kept).sum()))
+    packet = picked.message[kept]
+    events = texts.wire.fields(picked.start[kept], picked.end[kept])
+    texts.quality.add("broken_message", events.broken)
+    if not packet.size:
+        return
+    kind = events.ints(Event.TYPE, default=0)
+    track = rows.tracks(events.ints(Event.TRACK), packet)
+    name = texts.first(
+        texts.inline(*events.spans(Event.NAME)),
+        texts.interned(Interned.NAME, events.ints(Event.NAME_IID), packet),
+    )
+    slices = np.flatnonzero(kind == BEGIN)
+    before = rows.slice_count
+    rows.add(
+        "slices",
+        {
+            "packet": packet[slices],
+            "track": track[slices],
+            "name_code": name[slices],
+            "word_code": _categories(rows, events, packet)[slices],
+            "stage_code": np.full(slices.size, -1, np.int32),
+            "dur_ns": np.full(slices.size, ABSENT, np.int64),
+            "event_id": np.full(slices.size, ABSENT, np.int64),
+        },
+    )
+    ends = kind == END
+    rows.add("ends", {"packet": packet[ends], "track": track[ends]})
+    instants = kind == INSTANT
+    rows.add(
+        "instants",
+        {"packet": packet[instants], "track": track[instants], "name_code": name[instants]},
+    )
+    _add_counters(rows, events, packet, track, kind == COUNTER)
+    row_of = np.full(events.count, -1, np.int64)
+    row_of[slices] = before + np.arange(slices.size)
+    given = events.pick(Event.ANNOTATIONS, DELIMITED)
+    on_slices = row_of[given.message] >= 0
+    given = given.of(on_slices)
+    rows.arguments += debug_annotations(texts, given, row_of[given.message], packet[given.message])
+    _add_flows(rows, events, row_of)
+
+
+def _categories(rows: Rows, events: Fields, packet: Int64) -> Int32:
+    """The first category of each event."""
+    message, iids = rows.texts.wire.numbers(events, Event.CATEGORY_IIDS)
+    iid = np.full(events.count, ABSENT, np.int64)
+    iid[message[::-1]] = iids[::-1]
+    interned = rows.texts.interned(Interned.CATEGORY, iid, packet)
+    inline = events.pick(Event.CATEGORIES, DELIMITED)
+    if not inline.message.size:
+        return interned
+    start = np.full(events.count, ABSENT, np.int64)
+    end = np.full(events.count, ABSENT, np.int64)
+    start[inline.message[::-1]] = inline.start[::-1]
+    end[inline.message[::-1]] = inline.end[::-1]
+    return rows.texts.first(interned, rows.texts.inline(start, end))
+
+
+def _add_counters(
+    rows: Rows, events: Fields, packet: Int64, track: Int32, is_counter: Bools
+) -> None:
+    """Counters of the program: their name is that of their track."""
+    if not is_counter.any():
+        return
+    whole = events.ints(Event.COUNTER_INT)
+    value = events.floats(Event.COUNTER_DOUBLE)
+    value = np.where(np.isnan(value) & (whole != ABSENT), whole.astype(np.float64), value)
+    chosen = np.flatnonzero(is_counter & np.isfinite(value))
+    nothing = np.full(chosen.size, -1, np.int32)
+    rows.add(
+        "counters",
+        {
+            "packet": packet[chosen],
+            "track": track[chosen],
+            "name_code": nothing,
+            "series_code": nothing,
+            "value": value[chosen],
+        },
+    )
+
+
+def _add_flows(rows: Rows, events: Fields, row_of: Int64) -> None:
+    """Flows through slices, and what their calls submitted to GPUs."""
+    for is_end, numbers in ((0, Event.FLOWS), (1, Event.ENDING_FLOWS)):
+        for number, wire_type in zip(numbers, (FIXED64, VARINT), strict=True):
+            picked = events.pick(number, wire_type)
+            kept = row_of[picked.message] >= 0
+            if kept.any():
+                flow = picked.value[kept]
+                rows.add(
+                    "flows",
+                    {
+                        "slice": row_of[picked.message[kept]],
+                        "flow": flow,
+                        "is_end": np.full(flow.size, is_end, np.int8),
+                    },
+                )
+    picked = events.pick(Event.GPU_CORRELATION, DELIMITED)
+    if picked.message.size:
+        wire = rows.texts.wire
+        fields = wire.fields(picked.start, picked.end)
+        message, event_id = wire.numbers(fields, Event.SUBMITTED_EVENTS)
+        row = row_of[picked.message[message]]
+        rows.add("submissions", {"slice": row[row >= 0], "event_id": event_id[row >= 0]})

@@ -1,0 +1,128 @@
+"""Render stages (the work of GPUs) and counters of GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.importers.pftrace.arguments import Given, extra_data, launch_arguments
+from torch_tb_profiler.importers.pftrace.batch import Argument, TrackKey
+from torch_tb_profiler.importers.pftrace.counters import counter_numbers, descriptor_numbers
+from torch_tb_profiler.importers.pftrace.fields import GpuCounters, Interned, Packet, Stage
+from torch_tb_profiler.importers.pftrace.tables import Rows
+from torch_tb_profiler.importers.protobuf.texts import distinct_ranges
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
+from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
+from torch_tb_profiler.trace.limits import MAX_DEVICES
+
+LAUNCH_KEYS = {Stage.GRID: "grid", Stage.BLOCK: "block"}
+
+
+def read_stages(rows: Rows, packets: Fields) -> None:
+    """Take the render stages of a piece."""
+    texts = rows.texts
+    picked = packets.pick(Packet.GPU_STAGE, DELIMITED)
+    kept = ~rows.scopes.is_lost[picked.message]
+    texts.quality.add("state_lost", int((~kept).sum()))
+    packet = picked.message[kept]
+    stages = texts.wire.fields(picked.start[kept], picked.end[kept])
+    texts.quality.add("broken_message", stages.broken)
+    if not packet.size:
+        return
+    gpu = stages.ints(Stage.GPU, default=0)
+    queue = texts.interned(Interned.GPU_SPECIFICATION, stages.ints(Stage.QUEUE_IID), packet)
+    stage = texts.interned(Interned.GPU_SPECIFICATION, stages.ints(Stage.STAGE_IID), packet)
+    name = texts.first(
+        texts.interned(Interned.NAME, stages.ints(Stage.NAME_IID), packet),
+        texts.interned(Interned.KERNEL, stages.ints(Stage.KERNEL_IID), packet),
+        stage,
+    )
+    before = rows.slice_count
+    duration = stages.ints(Stage.DURATION, default=0)
+    rows.add(
+        "slices",
+        {
+            "packet": packet,
+            "track": _queue_tracks(rows, gpu, queue),
+            "name_code": name,
+            "word_code": np.full(packet.size, -1, np.int32),
+            "stage_code": stage,
+            "dur_ns": np.where(duration < 0, 0, duration),
+            "event_id": stages.ints(Stage.EVENT_ID),
+        },
+    )
+    row = before + np.arange(packet.size)
+    extra = stages.pick(Stage.EXTRA, DELIMITED)
+    given = extra_data(texts, extra, row[extra.message])
+    given.append((texts.codes["device"], Argument(row, ints=gpu)))
+    rows.arguments += given + _launches(rows, stages, row, packet)
+
+
+def _queue_tracks(rows: Rows, gpu: Int64, queue: Int32) -> Int32:
+    """Codes of the tracks of queues: a GPU and the code of a name."""
+    keys = np.stack([gpu, queue.astype(np.int64)], axis=1)
+    distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
+    codes = [
+        rows.track(TrackKey("queue", number if 0 <= number < MAX_DEVICES else -1, code))
+        for number, code in distinct.tolist()
+    ]
+    return np.array(codes, np.int32)[inverse.reshape(-1)]
+
+
+def _launches(rows: Rows, stages: Fields, row: Int64, packet: Int64) -> Given:
+    """Grids, blocks and the arguments of launches."""
+    texts, wire = rows.texts, rows.texts.wire
+    launches = stages.pick(Stage.LAUNCH, DELIMITED)
+    if not launches.message.size:
+        return []
+    fields = wire.fields(launches.start, launches.end)
+    row, packet = row[launches.message], packet[launches.message]
+    arguments = fields.pick(Stage.ARGUMENTS, DELIMITED)
+    given = launch_arguments(texts, arguments, row[arguments.message], packet[arguments.message])
+    for number, key in LAUNCH_KEYS.items():
+        dims = fields.pick(number, DELIMITED)
+        if dims.message.size:
+            codes, ranges = distinct_ranges(wire, dims.start, dims.end)
+            values = [_dims(data) for data in ranges]
+            argument = Argument(row[dims.message], codes=codes, values=values)
+            given.append((texts.codes[key], argument))
+    return given
+
+
+def _dims(data: bytes) -> list[int]:
+    """The three numbers of a ``Dim3``; absent ones are 1."""
+    fields = Wire(data).fields(np.array([0]), np.array([len(data)]))
+    return [int(fields.ints(number, default=1)[0]) for number in (1, 2, 3)]
+
+
+def read_counters(rows: Rows, packets: Fields) -> None:
+    """Take the counters of GPUs."""
+    texts = rows.texts
+    picked = packets.pick(Packet.GPU_COUNTERS, DELIMITED)
+    kept = ~rows.scopes.is_lost[picked.message]
+    packet = picked.message[kept]
+    events = texts.wire.fields(picked.start[kept], picked.end[kept])
+    values = events.pick(GpuCounters.VALUES, DELIMITED)
+    if not values.message.size:
+        return
+    fields = texts.wire.fields(values.start, values.end)
+    whole = fields.ints(GpuCounters.INT)
+    value = fields.floats(GpuCounters.DOUBLE)
+    value = np.where(np.isnan(value) & (whole != ABSENT), whole.astype(np.float64), value)
+    packet = packet[values.message]
+    descriptor = descriptor_numbers(events)[values.message]
+    counter = fields.ints(GpuCounters.COUNTER_ID, default=0)
+    names = texts.interned(Interned.COUNTERS, counter_numbers(descriptor, counter), packet)
+    gpus = texts.interned(Interned.COUNTERS_OF_GPU, descriptor, packet)
+    distinct, inverse = np.unique(gpus, return_inverse=True)
+    tracks = [rows.track(TrackKey("counters", 0, code)) for code in distinct.tolist()]
+    kept = np.isfinite(value)
+    rows.add(
+        "counters",
+        {
+            "packet": packet[kept],
+            "track": np.array(tracks, np.int32)[inverse][kept],
+            "name_code": names[kept],
+            "series_code": np.full(int(kept.sum()), texts.codes[""], np.int32),
+            "value": value[kept],
+        },
+    )

@@ -1,0 +1,151 @@
+"""Which arguments are read, and into which columns: those of Kineto's JSON, and this format's own.
+
+PyTorch's encoder keeps the names that Kineto's JSON has but for those of :data:`OWN`; rocprofv3 has
+names of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from torch_tb_profiler.importers.kineto.structs import (
+    ABSENT_RAW,
+    COLLECTIVE_FIELDS,
+    DEVICE_FIELDS,
+    LINK_FIELDS,
+    MEMORY_FIELDS,
+    OPERATOR_FIELDS,
+    PYTHON_FIELDS,
+    Field,
+    Fields,
+)
+from torch_tb_profiler.importers.kineto.tables import limiting_factors, stack_text
+from torch_tb_profiler.importers.kineto.values import text_of
+from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS
+
+
+class Form(Enum):
+    """What becomes of a value."""
+
+    INT = auto()
+    FLOAT = auto()
+    TEXT = auto()
+    LIST = auto()
+    STACK = auto()
+    LIMITS = auto()
+    FLAG = auto()
+    INDEX = auto()
+    """The number at the end of a text, ``"Agent-2"``."""
+
+
+INT_FORMS = (Form.INT, Form.INDEX)
+
+
+class Target(NamedTuple):
+    """Where an argument belongs.
+
+    Attributes:
+        table: Of ``EventColumns``; ``"slices"`` for the links that each slice has.
+        column: Of that table.
+        form: What its values become.
+        name: Of the field, for bounds.
+    """
+
+    table: str
+    column: str
+    form: Form
+    name: str
+
+
+COLUMN_OF: dict[str, str] = {
+    "external_id_old": "external_id",
+    "input_shape_old": "input_shape_code",
+    "est_achieved_occupancy_pct_old": "est_achieved_occupancy_pct",
+    "group_id": "group_code",
+    "occupancy": "occupancy_limit_code",
+}
+"""Where the column is not named as the field is."""
+
+FORM_OF: dict[str, Form] = {
+    "call_stack": Form.STACK,
+    "occupancy": Form.LIMITS,
+    "is_async": Form.FLAG,
+}
+
+TABLES: tuple[tuple[str, Fields], ...] = (
+    ("slices", LINK_FIELDS),
+    ("operator", OPERATOR_FIELDS),
+    ("collective", COLLECTIVE_FIELDS),
+    ("python", PYTHON_FIELDS),
+    ("device", DEVICE_FIELDS),
+    ("memory", MEMORY_FIELDS),
+)
+
+OWN: dict[str, Target] = {
+    "device id": Target("device", "device", Form.INT, "device"),
+    "stream id": Target("device", "stream", Form.INT, "stream"),
+    "registers_per_thread": Target(
+        "device", "registers_per_thread", Form.INT, "registers_per_thread"
+    ),
+    "corr_id": Target("slices", "correlation", Form.INT, "correlation"),
+    "copy_bytes": Target("device", "bytes", Form.INT, "bytes"),
+    "agent": Target("device", "device", Form.INDEX, "device"),
+    "dst_agent": Target("device", "device", Form.INDEX, "device"),
+    "queue": Target("device", "stream", Form.INT, "stream"),
+    "group_segment_size": Target("device", "shared_memory_bytes", Form.INT, "shared_memory_bytes"),
+}
+"""PyTorch's names of the first three, rocprofv3's of the others."""
+
+LAST_NUMBER = re.compile(r"(\d{1,9})\D*$")
+
+
+def _form(name: str, field: Field) -> Form:
+    if name in FORM_OF:
+        return FORM_OF[name]
+    if field.default is ABSENT_RAW:
+        return Form.LIST
+    if field.default is None:
+        return Form.TEXT
+    is_float = isinstance(field.default, float) and math.isnan(field.default)
+    return Form.FLOAT if is_float else Form.INT
+
+
+def _targets() -> dict[str, Target]:
+    targets: dict[str, Target] = {}
+    for table, fields in TABLES:
+        columns = TABLE_COLUMNS[table]
+        for name, field in fields.items():
+            column = COLUMN_OF.get(name, name if name in columns else f"{name}_code")
+            if column in columns:
+                targets[field.key] = Target(table, column, _form(name, field), name)
+    return targets | OWN
+
+
+TARGETS: dict[str, Target] = _targets()
+"""Name of an argument → where it belongs. The first of several for one column counts."""
+
+ORDER: dict[str, int] = {key: place for place, key in enumerate(TARGETS)}
+
+
+def text_value(form: Form, value: Any) -> str | None:
+    """The text that a value becomes, as Kineto's JSON is read; None for none."""
+    if value is None:
+        return None
+    if form is Form.LIST:
+        return str(value)
+    if form is Form.STACK:
+        return stack_text(text_of(value), reverse=False) or None
+    if form is Form.LIMITS:
+        return limiting_factors(value)
+    return text_of(value) or None
+
+
+def index_value(value: Any) -> int:
+    """The number that a text ends with, or an integer itself."""
+    if isinstance(value, int):
+        return int(value)
+    match = LAST_NUMBER.search(text_of(value))
+    return int(match[1]) if match else ABSENT

@@ -1,0 +1,193 @@
+"""Batches in file order → columns of the whole file.
+
+Names that were open get their texts, packets their times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
+from torch_tb_profiler.importers.pftrace.batch import (
+    AnyText,
+    Argument,
+    Batch,
+    Ref,
+    SequenceState,
+    TrackKey,
+)
+from torch_tb_profiler.importers.pftrace.clocks import Clocks
+from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
+from torch_tb_profiler.importers.pftrace.known import TARGETS, Target
+from torch_tb_profiler.importers.pftrace.tables import DTYPES, TABLES
+from torch_tb_profiler.importers.pftrace.values import Column, column_of
+from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
+from torch_tb_profiler.trace.quality import QualityReport
+
+LINKS = ("flows", "submissions")
+"""Tables whose rows are of slices, not of packets."""
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """What holds for a sequence where the reading stands."""
+
+    is_valid: bool = False
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)
+    clock: int = 0
+    track: int = ABSENT
+
+    def go_on(self, state: SequenceState) -> None:
+        """Take what a piece says."""
+        if state.is_new:
+            self.texts, self.clock, self.track = {}, 0, ABSENT
+        if state.is_valid is not None:
+            self.is_valid = state.is_valid
+        self.texts.update(state.texts)
+        self.clock = self.clock if state.clock is None else state.clock
+        self.track = self.track if state.track is None else state.track
+
+
+@dataclass(slots=True)
+class Merger:
+    """Joins batches as they come.
+
+    Attributes:
+        strings: Every text of the file.
+        tracks: What the rows are known by.
+        descriptors: By uuid; of repeated ones the last counts.
+        columns: Parts of the arguments, by where they belong.
+        clocks: The clocks of the file.
+        quality: What was odd.
+        parts: Parts of the tables, with the times of their packets.
+        slice_count: Slices so far.
+    """
+
+    strings: Interner = field(default_factory=Interner)
+    tracks: Interner = field(default_factory=Interner)
+    descriptors: dict[int, Descriptor] = field(default_factory=dict)
+    columns: dict[str, tuple[Target, list[Column]]] = field(default_factory=dict)
+    clocks: Clocks = field(default_factory=Clocks)
+    quality: QualityReport = field(default_factory=QualityReport)
+    parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
+    slice_count: int = 0
+    packet_count: int = 0
+    _sequences: dict[int, _Sequence] = field(default_factory=dict)
+
+    def add(self, batch: Batch) -> None:
+        """Take the next batch of the file."""
+        self.quality.merge(batch.quality)
+        before = [self._sequences.setdefault(number, _Sequence()) for number in batch.sequences]
+        times = self.clocks.times(batch, [each.clock for each in before])
+        is_lost = self._lost(batch, before)
+        texts = [self._text(text) for text in batch.texts]
+        codes = np.array([*(self._code(text) for text in texts), -1], np.int32)
+        tracks = np.array([self._track(key, texts) for key in batch.tracks], np.int32)
+        for descriptor in batch.descriptors:
+            self.descriptors[descriptor.uuid] = descriptor
+        row_of = self._add_tables(batch, times, is_lost, codes, tracks)
+        self._add_arguments(batch, texts, row_of)
+        for number, state in batch.states.items():
+            self._sequences[number].go_on(state)
+        self.packet_count += batch.packets
+
+    def table(self, name: str) -> ColumnArrays:
+        """One whole table; its parts are given up."""
+        parts = self.parts.pop(name, [])
+        dtypes: dict[str, type[np.generic]] = {"time_ns": np.int64, **DTYPES}
+        columns = TABLES[name] if name in LINKS else ("time_ns", *TABLES[name])
+        return {
+            column: np.concatenate([part[column] for part in parts])
+            if parts
+            else np.empty(0, dtypes[column])
+            for column in columns
+        }
+
+    def _lost(self, batch: Batch, before: list[_Sequence]) -> Bools:
+        """Packets that need texts which are not complete."""
+        is_invalid = np.array([not each.is_valid for each in before], np.bool_)
+        is_lost: Bools = batch.is_pending.copy()
+        if before:
+            is_lost &= is_invalid[batch.sequence]
+        return is_lost
+
+    def _text(self, text: AnyText) -> str | None:
+        if isinstance(text, str):
+            return text
+        found = self._sequences[text.sequence].texts.get((text.kind, text.iid))
+        if found is None:
+            self.quality.add("interned_missing")
+        return found
+
+    def _code(self, text: str | None) -> int:
+        if text is None:
+            return -1
+        if len(text) > MAX_TEXT_CHARS:
+            self.quality.add("text_cut")
+            text = text[:MAX_TEXT_CHARS]
+        return self.strings[text]
+
+    def _track(self, key: TrackKey, texts: list[str | None]) -> int:
+        if key.kind == "default":
+            uuid = self._sequences[key.number].track
+            key = TrackKey("sequence", key.number) if uuid == ABSENT else TrackKey("track", uuid)
+        elif key.text is not None:
+            key = key._replace(text=texts[key.text] if key.text >= 0 else None)
+        return self.tracks[key]
+
+    def _add_tables(
+        self, batch: Batch, times: Int64, is_lost: Bools, codes: Int32, tracks: Int32
+    ) -> Int64:
+        """Take all tables; return per slice of the batch its row in the file, -1 for none."""
+        row_of = np.empty(0, np.int64)
+        for name, table in batch.tables.items():
+            if name in LINKS:
+                continue
+            packet = table["packet"]
+            lost = is_lost[packet]
+            self.quality.add("state_lost", int(lost.sum()))
+            time = times[packet]
+            timeless = ~lost & (time == ABSENT)
+            self.quality.add("event_without_time", int(timeless.sum()))
+            kept = ~lost & ~timeless
+            moved = {
+                column: _moved(column, table[column], codes, tracks)[kept]
+                for column in TABLES[name]
+            }
+            moved["time_ns"] = time[kept]
+            moved["packet"] = packet[kept] + self.packet_count
+            self.parts.setdefault(name, []).append(moved)
+            if name == "slices":
+                row_of = np.where(kept, np.cumsum(kept) - 1 + self.slice_count, -1)
+        for name in LINKS:
+            table = batch.tables[name]
+            row = row_of[table["slice"]]
+            kept = row >= 0
+            part = {column: values[kept] for column, values in table.items()}
+            part["slice"] = row[kept]
+            self.parts.setdefault(name, []).append(part)
+        self.slice_count += int((row_of >= 0).sum())
+        return row_of
+
+    def _add_arguments(self, batch: Batch, texts: list[str | None], row_of: Int64) -> None:
+        for code, argument in batch.arguments:
+            name = texts[code]
+            target = TARGETS.get(name) if name is not None else None
+            if name is None or target is None:
+                continue
+            rows = row_of[argument.rows]
+            kept = rows >= 0
+            values = [self._text(v) if isinstance(v, Ref) else v for v in argument.values]
+            whole = Argument(rows, argument.ints, argument.codes, values)
+            column = column_of(whole, target, name, self.strings, self.quality)
+            if not kept.all():
+                column = Column(column.rows[kept], column.values[kept])
+            self.columns.setdefault(name, (target, []))[1].append(column)
+
+
+def _moved(column: str, values: Int32 | Int64, codes: Int32, tracks: Int32) -> Int32 | Int64:
+    if column.endswith("_code"):
+        return codes[values]
+    return tracks[values] if column == "track" else values

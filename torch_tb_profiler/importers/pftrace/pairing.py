@@ -1,0 +1,101 @@
+"""Begins and ends → durations.
+
+Perfetto pairs the events of a track like brackets, in order of time. PyTorch's encoder writes the
+begins of many slices and then their ends in the same order; so, told by that order, slices that
+overlap without nesting, and those that end where the next begins, keep their own ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Bools, ColumnArrays, Int64
+from torch_tb_profiler.trace.quality import QualityReport
+
+
+def durations(begins: ColumnArrays, ends: ColumnArrays, quality: QualityReport) -> Int64:
+    """How long each slice lasts.
+
+    Args:
+        begins: ``packet``, ``time_ns`` and ``track`` of the begins, in order of packets.
+        ends: The same of the ends.
+        quality: Is told of begins and ends without partner.
+    """
+    paired = _in_order(begins, ends)
+    end_of, unmatched_ends = _by_brackets(begins, ends) if paired is None else (paired, 0)
+    quality.add("unmatched_end", unmatched_ends)
+    start = begins["time_ns"]
+    is_open = end_of < 0
+    last = np.full(int(max(begins["track"].max(initial=-1), ends["track"].max(initial=-1))) + 1, 0)
+    for table in (begins, ends):
+        np.maximum.at(last, table["track"], table["time_ns"])
+    end = np.where(is_open, last[begins["track"]], 0)
+    end[~is_open] = ends["time_ns"][end_of[~is_open]]
+    quality.add("unmatched_begin", int(is_open.sum()))
+    duration: Int64 = end - start
+    return duration
+
+
+def _in_order(begins: ColumnArrays, ends: ColumnArrays) -> Int64 | None:
+    """Per begin its end (-1 for none), where runs of begins are followed by as many ends of the
+    same tracks, and that cannot be brackets; None where it is otherwise."""
+    count = ends["packet"].size
+    if not 0 < count <= begins["packet"].size:
+        return None
+    start, end = begins["time_ns"][:count], ends["time_ns"]
+    if (begins["track"][:count] != ends["track"]).any() or (end < start).any():
+        return None
+    before = np.searchsorted(ends["packet"], begins["packet"])  # ends in front of each begin
+    run, of_run = np.unique(before, return_inverse=True)
+    sizes = np.bincount(of_run)
+    last = np.cumsum(sizes)
+    # The ends in front of a run are all those of the runs in front of it.
+    if (run != last - sizes).any() or (ends["packet"] < begins["packet"][:count]).any():
+        return None
+    if sizes.max() > 1 and not _descends(start, end, of_run[:count]):
+        return None
+    paired = np.full(begins["packet"].size, -1, np.int64)
+    paired[:count] = np.arange(count)
+    return paired
+
+
+def _descends(start: Int64, end: Int64, run: Int64) -> bool:
+    """Whether time goes back among the begins or the ends of a run."""
+    inside = run[1:] == run[:-1]
+    back = (start[1:] < start[:-1]) | (end[1:] < end[:-1])
+    return bool((inside & back).any())
+
+
+def _by_brackets(begins: ColumnArrays, ends: ColumnArrays) -> tuple[Int64, int]:
+    """Per begin its end, -1 for none; and how many ends are left."""
+    count = begins["packet"].size
+    track, time, packet = (
+        np.concatenate([begins[name], ends[name]]) for name in ("track", "time_ns", "packet")
+    )
+    order = np.lexsort((packet, time, track))
+    is_begin: Bools = order < count
+    of_track = track[order]
+    depth = np.cumsum(np.where(is_begin, 1, -1))
+    is_first = np.ones(order.size, np.bool_)
+    is_first[1:] = of_track[1:] != of_track[:-1]
+    number = np.cumsum(is_first) - 1
+    first = np.flatnonzero(is_first)
+    depth -= (depth[first] - np.where(is_begin[first], 1, -1))[number]
+    apart = number * (2 * order.size + 2)  # no track's minimum reaches into the next one
+    floor = np.minimum(np.minimum.accumulate(depth - apart) + apart, 0)
+    floor_before = np.zeros(order.size, np.int64)
+    floor_before[1:] = np.where(is_first[1:], 0, floor[:-1])
+    is_alone = ~is_begin & (floor < floor_before)
+    level = depth - floor + ~is_begin
+    kept = np.flatnonzero(~is_alone)
+    chain = kept[np.lexsort((kept, level[kept], number[kept]))]
+    here, following = chain[:-1], chain[1:]
+    is_pair = (
+        is_begin[here]
+        & ~is_begin[following]
+        & (number[here] == number[following])
+        & (level[here] == level[following])
+    )
+    end_of = np.full(count, -1, np.int64)
+    end_of[order[here[is_pair]]] = order[following[is_pair]] - count
+    return end_of, int(is_alone.sum())

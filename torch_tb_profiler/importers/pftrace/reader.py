@@ -1,0 +1,41 @@
+"""Reads one Perfetto trace: bytes in, event columns out, in one pass."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.pftrace.finish import finish
+from torch_tb_profiler.importers.pftrace.merge import Merger
+from torch_tb_profiler.importers.pftrace.packets import PIECE_BYTES, pieces
+from torch_tb_profiler.importers.pftrace.piece import read_piece
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.trace.columns import EventColumns
+
+TABLES_WITH_EVENTS = ("slices", "counters", "instants")
+
+
+def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) -> EventColumns:
+    """Read a Perfetto trace.
+
+    Raises:
+        TraceFormatError: it holds no packet, or none of what is read.
+        StorageError, OSError: the file cannot be read.
+    """
+    assert isinstance(source, Source), "no folder is a Perfetto trace"
+    merger = Merger()
+    with closing(source.unpacked()) as unpacked:
+        work = pieces(unpacked, piece_bytes, source.name)
+        for _, batch in reading.read_pieces(work, read_piece):
+            merger.add(batch)
+            reading.progress(source.taken_bytes)
+    columns = finish(merger, python_frames=reading.options.python_frames)
+    if not any(columns.tables[name]["track"].size for name in TABLES_WITH_EVENTS):
+        raise TraceFormatError(
+            "not_a_trace",
+            f"{source.name} is a Perfetto trace without anything to show: it has no track events, "
+            "no GPU stages and no counters of them.",
+            "Of a system's trace (ftrace, heap profiles) nothing is read: open it in Perfetto.",
+        )
+    return columns

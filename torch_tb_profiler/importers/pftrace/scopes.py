@@ -1,0 +1,74 @@
+"""Which packets share interned texts and defaults: those of one sequence between two resets.
+
+A packet that clears the state of its sequence begins a scope, and so does one before which packets
+were lost: after a loss nothing is known until the next reset.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.importers.pftrace.fields import NEEDS_STATE, STATE_CLEARED, Packet
+from torch_tb_profiler.importers.protobuf.wire import Fields
+from torch_tb_profiler.trace.columns import Bools, Int32, Int64
+
+
+class Scopes:
+    """The scopes of one piece.
+
+    Attributes:
+        ids: The sequences, as the file numbers them.
+        sequence: Per packet the place of its sequence in ``ids``.
+        scope: Per packet the number of its scope; those of a sequence are neighbours.
+        owner: Per scope the place of its sequence in ``ids``.
+        is_first: Per scope, whether it goes on from pieces before.
+        is_cleared: Per scope, whether it begins with a reset.
+        is_lost: Per packet, whether it needs texts that were lost in this piece.
+        is_pending: Per packet, whether pieces before say that.
+    """
+
+    def __init__(self, packets: Fields) -> None:
+        number = packets.ints(Packet.SEQUENCE, default=0)
+        ids, sequence = np.unique(number, return_inverse=True)
+        self.ids: list[int] = ids.tolist()
+        self.sequence: Int32 = sequence.astype(np.int32)
+        flags = packets.ints(Packet.FLAGS, default=0)
+        clears = (flags & STATE_CLEARED) != 0
+        begins = clears | (packets.ints(Packet.DROPPED, default=0) != 0)
+        order = np.argsort(self.sequence, kind="stable")
+        of_sequence = self.sequence[order]
+        is_start = np.ones(order.size, np.bool_)
+        is_start[1:] = of_sequence[1:] != of_sequence[:-1]
+        is_edge = is_start | begins[order]
+        self.scope: Int64 = np.empty(order.size, np.int64)
+        self.scope[order] = np.cumsum(is_edge) - 1
+        first = order[is_edge]
+        self.owner: Int32 = self.sequence[first]
+        self.is_first: Bools = is_start[is_edge] & ~begins[first]
+        self.is_cleared: Bools = clears[first]
+        needs = (flags & NEEDS_STATE) != 0
+        is_lost = ~self.is_cleared & ~self.is_first
+        self.is_lost: Bools = needs & is_lost[self.scope]
+        self.is_pending: Bools = needs & self.is_first[self.scope]
+
+    @property
+    def last(self) -> list[int]:
+        """Per sequence its last scope."""
+        last = np.zeros(len(self.ids), np.int64)
+        last[self.owner] = np.arange(self.owner.size)
+        return [int(scope) for scope in last]
+
+    def last_before(self, at: Int64, packet: Int64) -> Int64:
+        """Per packet of ``packet`` the last of ``at`` not behind it in its scope; -1 for none.
+
+        Args:
+            at: Packets.
+            packet: Packets.
+        """
+        size = self.scope.size + 1
+        keys = self.scope[at] * size + at
+        order = np.argsort(keys)
+        place = np.searchsorted(keys[order], self.scope[packet] * size + packet, "right") - 1
+        found = np.where(place >= 0, order[place], 0)
+        is_same = (place >= 0) & (self.scope[at[found]] == self.scope[packet])
+        return np.where(is_same, found, -1)

@@ -1,0 +1,96 @@
+"""Texts of a piece: given in place, or by the number of an interned entry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.importers.pftrace.batch import AnyText, Ref
+from torch_tb_profiler.importers.pftrace.counters import Scoped, take_counter_names
+from torch_tb_profiler.importers.pftrace.fields import TEXT_OF_ENTRY, Interned, Packet
+from torch_tb_profiler.importers.pftrace.scopes import Scopes
+from torch_tb_profiler.importers.protobuf.texts import distinct_texts
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
+from torch_tb_profiler.trace.columns import Int32, Int64
+from torch_tb_profiler.trace.quality import QualityReport
+
+MAX_IID = 1 << 40
+
+
+class Texts:
+    """Gives texts codes; entries of the piece itself are looked up at once.
+
+    Attributes:
+        codes: Text, or what stands for one → code.
+        entries: (scope, kind) → iid → text.
+        messages: Interned data: scope of each message, and its fields.
+        quality: Is told of numbers that no entry of the piece can have.
+    """
+
+    def __init__(self, wire: Wire, packets: Fields, scopes: Scopes, quality: QualityReport) -> None:
+        self.wire = wire
+        self.scopes = scopes
+        self.quality = quality
+        self.codes = Interner()
+        self.entries: dict[tuple[int, int], dict[int, str]] = {}
+        picked = packets.pick(Packet.INTERNED, DELIMITED)
+        self.messages = wire.fields(picked.start, picked.end)
+        quality.add("broken_message", self.messages.broken)
+        self.scope_of_message = scopes.scope[picked.message]
+        for kind, text_field in TEXT_OF_ENTRY.items():
+            self._take(kind, text_field)
+        owners = Scoped(packets, scopes.scope), Scoped(self.messages, self.scope_of_message)
+        take_counter_names(wire, *owners, self.entries)
+
+    def _take(self, kind: int, text_field: int) -> None:
+        picked = self.messages.pick(kind, DELIMITED)
+        if not picked.message.size:
+            return
+        entries = self.wire.fields(picked.start, picked.end)
+        codes, texts = distinct_texts(self.wire, *entries.spans(text_field))
+        texts.append("")  # an entry without a text, by the code -1
+        scopes = self.scope_of_message[picked.message].tolist()
+        iids = entries.ints(Interned.IID, default=0).tolist()
+        for scope, iid, code in zip(scopes, iids, codes.tolist(), strict=True):
+            self.entries.setdefault((scope, kind), {})[iid] = texts[code]
+
+    def inline(self, start: Int64, end: Int64) -> Int32:
+        """Codes of texts given in place; -1 for none."""
+        codes, texts = distinct_texts(self.wire, start, end)
+        return np.array([*(self.codes[text] for text in texts), -1], np.int32)[codes]
+
+    def interned(self, kind: int, iid: Int64, packet: Int64) -> Int32:
+        """Codes of texts given by their numbers; -1 for none (0 is none, too).
+
+        Args:
+            kind: Of :class:`~torch_tb_profiler.importers.pftrace.fields.Interned`.
+            iid: The numbers, or :data:`ABSENT`.
+            packet: The packet that each stands in.
+        """
+        is_there = (iid > 0) & (iid < MAX_IID)
+        if not is_there.any():
+            return np.full(iid.size, -1, np.int32)
+        scope = self.scopes.scope[packet]
+        keys = np.where(is_there, scope * MAX_IID + iid, -1)
+        distinct = np.unique(keys)
+        known = [self._code(kind, *divmod(key, MAX_IID)) for key in distinct.tolist()]
+        codes: Int32 = np.array(known, np.int32)[np.searchsorted(distinct, keys)]
+        return codes
+
+    def _code(self, kind: int, scope: int, iid: int) -> int:
+        if scope < 0:
+            return -1
+        text: AnyText | None = self.entries.get((scope, kind), {}).get(iid)
+        if text is None and self.scopes.is_first[scope]:
+            text = Ref(self.scopes.ids[self.scopes.owner[scope]], kind, iid)
+        if text is None:
+            self.quality.add("interned_missing")
+            return -1
+        return self.codes[text]
+
+    def first(self, *codes: Int32) -> Int32:
+        """Of several codes per row the first that is one."""
+        result = codes[0]
+        for other in codes[1:]:
+            result = np.where(result < 0, other, result)
+        return result

@@ -1,0 +1,126 @@
+"""What tracks are called → rows of the trace, with the process and the thread they belong to."""
+
+from __future__ import annotations
+
+import re
+
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
+from torch_tb_profiler.importers.pftrace.batch import TrackKey
+from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
+from torch_tb_profiler.trace.columns import DEVICE_LABEL, Track
+
+MAX_PARENTS = 64
+"""Tracks stand in each other less deep than that; parents may be a circle."""
+
+HIDDEN = 2**31 - 1
+"""What PyTorch's encoder makes of -1, the process of what has none."""
+
+OVERHEAD_PROCESS = "Overhead"
+
+DEVICE_SORT_INDEX = 5_000_000
+COUNTER_SORT_INDEX = 100
+"""Where PyTorch's JSON puts devices and their counters among processes."""
+
+QUEUE = re.compile(r"(?:\[(?P<lane>\d{1,18})\] )?(?P<name>.*)", re.DOTALL)
+"""A queue as PyTorch's encoder calls it: ``[07] stream 7``."""
+
+
+class RowsOfTrace:
+    """Tracks of the trace, one for each process and thread.
+
+    Attributes:
+        tracks: The tracks.
+        index: Per key the place of its track.
+    """
+
+    def __init__(self, keys: list[TrackKey], descriptors: dict[int, Descriptor]) -> None:
+        self._descriptors = descriptors
+        self._process_names = {
+            each.pid: each.process_name
+            for each in descriptors.values()
+            if each.pid is not None and each.process_name is not None
+        }
+        self.tracks: list[Track] = []
+        self._places = Interner()
+        self.index: list[int] = []
+        for key in keys:
+            track = self._track(key)
+            place = self._places[track.pid, track.tid]
+            if place == len(self.tracks):
+                self.tracks.append(track)
+            self.index.append(place)
+
+    def _track(self, key: TrackKey) -> Track:
+        if key.kind == "queue":
+            return _queue(key)
+        if key.kind == "counters":
+            return _counters(key.text)
+        descriptor = self._descriptors.get(key.number) if key.kind == "track" else None
+        if descriptor is None:
+            return Track(pid="", tid=f"{key.kind} {key.number % 2**64}")
+        return self._described(descriptor)
+
+    def _described(self, descriptor: Descriptor) -> Track:
+        pid = self._pid(descriptor)
+        own_name = _cut(descriptor.thread_name or descriptor.name)
+        process_name = None if pid is None else _cut(self._process_names.get(pid))
+        shown_pid = "" if pid is None else _number(pid)
+        if descriptor.is_thread and descriptor.tid is not None:
+            tid = _number(descriptor.tid)
+        else:
+            tid = own_name or (f"track {descriptor.uuid % 2**64}" if pid is None else "")
+        if process_name is not None and DEVICE_LABEL.match(process_name):
+            return _device(shown_pid, tid, process_name, own_name)
+        is_overhead = pid == HIDDEN and process_name == OVERHEAD_PROCESS
+        return Track(
+            shown_pid,
+            tid,
+            process_name=process_name,
+            process_label=OVERHEAD_PROCESS if is_overhead else None,
+            thread_name=own_name,
+        )
+
+    def _pid(self, descriptor: Descriptor) -> int | None:
+        """The process of a track: its own, else that of the nearest one it stands in."""
+        for _ in range(MAX_PARENTS):
+            if descriptor.pid is not None:
+                return descriptor.pid
+            parent = self._descriptors.get(descriptor.parent or 0)
+            if parent is None:
+                return None
+            descriptor = parent
+        return None
+
+
+def _queue(key: TrackKey) -> Track:
+    match = QUEUE.fullmatch(key.text or "")
+    assert match is not None
+    lane, name = match["lane"], _cut(match["name"])
+    tid = str(int(lane)) if lane else name or ""
+    return _device(str(key.number), tid, f"GPU {key.number}", name)
+
+
+def _device(pid: str, tid: str, label: str, name: str | None) -> Track:
+    is_number = pid.isascii() and pid.isdigit()
+    return Track(
+        pid,
+        tid,
+        process_label=label,
+        thread_name=name,
+        process_sort_index=DEVICE_SORT_INDEX + int(pid) if is_number else None,
+        thread_sort_index=int(tid) if tid.isascii() and tid.isdigit() else None,
+    )
+
+
+def _counters(gpu: str | None) -> Track:
+    pid = "GPU Counters" if gpu is None else f"GPU {gpu} Counters"
+    index = None if gpu is None else COUNTER_SORT_INDEX + int(gpu)
+    return Track(pid, "", process_sort_index=index)
+
+
+def _number(value: int) -> str:
+    return "-1" if value == HIDDEN else str(value)
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:MAX_TEXT_CHARS]
