@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import nsys as made
+from torch_tb_profiler.analysis.iterations.key_nodes import key_nodes
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.nsys.reader import read_export
@@ -117,3 +118,11 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
         read_export(str(path), path.name, Reading())
     assert refused.value.code == "not_nsight"
     assert "nsys export" in (refused.value.hint or "")
+
+
+@pytest.mark.filterwarnings("error")
+def test_everything_at_one_moment(tmp_path: Path) -> None:
+    trace = shown(damaged(tmp_path, f'UPDATE {NVTX} SET start = 1000, "end" = 1000'))
+    nodes = key_nodes(trace)
+    assert nodes.height > 1
+    assert nodes["score"].max() == 0

@@ -88,8 +88,10 @@ def _measured(calls: CandidateCalls, first_ns: int, length_ns: int) -> pl.DataFr
     mean = intervals.mean_ns
     # What has one interval only says nothing about how even they are.
     covered = mean * number / np.maximum(intervals.sequences, 1) / length_ns
-    into = (start - first_ns) / mean
-    ends = (first_end - first_ns) / mean
+    with np.errstate(divide="ignore", invalid="ignore"):  # calls that all end at one moment
+        into = (start - first_ns) / mean
+        ends = (first_end - first_ns) / mean
+        off_edge = np.abs(ends - np.round(ends))
     return pl.DataFrame(
         {
             "calls": number,
@@ -99,7 +101,7 @@ def _measured(calls: CandidateCalls, first_ns: int, length_ns: int) -> pl.DataFr
             "varies": intervals.varies,
             "covers": np.minimum(covered, 1 / np.maximum(covered, 1e-9)),
             "into": np.clip(into, 0, 1),
-            "off_edge": np.abs(ends - np.round(ends)),
+            "off_edge": off_edge,
             "inside": calls.inside,
             "sequences": intervals.sequences,
         }
