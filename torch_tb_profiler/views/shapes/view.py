@@ -101,13 +101,22 @@ def _of_timeline(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, pl.D
             "name": pl.Series(operator_identity(trace).paths(operators.to_list()), dtype=pl.String),
         }
     )
-    types = types.with_columns(codes.texts(trace, types["type"]), _names(steps, types))
+    types = types.with_columns(_texts(trace, types["type"]), _names(steps, types))
     instances = instances.join(paths, on="operator", how="left", maintain_order="left")
     return types, instances.with_columns(
-        codes.texts(trace, instances["type"]),
+        _texts(trace, instances["type"]),
         _names(steps, instances),
-        codes.texts(trace, instances["shape"]).alias("input_shapes"),
+        _texts(trace, instances["shape"]).alias("input_shapes"),
     )
+
+
+def _texts(trace: Trace, of_rows: pl.Series) -> pl.Series:
+    """The text behind each code; each is looked up once, for a code is that of many rows."""
+    distinct = of_rows.unique()
+    texts: pl.Series = of_rows.replace_strict(
+        distinct, codes.texts(trace, distinct), return_dtype=pl.String
+    )
+    return texts
 
 
 def _names(steps: pl.Series, rows: pl.DataFrame) -> pl.Series:
