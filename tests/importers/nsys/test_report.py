@@ -99,6 +99,18 @@ def test_without_the_program_the_error_says_the_command(
     )
 
 
+def test_a_program_where_somebody_happens_to_be_is_not_called(
+    report: Path, fake_nsys: FakeNsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nsys("pass")
+    monkeypatch.chdir(tmp_path)
+    for path in ("bin", ".", ""):
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.chdir(tmp_path / "bin" if path != "bin" else tmp_path)
+        with pytest.raises(TraceFormatError, match="which only nsys reads"):
+            import_source(opened(report))
+
+
 def test_somebody_ends_it(report: Path, fake_nsys: FakeNsys) -> None:
     cache = fake_nsys("time.sleep(60)")
 

@@ -38,7 +38,7 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
     """
     if isinstance(source, Folder):
         raise TraceFormatError("not_a_trace", f"{source.name} is a folder.", "Name a report in it.")
-    program = shutil.which(PROGRAM)
+    program = _program()
     if program is None:
         raise _not_exported(source.name, "is a report of Nsight Systems, which only nsys reads")
     report = source.local_path()
@@ -57,6 +57,14 @@ def read(source: Source | Folder, reading: Reading) -> EventColumns:
         return read_export(export, source.name, replace(reading, progress=told))
     finally:
         place.remove()
+
+
+def _program() -> str | None:
+    """Where the program lies, in a folder that the ``PATH`` names from the root: one that lies
+    where somebody happens to be is none."""
+    folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
+    found = shutil.which(PROGRAM, path=os.pathsep.join(folders))
+    return found if found is not None and os.path.isabs(found) else None
 
 
 def _named(report: str, folder: str) -> str:
