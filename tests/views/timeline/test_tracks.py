@@ -133,6 +133,22 @@ def test_a_stack_of_ten_thousand_frames() -> None:
     assert track.overlap_from is None
 
 
+def other(name: str, start: float, dur: float) -> Event:
+    return {**op(name, start, dur), "cat": "part_of_an_operator"}
+
+
+def test_slices_of_no_tree_that_lie_in_one_another_do_not_overlap() -> None:
+    nested = [other("a", 0, 50), other("b", 10, 30), other("c", 10, 5), other("d", 60, 5)]
+    made = timeline(trace(nested))
+    assert {name: lane for name, (_, lane) in placed_by_name(made).items()} == {
+        "a": 0, "b": 1, "c": 2, "d": 0,
+    }  # fmt: skip
+    assert [track.overlap_from for track in made.tracks] == [None]
+
+    crossing = timeline(trace([*nested, other("crosses", 40, 30)]))
+    assert [(track.lanes, track.overlap_from) for track in crossing.tracks] == [(3, 1)]
+
+
 def test_what_overlaps_is_counted_as_in_the_note() -> None:
     """Not what lies inside such a slice, though it is on a lane below it."""
     crossing = [op("a", 0, 50), op("b", 30, 50), op("inside b", 35, 10), op("also", 50, 10)]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.analysis.containment import last_above
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes
@@ -87,6 +88,19 @@ class _Places:
         self.overlap[ids] = below + lanes
         self.depth[ids] = 0
 
+    def nest(self, trace: Trace, ids: Int64) -> None:
+        """Take the lanes of the slices ``ids`` for depths, on tracks where they lie in one another
+        and none crosses another's end."""
+        starts, durations = trace.slices["start_ns"].to_numpy(), trace.slices["dur_ns"].to_numpy()
+        ids = ids[np.lexsort((-durations[ids], starts[ids], self.track[ids]))]
+        track, start = self.track[ids], starts[ids]
+        end = start + durations[ids]
+        around = last_above(end, np.arange(len(ids)), start)
+        crosses = (around >= 0) & (track[around] == track) & (end > end[around])
+        nested = ids[~np.isin(track, track[crosses])]
+        self.depth[nested] = self.overlap[nested]
+        self.overlap[nested] = 0
+
 
 def _places(trace: Trace, placement: Placement) -> _Places:
     slices = trace.slices
@@ -101,6 +115,7 @@ def _places(trace: Trace, placement: Placement) -> _Places:
     treeless = np.flatnonzero((tree == Tree.OTHER) | (tree == Tree.STEPS))
     if len(treeless):
         places.move_apart(trace, treeless, below=0)
+        places.nest(trace, np.flatnonzero(tree == Tree.OTHER))
     return places
 
 
