@@ -23,8 +23,10 @@ RANGE_CATEGORIES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER
 """Ranges that somebody put around work; steps are iterations and no ranges."""
 
 NAMING = ("nvtx/", "mstx/")
-"""Beginnings of raw categories of ranges in formats that name domains. What follows is the name;
-nothing follows for ranges without a domain."""
+"""Beginnings of raw categories of ranges in formats that name domains. What follows is the name."""
+
+DEFAULT = "default"
+"""The domain of ranges that were put into none: their names tell whose they are."""
 
 MOST_NAMED = 64
 """Domains that a file names; the ranges of further ones are in :data:`OTHERS`."""
@@ -32,7 +34,7 @@ OTHERS = "other domains"
 
 
 def _named_domain(word: str) -> str | None:
-    """The domain in a raw category, empty for ranges without one; None where it tells none."""
+    """The domain in a raw category; None where it tells none."""
     return next((word.removeprefix(each) for each in NAMING if word.startswith(each)), None)
 
 
@@ -75,7 +77,7 @@ def domains_of(trace: Trace, ids: Int64) -> tuple[list[str], Int64]:
     place_of = np.full(len(trace.strings) + 1, -1, np.int64)
     for code, _ in counted.most_common():
         domain = _named_domain(str(trace.strings[code]))
-        if domain:
+        if domain and domain != DEFAULT:
             new = domain if len(by_name) < MOST_NAMED else OTHERS
             place_of[code] = by_name.setdefault(new, len(by_name))
     told = place_of[raw]

@@ -15,6 +15,9 @@ from torch_tb_profiler.views.schema import Note, Severity
 
 HARMLESS = frozenset(
     {
+        "ascend_both",
+        "ascend_file_missing",
+        "ascend_trace",
         "control_characters",
         "device_numbers_matched",
         "duplicate_correlation",
@@ -27,6 +30,8 @@ HARMLESS = frozenset(
         "other_device_files",
         "python_frames_left_out",
         "quote_repaired",
+        "range_across_threads",
+        "ranges_as_operators",
         "samples_thinned",
         "several_processes",
         "step_left_out",
@@ -58,10 +63,12 @@ LINK_ISSUES = (
     | _TIME_ISSUES
     | {
         "argument_value",
-        "ascend_trace",
+        "ascend_link_differs",
+        "ascend_overlap_differs",
         "device_without_properties",
         "duplicate_correlation",
         "external_id_untrusted",
+        "graph_node_unknown",
         "graph_without_kernels",
         "graph_without_time",
         "impossible_measure",
@@ -71,6 +78,9 @@ LINK_ISSUES = (
         "launch_without_operator",
         "overlapping_slices",
         "python_frames_left_out",
+        "range_across_threads",
+        "range_unclosed",
+        "ranges_as_operators",
     }
 )
 """Issues that concern the numbers of operators and kernels."""
@@ -102,6 +112,7 @@ _HOST_TIME = ("host_self_us", "host_total_us")
 
 ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "device_without_properties": ("est_sm_efficiency_pct", "est_achieved_occupancy_pct"),
+    "graph_node_unknown": (*_DEVICE_TIME, "operator"),
     "huge_duration": (*_HOST_TIME, "total_us", "max_us"),
     "impossible_measure": (
         "est_sm_efficiency_pct",
@@ -118,6 +129,7 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "no_steps": ("average_step_us", "step_count", "step"),
     "overlapping_slices": _HOST_TIME,
     "python_frames_left_out": ("call_stack",),
+    "range_unclosed": (*_HOST_TIME, "total_us", "max_us"),
     "several_processes": ("average_step_us", "step_count", "step"),
     "step_left_out": ("average_step_us", "step_count", "step"),
 }

@@ -16,8 +16,8 @@ LONGEST_NAME = 200
 PAYLOADS = {"NCCL communicator ID": "NCCL"}
 """Entries of payloads that tell their domain, where its creation is not in the file."""
 
-DEFAULT = ""
-"""The domain of ranges without any."""
+DEFAULT = "default"
+"""The domain of ranges without any, as NVTX calls it."""
 
 
 class Domains:
