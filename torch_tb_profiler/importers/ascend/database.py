@@ -23,6 +23,7 @@ from torch_tb_profiler.importers.ascend.recorders import FRAMEWORKS, MINDSPORE, 
 from torch_tb_profiler.importers.ascend.samples import SampleRows
 from torch_tb_profiler.importers.ascend.strings import Strings
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.kineto.batch import UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder
@@ -122,6 +123,9 @@ class _Assembly:
             )
         self.base_ns = int(min(start.min() for start in starts)) // SECOND_NS * SECOND_NS
         self.slices = joined(parts, self.base_ns)
+        unnamed = self.slices["name_code"] < 0
+        self.slices["name_code"][unnamed] = self.strings.code(UNNAMED) if unnamed.any() else 0
+        self.unnamed = int(unnamed.sum())
         refine(self.slices["category"], self.slices["name_code"], self.strings.texts)
 
     def _steps(self) -> Rows:
@@ -164,6 +168,7 @@ class _Assembly:
             time_unit_ns=1,
             info=self._info(),
         )
+        columns.quality.add("missing_name", self.unnamed)
         self._describe(columns, side)
         self._link(columns)
         self._measure(columns)

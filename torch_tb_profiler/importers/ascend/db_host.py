@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ LEVELS = {5000: "Runtime@", 5500: "Hccl@", 10000: "Node@", 15000: "Model@", 2000
 """What text files write before the names of CANN's calls, by their level."""
 
 ENQUEUE = "Enqueue"
+WORD = re.compile("[A-Za-z]")
 MODULE = "nn.Module: "
 THREAD_BITS, THREAD = 32, (1 << 32) - 1
 
@@ -135,13 +137,14 @@ def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnAr
     stored = host.columns
     chosen = np.flatnonzero(stored["type"] == OPERATOR)
     strings = texts.strings
-    shape = strings.rewritten(texts.codes(stored["inputShapes"][chosen]), written.shapes)
-    dtype = strings.rewritten(texts.codes(stored["inputDtypes"][chosen]), written.types)
+    shape, dtype = (texts.codes(stored[name][chosen]) for name in ("inputShapes", "inputDtypes"))
+    if _are_types(texts, shape) and not _are_types(texts, dtype):
+        shape, dtype = dtype, shape
     none = np.full(len(chosen), -1, np.int32)
     return {
         "slice": chosen.astype(np.int64),
-        "input_shape_code": shape,
-        "input_type_code": dtype,
+        "input_shape_code": strings.rewritten(shape, written.shapes),
+        "input_type_code": strings.rewritten(dtype, written.types),
         "concrete_inputs_code": none,
         "call_stack_code": _stacks(database, stored["callchainId"][chosen], texts),
         "module_hierarchy_code": none.copy(),
@@ -149,6 +152,12 @@ def operator_table(database: Database, host: HostRows, texts: Texts) -> ColumnAr
         "forward_thread": stored["fwdThreadId"][chosen],
         "record_function_id": np.full(len(chosen), ABSENT, np.int64),
     }
+
+
+def _are_types(texts: Texts, codes: Int32) -> bool:
+    """Whether texts hold words: torch_npu of 2024 stored types as shapes, and shapes as types."""
+    known = (texts.strings.texts[code] for code in np.unique(codes).tolist() if code >= 0)
+    return any(WORD.search(text) for text in known)
 
 
 def _stacks(database: Database, chains: Int64, texts: Texts) -> Int32:

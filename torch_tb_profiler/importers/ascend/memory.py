@@ -49,15 +49,18 @@ def add_blocks(
 ) -> None:
     """Append two memory events per block, its allocation and its release, in place.
 
-    The totals of an event are those of :data:`ALL` at that moment, where they were recorded, else
+    The files pair an allocation with its release, and tell no address: the number of the block
+    stands for it. The totals of an event are those of :data:`ALL` at that moment, where they were recorded, else
     the block's own component's.
     """
     if blocks.is_empty():
         return
+    blocks = blocks.with_row_index("block", offset=1)
     parts = [
         blocks.select(
             "name",
             "device",
+            "block",
             time_ns=f"{end}_ns",
             at_ns="start_ns",
             bytes=pl.col("bytes") * sign,
@@ -81,7 +84,7 @@ def add_blocks(
         "time_ns": events["time_ns"].to_numpy() - columns.base_ns,
         "device_type": np.full(events.height, PRIVATE_USE, np.int64),
         "device": _whole(events["device"]),
-        "address": np.full(events.height, ABSENT, np.int64),
+        "address": _whole(events["block"]),
         "bytes": _whole(events["bytes"]),
         "total_allocated_bytes": _whole(events["all"].fill_null(events["allocated"])),
         "total_reserved_bytes": _whole(events["held"].fill_null(events["reserved"])),

@@ -42,8 +42,10 @@ from torch_tb_profiler.trace.info import NotRecorded
 
 TASKS = "tasks"
 PYTHON, CANN = "Python", "CANN"
+FRAMEWORK_PROCESSES = (PYTHON, "MindSpore", "CPU OP")
 LAYER_BITS = 10
-"""A process of Ascend's tools is a layer of a real one, whose number stands above these bits."""
+"""A process of Ascend's tools is a layer of a real one, whose number stands above these bits;
+Python's alone is the real one."""
 
 PUT, TAKE = "enqueue", "dequeue"
 NO_OPERATORS = "msprof records the device and CANN, not the operators of a framework"
@@ -77,14 +79,24 @@ def settle(columns: EventColumns, others: Mapping[str, ColumnArrays]) -> None:
     )
 
 
+def real_process(track: Track) -> str:
+    """The number of the process that a row of Ascend's tools is a layer of."""
+    return track.pid if track.process_name == PYTHON else str(int(track.pid) >> LAYER_BITS)
+
+
 def _join_threads(columns: EventColumns) -> None:
-    """CANN's rows of a thread and Python's are one: what an operator called lies inside it."""
-    hosts = {track.pid: track for track in columns.tracks if track.process_name == PYTHON}
+    """CANN's rows of a thread and the framework's are one: what an operator called lies in it."""
+    hosts = {
+        number: track
+        for track in reversed(columns.tracks)
+        if track.process_name in FRAMEWORK_PROCESSES and track.pid.isdigit()
+        for number in {track.pid, real_process(track)}
+    }
 
     def thread(track: Track) -> Track:
         if track.process_name != CANN or not track.pid.isdigit():
             return track
-        host = hosts.get(str(int(track.pid) >> LAYER_BITS))
+        host = hosts.get(real_process(track))
         return track if host is None else replace(host, tid=track.tid, thread_name=None)
 
     if hosts:

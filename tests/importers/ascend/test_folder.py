@@ -1,0 +1,213 @@
+"""Folders that are whole, half copied, damaged, of other releases, or not analysed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.ascend import (
+    ADDRESS,
+    OUTPUT,
+    PID,
+    Run,
+    read_folder,
+    write_database,
+    write_info,
+    write_text,
+)
+from torch_tb_profiler.importers.ascend import FORMAT, is_timeline
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.info import WHATS, JobInfo, ProcessGroup
+
+Write = Callable[[Path, Run], Path]
+BOTH = pytest.mark.parametrize("write", [write_text, write_database])
+
+
+def everything(columns: EventColumns) -> str:
+    """Every text that a trace may show."""
+    tracks = [str(track) for track in columns.tracks]
+    side = [table.frame.write_csv() + table.source for table in columns.side]
+    quality = json.dumps(columns.quality.examples)
+    return "\n".join([*columns.strings, *tracks, *side, quality, str(columns.info)])
+
+
+@BOTH
+def test_no_secret_leaves_the_files(write: Write, tmp_path: Path) -> None:
+    columns = read_folder(write(tmp_path / "a_ascend_pt", Run()))
+    for secret in ("planted", ADDRESS, "10.1.2.3", "TOKEN"):
+        assert secret not in everything(columns)
+
+
+@BOTH
+def test_rank_groups_and_settings(write: Write, tmp_path: Path) -> None:
+    info = read_folder(write(tmp_path / "a_ascend_pt", Run())).info
+    group = ProcessGroup(name="default_group", size=2, ranks=(0, 1))
+    assert info.job == JobInfo("hccl", 0, 2, 1, (group,))
+    assert (info.framework, info.recorder, info.recorder_version) == (
+        "PyTorch", "torch_npu.profiler", "2.5.1",
+    )  # fmt: skip
+    assert (info.recording.record_shapes, info.recording.profile_memory) == (True, None)
+
+
+def test_without_a_rank_there_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / "a_ascend_pt"
+    write_text(folder, Run(), rank=None)
+    job = read_folder(folder).info.job
+    assert job is not None
+    assert job.rank is None
+
+
+def test_both_kinds_are_the_database_with_a_note(tmp_path: Path) -> None:
+    write_database(tmp_path / "a_ascend_pt", Run())
+    write_text(tmp_path / "b_ascend_pt", Run())
+    for file in (tmp_path / "b_ascend_pt" / OUTPUT).iterdir():
+        file.rename(tmp_path / "a_ascend_pt" / OUTPUT / file.name)
+    columns = read_folder(tmp_path / "a_ascend_pt")
+    assert columns.quality.counts == {"ascend_both": 1}
+
+
+def test_levels_and_options_say_what_they_lack(tmp_path: Path) -> None:
+    folder = tmp_path / "a_ascend_pt"
+    write_text(folder, Run(), level="ProfilerLevel.Level0", record_shapes=False)
+    lacks = {each.what: each.reason for each in read_folder(folder).info.not_recorded}
+    assert lacks["communication"] == lacks["collective_sizes"] == "needs Level1"
+    assert lacks["input_shapes"] == "needs record_shapes=True"
+    assert "call_stacks" not in lacks
+    assert "kernels" not in lacks
+    assert lacks.keys() <= set(WHATS)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("a_ascend_pt", "torch_npu"), ("b_ascend_ms", "mindspore")]
+)
+def test_what_is_not_analysed_says_how_to(tmp_path: Path, name: str, package: str) -> None:
+    for file in ("FRAMEWORK/torch.op_range", "PROF_000001_2/device_0/data/x.data"):
+        path = tmp_path / name / file
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"\0\1")
+    with pytest.raises(TraceFormatError) as raised:
+        read_folder(tmp_path / name)
+    assert raised.value.code == "not_analysed"
+    assert f"{package}.profiler.profiler.analyse" in raised.value.hint
+
+
+def test_a_folder_without_events_says_so(tmp_path: Path) -> None:
+    write_info(tmp_path / "a_ascend_pt")
+    with pytest.raises(TraceFormatError, match="neither trace_view"):
+        read_folder(tmp_path / "a_ascend_pt")
+
+
+def test_raw_files_are_never_read(tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "a_ascend_pt", Run())
+    for raw in ("FRAMEWORK", "PROF_000001_20250101"):
+        (folder / raw).mkdir()
+        (folder / raw / "trace_view.json").write_text("no JSON", encoding="utf-8")
+        (folder / raw / "analysis.db").write_bytes(b"no database")
+    assert len(build_trace(read_folder(folder)).device_work) == 4
+
+
+def test_a_half_copied_folder_is_what_is_there(tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "a_ascend_pt", Run())
+    output = folder / OUTPUT
+    (output / "operator_memory.csv").unlink()
+    (output / "step_trace_time.csv").write_text("Schritt;Rechnen\n3;4\n", encoding="utf-8")
+    (output / "op_statistic.csv").write_bytes(b"\x89PNG\0\0\0")
+    (output / "communication.json").write_text('{"step3": {"collective": {"a@b"', encoding="utf-8")
+    (folder / "profiler_info_0.json").write_text("{", encoding="utf-8")
+    columns = read_folder(folder)
+    texts = " ".join(columns.quality.examples["ascend_file_unreadable"])
+    assert "step_trace_time.csv: no column Step, Computing" in texts
+    assert "op_statistic.csv" in texts
+    assert columns.quality.counts["ascend_file_unreadable"] == 4
+    assert columns.quality.examples["ascend_file_missing"] == ["communication_matrix.json"]
+    assert [table.name for table in columns.side] == ["recorded_operators"]
+    assert columns.info.job is not None
+    assert columns.info.job.rank == 0, "by the name of the file"
+    assert len(build_trace(columns).device_work) == 4
+
+
+def test_a_damaged_timeline_keeps_what_can_be_read(tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "a_ascend_pt", Run())
+    file = folder / OUTPUT / "trace_view.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text[: text.index('"hcom_allReduce')], encoding="utf-8")
+    columns = read_folder(folder)
+    assert columns.quality.counts["truncated"] == 1
+    assert len(build_trace(columns).device_work) == 3
+
+
+@pytest.mark.parametrize("table", ["STRING_IDS", "COMPUTE_TASK_INFO", "CANN_API", "PYTORCH_API"])
+def test_a_database_without_a_table_is_read(tmp_path: Path, table: str) -> None:
+    folder = write_database(tmp_path / "a_ascend_pt", Run())
+    with sqlite3.connect(folder / OUTPUT / "ascend_pytorch_profiler_0.db") as database:
+        database.execute(f"DROP TABLE {table}")
+    database.close()
+    trace = build_trace(read_folder(folder))
+    assert len(trace.device_work) >= 2
+    assert trace.device_work["dur_ns"].min() == 20_000
+
+
+def test_databases_of_others_and_empty_ones_are_refused(tmp_path: Path) -> None:
+    folder = write_database(tmp_path / "a_ascend_pt", Run())
+    file = folder / OUTPUT / "ascend_pytorch_profiler_0.db"
+    with sqlite3.connect(file) as database:
+        for name in ("PYTORCH_API", "CANN_API", "TASK", "COMMUNICATION_OP"):
+            database.execute(f"DELETE FROM {name}")
+    database.close()
+    with pytest.raises(TraceFormatError, match="holds no event"):
+        read_folder(folder)
+    file.unlink()
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE other (x)")
+    database.close()
+    with pytest.raises(TraceFormatError, match="without the tables"):
+        read_folder(folder)
+    file.write_bytes(b"<html>")
+    with pytest.raises(TraceFormatError):
+        read_folder(folder)
+
+
+def test_mindspores_folder_is_read_alike(tmp_path: Path) -> None:
+    """By the reference alone: no folder of MindSpore 2.3 and later is public."""
+    folder = write_text(tmp_path / "a_ascend_ms", Run())
+    file = folder / OUTPUT / "trace_view.json"
+    text = file.read_text(encoding="utf-8").replace('"name": "Python"', '"name": "MindSpore"')
+    text = text.replace(f'"pid": {PID}, ', f'"pid": {PID << 10 | 1 << 5}, ')
+    file.write_text(text, encoding="utf-8")
+    columns = read_folder(folder)
+    trace = build_trace(columns)
+    assert columns.info.recorder == "mindspore.Profiler"
+    assert columns.info.framework == "MindSpore"
+    assert trace.device_work["owner"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "worker", "stamp"),
+    [
+        ("node1_4711_20250109074804042_ascend_pt", "node1_4711", "20250109074804042"),
+        ("rank0_ascend_pt", "rank0", None),
+        ("localhost.localdomain_1_2_20250109074804042_ascend_ms", "localhost.localdomain_1_2",
+         "20250109074804042"),
+        ("rank0_ascend", None, None),
+    ],
+)  # fmt: skip
+def test_folders_are_told_by_name(name: str, worker: str | None, stamp: str | None) -> None:
+    parsed = FORMAT.folders[0].parse(name)
+    assert (parsed and parsed.worker, parsed and parsed.stamp) == (worker, stamp)
+
+
+def test_single_timelines_are_told_by_name_or_process() -> None:
+    process = b'[{"name": "process_name", "args": {"name": "Ascend Hardware"}, "ph": "M"}]'
+    assert is_timeline(process, "x.json")
+    assert is_timeline(b'[{"ph": "X"}]', "/a/ASCEND_PROFILER_OUTPUT/trace_view.json")
+    assert is_timeline(b'[{"ph": "X"}]', "msprof_0_2_1.json")
+    assert not is_timeline(b'[{"ph": "X"}]', "trace.json")
+    assert not is_timeline(b'{"traceEvents": []}', "trace_view.json")
+    assert re.fullmatch(r"[a-z]+", FORMAT.name)

@@ -1,0 +1,201 @@
+"""Ascend's own answers about its recordings, against what our views compute from the events."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from torch_tb_profiler.analysis.intervals import total, union
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.api import OpenedTrace, open_trace
+from torch_tb_profiler.trace.categories import NODE_CATEGORIES, Category
+
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+FOLDERS = {
+    "text 0": "text/level1/rank0_ascend_pt",
+    "text 1": "text/level1/rank1_ascend_pt",
+    "database": "db/level1/rank0_ascend_pt",
+}
+
+
+@pytest.fixture(scope="module", params=list(FOLDERS))
+def opened(request: pytest.FixtureRequest, corpus: Path) -> Iterator[tuple[OpenedTrace, Path]]:
+    folder = corpus / "ascend_torch_npu" / FOLDERS[request.param]
+    with open_trace(str(folder)) as trace:
+        yield trace, folder / OUTPUT
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{k: v.strip() for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def recorded_step(opened: OpenedTrace) -> dict[str, Any]:
+    (row,) = opened.trace.side["recorded_steps"].frame.rows(named=True)
+    return row
+
+
+def test_the_step_is_cut_as_ascend_cuts_it(opened: tuple[OpenedTrace, Path]) -> None:
+    """``step_trace_time.csv`` or ``StepTraceTime``: µs; its tools round to ns, so do we."""
+    trace, folder = opened
+    own = recorded_step(trace)
+    ours = trace.view("distributed").tables["overlap"].filter(pl.col("step") == "50")
+    (row,) = ours.rows(named=True)
+
+    assert row["computation_us"] + row["overlap_us"] == pytest.approx(own["computing_us"], abs=0.2)
+    assert row["overlap_us"] == pytest.approx(own["overlapped_us"], abs=0.2)
+    assert row["communication_us"] == pytest.approx(own["communication_not_overlapped_us"], abs=0.2)
+    file = folder / "step_trace_time.csv"
+    if file.exists():
+        (stored,) = rows_of(file)
+        assert own["computing_us"] == float(stored["Computing"])
+        assert own["free_us"] == float(stored["Free"])
+        assert own["step"] == stored["Step"]
+
+
+def test_what_is_left_of_the_stage_is_free(opened: tuple[OpenedTrace, Path]) -> None:
+    trace = opened[0].trace
+    own = recorded_step(opened[0])
+    kernels = trace.device_work.filter(pl.Series(kernel_kinds(trace).is_kernel))
+    start = kernels["start_ns"].to_numpy()
+    end = start + kernels["dur_ns"].to_numpy()
+    span = end.max() - start.min()
+
+    assert span / 1000 == pytest.approx(own["stage_us"], abs=0.2)
+    assert (span - total(union(start, end))) / 1000 == pytest.approx(own["free_us"], abs=0.5)
+
+
+def test_nothing_disagrees_with_the_rows_of_overlap_analysis(
+    opened: tuple[OpenedTrace, Path],
+) -> None:
+    counts = opened[0].trace.quality.counts
+    assert "ascend_overlap_differs" not in counts
+    assert "ascend_link_differs" not in counts
+    assert "kernel_without_launch" not in counts
+    assert "launch_without_operator" not in counts
+
+
+def test_kernels_by_type_are_those_of_op_statistic(opened: tuple[OpenedTrace, Path]) -> None:
+    trace, folder = opened
+    if not (folder / "op_statistic.csv").exists():
+        pytest.skip("a database holds no sums")
+    types = {row["Name"]: row["Type"] for row in rows_of(folder / "kernel_details.csv")}
+    ours: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    kernels = trace.view("kernels").tables["kernels"].group_by("name").agg(
+        pl.col("calls").sum(), pl.col("total_us").sum()
+    )  # fmt: skip
+    for name, calls, total_us in kernels.iter_rows():
+        if not name.startswith("hcom_"):
+            ours[types[name]][0] += calls
+            ours[types[name]][1] += total_us
+    stored = rows_of(folder / "op_statistic.csv")
+
+    assert {key: int(value[0]) for key, value in ours.items()} == {
+        row["OP Type"]: sum(int(r["Count"]) for r in stored if r["OP Type"] == row["OP Type"])
+        for row in stored
+    }
+    for row in stored:
+        both = sum(float(r["Total Time(us)"]) for r in stored if r["OP Type"] == row["OP Type"])
+        assert ours[row["OP Type"]][1] == pytest.approx(both, abs=0.1), row["OP Type"]
+
+
+def test_sums_of_the_database_are_those_of_its_kernels(corpus: Path) -> None:
+    folder = corpus / "ascend_torch_npu" / FOLDERS["database"]
+    with open_trace(str(folder)) as opened:
+        sums = opened.trace.side["recorded_operators"].frame
+        kernels = opened.view("kernels").tables["kernels"]
+        computing = kernels.filter(~pl.col("name").str.starts_with("hcom_"))
+        assert sums["calls"].sum() == computing["calls"].sum() == 187
+        assert sums["total_us"].sum() == pytest.approx(computing["total_us"].sum())
+        assert set(sums["unit"]) == {"AI Core", "AI Vector", "AI Core, mainly vector", "DSA"}
+
+
+UNDRAWN = ("ReduceSum", "aten::convolution_backward", "ConvolutionBackward0")
+"""Operators of work that Ascend draws no arrow to, so that its table leaves it out."""
+
+
+def test_operators_take_what_operator_details_says(opened: tuple[OpenedTrace, Path]) -> None:
+    """Host totals and device times; of host self time theirs holds the calls of CANN, ours not.
+    Theirs counts the collective twice, for an operator inside one of its name."""
+    opened_trace, folder = opened
+    if not (folder / "operator_details.csv").exists():
+        pytest.skip("a database holds no table of operators")
+    trace = opened_trace.trace
+    theirs: dict[str, Any] = defaultdict(lambda: np.zeros(4))
+    for row in rows_of(folder / "operator_details.csv"):
+        theirs[row["Name"]] += [
+            float(row[f"{side} {part} Duration(us)"])
+            for side, part in (
+                ("Host", "Total"), ("Host", "Self"), ("Device", "Self"), ("Device", "Total"),
+            )
+        ]  # fmt: skip
+    calls = trace.slices.filter(pl.col("category") == Category.RUNTIME)
+    ours: dict[str, Any] = defaultdict(lambda: np.zeros(4))
+    nodes = trace.slices.filter(pl.col("category").is_in([int(c) for c in NODE_CATEGORIES]))
+    track = dict(nodes.select("id", "track").iter_rows())
+    inside: dict[int, int] = defaultdict(int)
+    for parent, of_track, dur in calls.select("parent", "track", "dur_ns").iter_rows():
+        if parent is not None and track.get(parent) == of_track:
+            inside[parent] += dur
+    for node in nodes.iter_rows(named=True):
+        calls_ns = inside[node["id"]]
+        parts = (node["dur_ns"], node["self_ns"] + calls_ns, *(
+            node[key] for key in ("device_self_ns", "device_total_ns")
+        ))  # fmt: skip
+        ours[trace.text(node["name_code"]) or ""] += np.array(parts) / 1000
+    missing = ours["ReduceSum"][2] - theirs["ReduceSum"][2]
+    for name, values in theirs.items():
+        host_total, host_self, device_self, device_total = ours[name]
+        assert host_total == pytest.approx(values[0], abs=0.5), name
+        assert host_self >= values[1] - 0.5, name
+        if name == "HcclAllreduce":
+            assert device_total == pytest.approx(values[3] / 2, abs=0.5)
+        elif name.rpartition(" ")[2] in UNDRAWN:
+            assert device_total == pytest.approx(values[3] + missing, abs=0.5), name
+        else:
+            assert device_self == pytest.approx(values[2], abs=0.5), name
+            assert device_total == pytest.approx(values[3], abs=0.5), name
+
+
+def test_collectives_last_as_long_as_communication_json_says(
+    opened: tuple[OpenedTrace, Path],
+) -> None:
+    trace, folder = opened
+    recorded = trace.trace.side["recorded_collectives"].frame
+    kernels = trace.view("kernels").tables["kernels"]
+    ours = dict(kernels.select("name", "total_us").iter_rows())
+    for name, elapse_us in recorded.select("name", "elapse_us").iter_rows():
+        assert ours[name] == pytest.approx(elapse_us, abs=0.1), name
+    (row,) = trace.view("distributed").tables["collectives"].rows(named=True)
+    assert (row["name"], row["calls"], row["total_bytes"]) == ("all_reduce", 4, 244_403_360)
+    file = folder / "communication.json"
+    if file.exists():
+        document = json.loads(file.read_text(encoding="utf-8"))["step50"]["collective"]
+        times = {key.partition("@")[0]: each["Communication Time Info"] for key, each in
+                 document.items() if key != "Total Op Info"}  # fmt: skip
+        for row in recorded.rows(named=True):
+            assert row["elapse_us"] == pytest.approx(times[row["name"]]["Elapse Time(ms)"] * 1e3)
+            assert row["wait_us"] == pytest.approx(times[row["name"]]["Wait Time(ms)"] * 1e3)
+
+
+def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None:
+    trace, folder = opened
+    links = trace.trace.side["links"].frame
+    between = links.drop_nulls("source_rank")
+    assert set(between["source_rank"]) == {0 if "rank0" in str(folder) else 1}
+    assert set(between["destination_rank"]) == set(range(8))
+    assert set(trace.trace.collectives["group_size"]) == {8}
+    file = folder / "communication_matrix.json"
+    if file.exists():
+        document = json.loads(file.read_text(encoding="utf-8"))["step50"]["collective"]
+        told = [pairs for key, pairs in document.items() if not key.startswith("Total Op Info")]
+        sizes = [sent["Transit Size(MB)"] * 1e6 for pairs in told for sent in pairs.values()]
+        assert sorted(between["size_bytes"]) == pytest.approx(sorted(sizes))
