@@ -9,6 +9,9 @@ import numpy as np
 
 from tests.helpers import paddle_protobuf as pb
 from tests.importers.kineto.reference import actual, read_bytes
+from torch_tb_profiler.analysis.collectives.calls import host_calls
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.summaries.distributed import communication_times
 from torch_tb_profiler.importers.paddle.event_types import TYPES
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
@@ -169,3 +172,13 @@ def test_work_belongs_to_the_call_that_it_lies_in() -> None:
     assert owners == {"conv2d"}
     assert trace.tracks["thread_name"].to_list() == ["thread 9:MainThread", "stream 7", "stream 9"]
     assert not np.any(trace.slices["lane"].to_numpy())
+
+
+def test_events_of_the_type_of_communication_are_that_whatever_their_name() -> None:
+    for data in (protobuf(), chrome()):
+        trace = build_trace(read_bytes(data.replace(b"all_reduce", b"my_syncing")))
+        calls = [trace.text(trace.slices["name_code"][row]) for row in host_calls(trace).tolist()]
+        assert calls == ["my_syncing"]
+        times = communication_times(trace, Selection())
+        assert times is not None
+        assert times.communication_ns == 10_000

@@ -28,6 +28,7 @@ from torch_tb_profiler.importers.kineto.values import (
     int_column,
     text_codes,
 )
+from torch_tb_profiler.importers.paddle.blank import blank_table
 from torch_tb_profiler.importers.paddle.event_types import RESERVED, WORDS
 from torch_tb_profiler.importers.paddle.exact_starts import (
     EXACT_KEY,
@@ -49,7 +50,6 @@ from torch_tb_profiler.trace.columns import (
     EventColumns,
     Int64,
     Track,
-    empty_table,
 )
 from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.quality import QualityReport
@@ -123,12 +123,8 @@ def _operators(args: Sequence[Any], rows: Int64, strings: Interner) -> ColumnArr
     }
     codes = {name: text_codes(values, strings) for name, values in texts.items()}
     said = np.logical_or.reduce([column >= 0 for column in codes.values()])
-    table = empty_table("operator")
-    filled: ColumnArrays = {
-        name: np.full(int(said.sum()), -1 if values.dtype == np.int32 else ABSENT, values.dtype)
-        for name, values in table.items()
-    }
-    return filled | {"slice": rows[said]} | {name: codes[name][said] for name in codes}
+    table = blank_table("operator", int(said.sum()))
+    return table | {"slice": rows[said]} | {name: codes[name][said] for name in codes}
 
 
 def _work(

@@ -30,6 +30,7 @@ TYPES = (
 """By number. Paddle 2.4 called 15 ``MluRuntime``, a type that no host event of a file has."""
 
 RUNTIME = "CudaRuntime"
+COMMUNICATION = "Communication"
 
 WORDS: dict[str, Category] = {
     "profilestep": Category.STEP,

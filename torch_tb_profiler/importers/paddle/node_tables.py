@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.importers.paddle.blank import blank_table
 from torch_tb_profiler.importers.paddle.event_types import MEMORY_TYPES, RESERVED
 from torch_tb_profiler.importers.paddle.input_messages import shapes_of, types_of
 from torch_tb_profiler.importers.paddle.inputs import stack_text
@@ -15,7 +16,6 @@ from torch_tb_profiler.importers.protobuf.texts import distinct_ranges, distinct
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    TABLE_COLUMNS,
     ColumnArrays,
     Int32,
     Int64,
@@ -48,18 +48,9 @@ def track_codes(tracks: Interner, process: Int64, thread: Int64) -> Int32:
     return codes[np.searchsorted(keys, key)]
 
 
-def _blank(name: str, count: int) -> ColumnArrays:
-    """A table without anything in its columns."""
-    absent = {np.int64: ABSENT, np.int32: -1, np.int8: 0, np.float64: np.nan}
-    return {
-        column: np.full(count, absent[dtype], dtype)
-        for column, dtype in TABLE_COLUMNS[name].items()
-    }
-
-
 def device_table(wire: Wire, work: Fields, rows: Int64, strings: Interner) -> ColumnArrays:
     """What is known of device work; ``rows`` are its slices, -1 for what is none."""
-    table = _blank("device", work.count)
+    table = blank_table("device", work.count)
     table["device"], table["stream"] = work.ints(5), work.ints(7)
     kernels, of_work = within(wire, work, KERNEL)
     for column, numbers in (("grid_code", (4, 5, 6)), ("block_code", (1, 2, 3))):
@@ -130,7 +121,7 @@ def _size(values: Int64, quality: QualityReport) -> Int64:
 
 def operator_table(wire: Wire, inputs: Fields, rows: Int64, strings: Interner) -> ColumnArrays:
     """What is known of operators' inputs and callers; ``rows`` are their slices, -1 for none."""
-    table = _blank("operator", inputs.count)
+    table = blank_table("operator", inputs.count)
     of_fields: tuple[tuple[str, int, Callable[[bytes], str | None]], ...] = (
         ("input_shape_code", 5, shapes_of),
         ("input_type_code", 6, types_of),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from torch_tb_profiler.importers.kineto import find_event
 from torch_tb_profiler.importers.kineto import reader as kineto
 from torch_tb_profiler.importers.paddle import is_protobuf
+from torch_tb_profiler.importers.paddle.blank import blank_table
 from torch_tb_profiler.importers.paddle.chrome import DIALECT
+from torch_tb_profiler.importers.paddle.event_types import COMMUNICATION
 from torch_tb_profiler.importers.paddle.reasons import not_recorded
 from torch_tb_profiler.importers.paddle.trees import read_trees
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import AnySource, Source
-from torch_tb_profiler.trace.columns import EventColumns
+from torch_tb_profiler.trace.columns import ColumnArrays, EventColumns
 
 FRAMEWORK = "Paddle"
 
@@ -30,6 +33,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         columns = read_trees(source, reading)
     else:
         columns = kineto.read(source, reading, DIALECT)
+    columns.tables["collective"] = _communication(columns)
     columns.info = msgspec.structs.replace(
         columns.info, framework=FRAMEWORK, not_recorded=not_recorded(columns)
     )
@@ -47,3 +51,12 @@ def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundA
     if is_protobuf(source.head):
         return None
     return find_event.find(source, sought, limits, DIALECT)
+
+
+def _communication(columns: EventColumns) -> ColumnArrays:
+    """Events of the type of communication, which are that whatever they are called."""
+    slices = columns.tables["slices"]
+    words = [code for code, text in enumerate(columns.strings) if text == COMMUNICATION]
+    rows = np.flatnonzero(np.isin(slices["raw_category_code"], words))
+    table = blank_table("collective", rows.size)
+    return table | {"slice": rows, "collective_code": slices["name_code"][rows]}
