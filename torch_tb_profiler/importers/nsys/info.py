@@ -18,6 +18,9 @@ GRAPH_MODE = "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 RECORDER = "Nsight Systems"
 """Its name in ``knowledge/recorders.toml``."""
 
+LATEST_NS = 2**62
+"""Since 1970: the year 2116."""
+
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.\-]{0,39}")
 
 
@@ -44,7 +47,7 @@ def base_ns(export: Export) -> int:
     if START not in export.database.tables:
         return 0
     for (epoch,) in export.database.rows(START, ("utcEpochNs",)):
-        if isinstance(epoch, int) and 0 < epoch < 2**63:
+        if isinstance(epoch, int) and 0 < epoch < LATEST_NS:
             return epoch
     return 0
 
