@@ -16,6 +16,7 @@ LOCAL_BYTES = 64 << 10
 
 def database(path: Path, tables: list[str]) -> bytes:
     with closing(sqlite3.connect(path / "x.db")) as made:
+        made.execute("BEGIN")  # one commit, not one for each table
         for table in tables:
             columns = ", ".join(f"column_{number} INTEGER" for number in range(40))
             made.execute(f"CREATE TABLE {table} ({columns})")
@@ -45,7 +46,7 @@ def test_a_database_of_something_else_is_left_out(tmp_path: Path, tables: int) -
 
 
 def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> None:
-    data = database(tmp_path, [f"moz_places_{number}" for number in range(300)])
+    data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
     assert b"CREATE TABLE" not in data[:4096]
     told = tell_head(data[:4096], "x.db", False)
     assert (told.is_trace, told.wants_more) == (True, True)
