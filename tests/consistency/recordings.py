@@ -21,6 +21,7 @@ PATTERNS = (
     "ascend_torch_npu/text/*/*/*/trace_view.json",
     "paddle_*/*.paddle_trace.json.gz",
     "paddle_*/oracle/*.paddle_trace.json",
+    "paddle_*/oracle/w0.paddle_trace.pb",
 )
 
 
