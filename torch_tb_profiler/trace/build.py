@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.categories import (
     Category,
 )
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
+from torch_tb_profiler.trace.constants import constant
 from torch_tb_profiler.trace.details import (
     build_device_work,
     build_memory,
@@ -67,6 +68,7 @@ def build_trace(events: EventColumns) -> Trace:
     structure = _structure(events, slices, places.place, quality)
     work = structure.links.work
     device_work = without_impossible(build_device_work(events, slices, work, places), quality)
+    del places
     steps, step = build_steps(slices, work, events.strings, quality)
     tables = events.tables
     operators = build_operators(events, slices)
@@ -77,10 +79,22 @@ def build_trace(events: EventColumns) -> Trace:
     used = device_work["device"].drop_nulls().unique().to_list()
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
+    slices.forget_file()
+    meta, columns = (
+        _meta(events, slices),
+        _slice_columns(structure, step, events.time_unit_ns, quality),
+    )
+    del (
+        structure,
+        work,
+        slices,
+        step,
+        processes,
+    )  # what is no column is freed before the frame is made
     return Trace(
-        meta=_meta(events, slices),
+        meta=meta,
         strings=np.array(events.strings, dtype=object),
-        slices=_slice_frame(structure, step, events.time_unit_ns, quality),
+        slices=_slice_frame(columns),
         device_work=device_work,
         operators=operators,
         python=python,
@@ -114,32 +128,45 @@ def _structure(
     return _Structure(slices, nodes, frames, links, absorber)
 
 
-def _slice_frame(
+def _slice_columns(
     structure: _Structure, step: Int64, tolerance_ns: int, quality: QualityReport
-) -> pl.DataFrame:
+) -> dict[str, npt.NDArray[Any]]:
+    """The columns of the ``slices`` table but ``id``."""
     slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
-    size = len(slices.start_ns)
     columns: dict[str, npt.NDArray[Any]] = {
-        "id": np.arange(size),
+        "self_ns": host_self(slices, nodes, calls, structure.absorber),
         **_tree_columns(structure, tolerance_ns, quality),
-        "frame": np.full(size, NO_LINK),
+        "frame": _frame_column(structure),
         "absorbed_into": structure.absorber,
         "step": step,
     }
-    on_host = np.concatenate((nodes.ids, calls.ids))
-    columns["frame"][on_host] = structure.frames.innermost(
-        slices.track[on_host], slices.start_ns[on_host]
-    )
     work = structure.links.work
     sums = device_sums(slices, nodes, work.ids, work.owner)
-    columns["self_ns"] = host_self(slices, nodes, calls, structure.absorber)
     columns["device_self_ns"], columns["device_total_ns"] = sums
     no_node = ~slices.mask_of(NODE_CATEGORIES)
     for name in ("self_ns", "device_self_ns", "device_total_ns"):
         columns[name][no_node] = ABSENT
-    columns |= {name: getattr(slices, name) for name in SLICES if name not in columns}
+    given = {name: getattr(slices, name) for name in SLICES if name not in (*columns, "id")}
+    return columns | given
+
+
+def _slice_frame(columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+    """The ``slices`` table of its columns, which are taken out."""
+    columns["id"] = np.arange(len(columns["start_ns"]))
     absent = dict.fromkeys(_LINK_COLUMNS, NO_LINK) | dict.fromkeys(_VALUE_COLUMNS, int(ABSENT))
     return to_frame(columns, SLICES, absent)
+
+
+def _frame_column(structure: _Structure) -> Int64:
+    """The innermost python frame around each node and call."""
+    slices, frames = structure.slices, structure.frames
+    size = len(slices.start_ns)
+    if not len(frames.ids):
+        return constant(NO_LINK, size, np.int64)
+    column = np.full(size, NO_LINK)
+    on_host = np.concatenate((structure.nodes.ids, structure.links.calls.ids))
+    column[on_host] = frames.innermost(slices.track[on_host], slices.start_ns[on_host])
+    return column
 
 
 def _tree_columns(

@@ -66,7 +66,7 @@ def build_device_work(
     }
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
     absent |= {"launch": NO_LINK, "owner": NO_LINK}
-    row = _rows_of(details.pop("slice"), slices, ids)
+    row = places.row
     is_missing = row < 0
     is_in_order = np.array_equal(row, np.arange(len(row)))
     for name, dtype in DEVICE_COLUMNS.items():
@@ -85,13 +85,6 @@ def build_device_work(
     reason = reasons.gather(columns["orphan_reason"]).alias("orphan_reason")
     frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
     return frame.with_columns(reason)
-
-
-def _rows_of(details: Int64, slices: OrderedSlices, ids: Int64) -> Int64:
-    """Per slice its row among the details, of which ``details`` are the slices; -1 for none."""
-    row_of = np.full(len(slices.start_ns), -1)
-    row_of[slices.new_id[details]] = np.arange(len(details))
-    return row_of[ids]
 
 
 _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")

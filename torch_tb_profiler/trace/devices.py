@@ -119,28 +119,33 @@ class WorkPlaces:
         stream: Number of the stream likewise.
         place: Numbers 0 … of the devices, told apart by number and by pid of their rows too: two
             processes may each call theirs 0. All 0 in a file of one process.
+        row: Rows in the importer's table of details, -1 for none.
     """
 
     device: Int64
     stream: Int64
     place: Int64
+    row: Int64
 
 
 def places_of_work(
     slices: OrderedSlices, details: ColumnArrays, tracks: pl.DataFrame, work: Int64
 ) -> WorkPlaces:
     """Device and stream per device work (ids): its own arguments, else those of its track."""
+    row_of = np.full(len(slices.start_ns), -1)
+    row_of[slices.new_id[details["slice"]]] = np.arange(len(details["slice"]))
+    row, track = row_of[work], slices.track[work]
+    del row_of
     pair = []
     for column in ("device", "stream"):
-        own = np.full(len(slices.start_ns), ABSENT)
-        own[slices.new_id[details["slice"]]] = details[column]
+        own = np.append(details[column], ABSENT)[row]
         of_track = tracks[column].fill_null(int(ABSENT)).to_numpy()
-        pair.append(np.where(own[work] != ABSENT, own[work], of_track[slices.track[work]]))
+        pair.append(np.where(own != ABSENT, own, of_track[track]))
     place = np.zeros(len(work), np.int64)
     if slices.has_several_processes:
         pid = tracks["pid"].rank("dense").to_numpy()
-        _, place = number_pairs(pid[slices.track[work]], pair[0])
-    return WorkPlaces(pair[0], pair[1], place)
+        _, place = number_pairs(pid[track], pair[0])
+    return WorkPlaces(pair[0], pair[1], place, row)
 
 
 def build_devices(

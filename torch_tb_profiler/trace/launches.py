@@ -68,7 +68,7 @@ def find_launches(
     given = np.full(len(work), -1) if slices.launch is None else slices.launch[work]
     wanted = np.where(given < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
-    if len(first) == 0 or process.min() == process.max():
+    if len(first) == 0 or process.min() == process.max() or not wanted.any():
         row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
     else:
         rows = slices.rows_in_file

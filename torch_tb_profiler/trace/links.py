@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, NODE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
+from torch_tb_profiler.trace.constants import is_constant
 from torch_tb_profiler.trace.launches import are_launching, find_launches
 from torch_tb_profiler.trace.lookup import place_in
 from torch_tb_profiler.trace.nesting import Forest, nest
@@ -144,6 +145,8 @@ def _trusted(slices: OrderedSlices, calls: Int64, work: Int64, quality: QualityR
     """Whether external ids name operators: between torch 1.12 and 2.2 they repeat the correlation
     id.
     """
+    if is_constant(slices.external_id) and slices.external_id[0] <= 0:
+        return True
     both = np.concatenate((calls, work))
     external, correlation = slices.external_id[both], slices.correlation[both]
     given = (external > 0) & (correlation > 0)

@@ -12,7 +12,7 @@ from torch_tb_profiler.trace.constants import rows_at
 from torch_tb_profiler.trace.processes import number_processes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OrderedSlices:
     """The slice columns ordered by (track, start, longer first, file order); the row is the id.
 
@@ -52,6 +52,12 @@ class OrderedSlices:
         rows = np.empty(len(self.new_id), np.int64)
         rows[self.new_id] = np.arange(len(rows))
         return rows
+
+    def forget_file(self) -> None:
+        """Let go of what ties the slices to the file, once all that the file says is tied to
+        slices."""
+        self.new_id = np.empty(0, np.int64)
+        self.launch = self.owner = None
 
     def process_of(self, ids: Int64) -> Int32:
         """The processes of slices of the host."""

@@ -19,6 +19,7 @@ from torch_tb_profiler.trace.categories import (
 )
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Bools, Int32, Int64
+from torch_tb_profiler.trace.constants import constant
 from torch_tb_profiler.trace.links import DeviceWork
 from torch_tb_profiler.trace.model import STEPS
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -97,7 +98,7 @@ def build_steps(
         schema=STEPS,
     )
     if made_up:
-        return frame, np.full(len(slices.start_ns), 0 if len(frame) else -1, np.int64)
+        return frame, constant(0 if len(frame) else -1, len(slices.start_ns), np.int64)
     return frame, _step_of_slices(steps, slices, work)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.constants import constant
 from torch_tb_profiler.trace.links import HostCalls
 from torch_tb_profiler.trace.nesting import Forest
 from torch_tb_profiler.trace.ordering import OrderedSlices
@@ -19,10 +20,10 @@ def absorb(slices: OrderedSlices, nodes: Forest) -> Int64:
     An operator that is the only child node of an operator of the same name is the same call seen
     twice; chains are absorbed by their top, which loses no kernel.
     """
-    absorber = np.full(len(slices.start_ns), -1, np.int64)
+    size = len(slices.start_ns)
     inner = nodes.ids[nodes.parent >= 0]
     outer = nodes.parent[nodes.parent >= 0]
-    children = np.bincount(outer, minlength=len(absorber))
+    children = np.bincount(outer, minlength=size)
     double = (
         (slices.category[inner] == Category.OPERATOR)
         & (slices.category[outer] == Category.OPERATOR)
@@ -30,6 +31,9 @@ def absorb(slices: OrderedSlices, nodes: Forest) -> Int64:
         & (children[outer] == 1)
     )
     doubles = inner[double]
+    if not len(doubles):
+        return constant(-1, size, np.int64)
+    absorber = np.full(size, -1, np.int64)
     absorber[doubles] = outer[double]
     while len(doubles):
         above = absorber[absorber[doubles]]
@@ -59,7 +63,8 @@ def host_self(slices: OrderedSlices, nodes: Forest, calls: HostCalls, absorber: 
         part, whole = parts[wholes >= 0], wholes[wholes >= 0]
         inside = np.minimum(slices.end_ns[part], slices.end_ns[whole]) - slices.start_ns[part]
         np.add.at(used, whole, inside)
-    own = np.zeros_like(used)
+        del part, whole, inside  # before the next ones, which may be as long
+    own = used  # of nodes only, for only they hold anything
     own[nodes.ids] = np.maximum(slices.dur_ns[nodes.ids] - used[nodes.ids], 0)
     doubles = np.flatnonzero(absorber >= 0)
     np.add.at(own, absorber[doubles], own[doubles])
