@@ -193,3 +193,9 @@ def test_memory_taken_before_the_recording_is_in_no_total(tmp_path: Path) -> Non
     tables = {**BASE, "CUDA_GPU_MEMORY_USAGE_EVENTS": rows}
     totals = columns_of(tmp_path, tables).tables["memory"]["total_allocated_bytes"]
     assert totals.tolist() == [100, 0, 5]
+
+
+def test_samples_alone_are_a_recording(tmp_path: Path) -> None:
+    rows = [{"timestamp": time, "typeId": 0, "metricId": 1, "value": 3} for time in (5, 6)]
+    trace = trace_of(tmp_path, {"GPU_METRICS": rows})
+    assert (trace.samples.height, trace.slices.height) == (2, 0)

@@ -45,6 +45,8 @@ from torch_tb_profiler.trace.quality import QualityReport
 OWN_TABLES = (
     "NVTX_EVENTS",
     "OSRT_API",
+    "GPU_METRICS",
+    "SCHED_EVENTS",
     "TARGET_INFO_SESSION_START_TIME",
     "TARGET_INFO_GPU",
     "ANALYSIS_DETAILS",
