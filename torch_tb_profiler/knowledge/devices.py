@@ -14,6 +14,10 @@ CPU_TYPE = 0
 """The device type of host memory; its device id is -1."""
 
 
+PRIVATE_USE_TYPE = 20
+"""The device type of accelerators that an extension of torch brings."""
+
+
 class DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``devices.toml``: number (as text, TOML keys are) → name."""
 

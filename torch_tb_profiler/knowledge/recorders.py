@@ -17,6 +17,7 @@ class Recorder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         no_events: What to do where a recording is empty.
         devices: What the devices are whose models it does not name; None where it names them, or
             where they may be any.
+        private_use: What the devices are whose type torch calls PrivateUse1.
         records: What a recording can lack → a phrase that says what records it.
     """
 
@@ -24,6 +25,7 @@ class Recorder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     framework: str | None = None
     no_events: str | None = None
     devices: str | None = None
+    private_use: str | None = None
     records: dict[str, str] = {}
 
 

@@ -33,7 +33,7 @@ def test_ascends_rows_go_by_their_process() -> None:
         Category.KERNEL, Category.DEVICE_OTHER, Category.KERNEL, Category.DEVICE_OTHER,
         Category.DEVICE_OTHER, Category.RUNTIME, Category.OPERATOR,
     ]  # fmt: skip
-    assert columns.quality.counts == {"missing_category": 7, "ascend_trace": 1}
+    assert columns.quality.counts == {"missing_category": 1, "ascend_trace": 1}, "Python has some"
     assert set(columns.tables["device"]["device"].tolist()) <= {0, ABSENT}, "no pid is a device"
 
 

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.ascend import Run, read_folder, write_database, write_text
+from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
@@ -77,7 +78,7 @@ def test_what_only_one_holds(both: tuple[Trace, Trace]) -> None:
     """Text says how far an option went, databases name the model: notes and devices."""
     text, database = both
     assert text.quality.counts.keys() - database.quality.counts.keys() == {
-        "ascend_trace", "missing_category", "string_time", "ascend_file_missing",
+        "ascend_trace", "string_time", "ascend_file_missing",
     }  # fmt: skip
     assert database.quality.counts.keys() <= text.quality.counts.keys()
 
@@ -86,6 +87,7 @@ def test_memory_and_kernels_are_described(both: tuple[Trace, Trace]) -> None:
     for trace in both:
         assert trace.memory["bytes"].to_list() == [4096 << 10, -4096 << 10, 524_800]
         assert trace.memory["owner"].null_count() == 0
+        assert [device.label for device in memory_records(trace).devices] == ["NPU 0"]
         grids = trace.device_work.sort("start_ns")["grid_code"].to_list()
         assert [trace.text(code) for code in grids[:2]] == ["[8, 1, 1]", "[24, 1, 1]"]
         inputs = trace.operators.drop_nulls("input_shape_code").row(0, named=True)

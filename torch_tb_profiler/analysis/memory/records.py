@@ -12,7 +12,13 @@ from torch_tb_profiler.analysis.memory.owners import Labels, module_labels, oper
 from torch_tb_profiler.analysis.memory.pairs import Pairs, pair
 from torch_tb_profiler.analysis.memory.shared import uncounted
 from torch_tb_profiler.analysis.operator_mask import operator_mask
-from torch_tb_profiler.knowledge.devices import CPU_TYPE, GPU_TYPES, device_type_name
+from torch_tb_profiler.analysis.recording import recorder
+from torch_tb_profiler.knowledge.devices import (
+    CPU_TYPE,
+    GPU_TYPES,
+    PRIVATE_USE_TYPE,
+    device_type_name,
+)
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -90,6 +96,7 @@ def memory_records(trace: Trace) -> MemoryRecords:
         memory["device_type"].fill_null(ABSENT).to_numpy(),
         indices(memory["device"]),
         is_matched="device_numbers_unmatched" not in trace.quality.counts,
+        private_use=recorder(trace).private_use,
     )
     size = _credible(memory["bytes"], 0, -MAX_BYTES)
     allocated = _credible(memory["total_allocated_bytes"], ABSENT, 0)
@@ -151,7 +158,9 @@ def _with_shared(
     return kept, (np.cumsum(is_present) - 1)[device]
 
 
-def _devices(kind: Int64, number: Int64, *, is_matched: bool) -> tuple[list[MemoryDevice], Int64]:
+def _devices(
+    kind: Int64, number: Int64, *, is_matched: bool, private_use: str | None
+) -> tuple[list[MemoryDevice], Int64]:
     """The devices of the records and each record's index among them."""
     if not len(kind):
         return [], np.empty(0, np.int64)
@@ -160,15 +169,19 @@ def _devices(kind: Int64, number: Int64, *, is_matched: bool) -> tuple[list[Memo
     order = np.argsort(keys[0] == CPU_TYPE, kind="stable")
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return _named(keys[:, order].T.tolist(), is_matched), place[inverse.reshape(-1)]
+    return _named(keys[:, order].T.tolist(), is_matched, private_use), place[inverse.reshape(-1)]
 
 
-def _named(keys: list[tuple[int, int]], is_matched: bool) -> list[MemoryDevice]:
+def _named(
+    keys: list[tuple[int, int]], is_matched: bool, private_use: str | None
+) -> list[MemoryDevice]:
     """Devices by (type, id); ``GPU`` stands for CUDA and HIP unless both have that number."""
     named: dict[str, MemoryDevice] = {}
     for kind, number in keys:
         type_name = "unknown device" if kind == ABSENT else device_type_name(kind)
         suffix = "" if kind == CPU_TYPE else f" {number}"
+        if kind == PRIVATE_USE_TYPE and private_use is not None:
+            type_name = private_use
         label = ("GPU" if kind in GPU_TYPES else type_name) + suffix
         if label in named:
             label = f"{type_name} {number}"

@@ -33,17 +33,19 @@ def settle_unsorted(
         return
     has_word = slices["raw_category_code"][rows] >= 0
     quality.add("unknown_category", int(has_word.sum()))
-    quality.add("missing_category", int((~has_word).sum()))
     with_both = (device["device"] != ABSENT) & (device["stream"] != ABSENT)
     by_args = np.isin(rows, device["slice"][with_both])
     keys = np.stack([slices["track"][rows], slices["name_code"][rows], has_word, by_args], axis=1)
     kinds, kind = np.unique(keys, axis=0, return_inverse=True)
-    settled = []
+    settled, is_guess = [], []
     for track, name, word, args in kinds.tolist():
         own = None if dialect is None else dialect.category(tracks[track], strings[name])
         common = _category(tracks[track], strings[name], has_word=bool(word), on_device=bool(args))
         settled.append(common if own is None else own)
-    category[rows] = np.array(settled, np.int8)[kind.reshape(-1)]
+        is_guess.append(own is None)
+    kind = kind.reshape(-1)
+    category[rows] = np.array(settled, np.int8)[kind]
+    quality.add("missing_category", int((~has_word & np.array(is_guess)[kind]).sum()))
     if dialect is not None and dialect.told_again is not None:
         category[dialect.told_again(slices, strings, tracks)] = Category.DEVICE_OTHER
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
