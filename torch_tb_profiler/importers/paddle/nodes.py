@@ -83,8 +83,7 @@ class _Maker:
         self.tracks = Interner()
         self.device_tracks: set[int] = set()
         self.count = 0
-        starts, ends = np.array(piece.starts, np.int64), np.array(piece.ends, np.int64)
-        self._nodes(self._told(self.wire.fields(starts, ends)))
+        self._nodes(self._told(self.wire.fields(piece.starts, piece.ends)))
         self._declare()
         self.batch.strings = list(self.strings)
         self.batch.tracks = list(self.tracks)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from torch_tb_profiler.importers.protobuf.messages import message_spans
 from torch_tb_profiler.importers.protobuf.varints import read_varint
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, read_field
+from torch_tb_profiler.trace.columns import Int64
 
 PIECE_BYTES = 4 << 20
 TREE_TAG = 3 << 3 | DELIMITED
@@ -37,8 +40,8 @@ class NodePiece:
     """
 
     data: bytes
-    starts: list[int]
-    ends: list[int]
+    starts: Int64
+    ends: Int64
 
 
 @dataclass(slots=True)
@@ -59,7 +62,8 @@ class _Gathered:
     def take(self) -> Iterator[NodePiece]:
         """What was gathered, if anything was."""
         if self.parts:
-            yield NodePiece(b"".join(self.parts), self.starts, self.ends)
+            starts, ends = (np.array(places, np.int64) for places in (self.starts, self.ends))
+            yield NodePiece(b"".join(self.parts), starts, ends)
         self.parts, self.starts, self.ends, self.size = [], [], [], 0
 
 
