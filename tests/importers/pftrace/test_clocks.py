@@ -1,0 +1,81 @@
+"""Time stamps of other clocks than the trace's own, over pieces of any size."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.importers.pftrace.writer import (
+    TRACKS,
+    begin,
+    clocks,
+    end,
+    event,
+    message,
+    packet,
+    read_data,
+    slices,
+)
+
+EPOCH = 1_790_857_026 * 10**9
+BOOT = 5 * 10**12
+START = clocks((6, BOOT), (1, EPOCH))
+OWN = 64
+
+
+def stamped(at: int, kind: int, clock: int, sequence: int = 1) -> bytes:
+    track_event = message((9, kind), (11, 2), (23, "op"))
+    return packet((8, at), (58, clock), (11, track_event), sequence=sequence)
+
+
+def test_times_count_from_the_first_snapshot() -> None:
+    columns = read_data(START + TRACKS + begin(BOOT + 5, "op") + end(BOOT + 9))
+    assert slices(columns) == [("op", 5, 4)]
+    assert columns.base_ns == EPOCH
+
+
+def test_another_clock_is_shifted_by_the_snapshot_before() -> None:
+    later = clocks((6, BOOT + 1000), (3, 1200))
+    data = clocks((6, BOOT), (1, EPOCH), (3, 100)) + TRACKS
+    data += stamped(107, 1, 3) + stamped(110, 2, 3) + later + stamped(1207, 1, 3)
+    data += stamped(1210, 2, 3)
+    assert slices(read_data(data)) == [("op", 7, 3), ("op", 1007, 3)]
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 150, 1 << 20])
+def test_an_incremental_clock_adds_up_over_pieces(piece_bytes: int) -> None:
+    data = START + TRACKS
+    for sequence in (1, 2):  # each has a clock 64 of its own; in µs
+        at = BOOT + 10**6 * sequence
+        data += clocks((6, at), (OWN, at // 1000, 1, 1000), sequence=sequence)
+        data += packet((13, 1), (59, message((58, OWN), (11, message((11, 2))))), sequence=sequence)
+    for kind in (1, 2, 1, 2):
+        data += packet((8, 3), (13, 2), (11, message((9, kind), (23, "op"))), sequence=1)
+        data += packet((8, 7), (13, 2), sequence=2)  # moves only its own clock
+    data += clocks((6, BOOT + 9 * 10**6), (OWN, (BOOT + 9 * 10**6) // 1000, 1, 1000))
+    data += packet((8, 1), (11, message((9, 1), (23, "late"))))
+    data += packet((8, 1), (11, message((9, 2))))
+    data += packet((8, 1), (11, message((9, 1), (11, 2), (23, "own"))), sequence=2)
+    data += packet((8, 1), (11, message((9, 2), (11, 2))), sequence=2)
+    found = slices(read_data(data, piece_bytes))
+    assert found == [
+        ("op", 1_003_000, 3000),
+        ("op", 1_009_000, 3000),
+        ("late", 9_001_000, 1000),
+        ("own", 2_029_000, 1000),
+    ]
+
+
+def test_what_no_snapshot_tells_is_left_out_and_counted() -> None:
+    data = START + TRACKS + stamped(5, 1, 99) + stamped(6, 1, 70) + event(-1, 1, (11, 2))
+    columns = read_data(data + begin(BOOT, "op") + end(BOOT + 1))
+    assert slices(columns) == [("op", 0, 1)]
+    assert columns.quality.counts["event_without_time"] == 3
+
+
+def test_absurd_clocks_break_nothing() -> None:
+    huge = 2**64 - 1
+    data = clocks((6, huge), (1, huge)) + START + TRACKS
+    data += clocks((6, BOOT), (OWN, huge, 1, huge)) + clocks((6, BOOT), (OWN, 5, 1, 2**62))
+    data += stamped(2**61, 1, OWN) + stamped(1, 1, OWN) + begin(BOOT + 1, "op") + end(BOOT + 2)
+    columns = read_data(data)
+    assert ("op", 1, 1) in slices(columns)
