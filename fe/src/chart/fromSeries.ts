@@ -1,8 +1,8 @@
 /** A series of the server as a chart. */
 import type { Series } from "../api/types";
-import type { ChartData, CurveChart, Mark, Vertical } from "./types";
+import type { ChartData, CurveChart, Mark } from "./types";
 
-export function seriesChart(series: Series, marks: readonly Mark[] = [], verticals: readonly Vertical[] = []): ChartData {
+export function seriesChart(series: Series, marks: readonly Mark[] = []): ChartData {
   if (series.kind === "line" || series.kind === "stair") {
     return {
       kind: series.kind,
@@ -10,7 +10,6 @@ export function seriesChart(series: Series, marks: readonly Mark[] = [], vertica
       x: { title: series.x_title, unit: series.x_unit },
       y: { title: series.y_title, unit: series.y_unit },
       marks,
-      verticals,
     } satisfies CurveChart;
   }
   const places = [...new Set(series.lines.flatMap((line) => line.x))].sort((a, b) => a - b);

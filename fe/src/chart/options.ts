@@ -200,7 +200,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   return {
     grid: { left: 72, right: 24, top: 24, bottom: 44 },
     // x stays in its base unit: a zoomed range is read off it exactly.
-    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: "dataMin", max: "dataMax", splitLine: { show: false }, ...(isCounted ? counted(colors) : {}) },
+    xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: chart.range?.start ?? "dataMin", max: chart.range?.end ?? "dataMax", splitLine: { show: false }, ...(isCounted ? counted(colors) : {}) },
     yAxis: { ...axis(titled(chart.y, yScale), 52, 1), axisLabel: { color: colors.soft, formatter: tickLabel() } },
     tooltip: {
       ...tooltipBase(colors),

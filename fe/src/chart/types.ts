@@ -49,6 +49,8 @@ export interface CurveChart {
   readonly y: Axis;
   readonly marks: readonly Mark[];
   readonly verticals?: readonly Vertical[];
+  /** What of x is shown, where charts below each other show the same; else all there is. */
+  readonly range?: ChartRange;
 }
 
 export type ChartData = CategoryChart | CurveChart;

@@ -2,7 +2,7 @@
 import type { View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
-import type { ChartRange, Vertical } from "../chart/types";
+import { isCurve, type ChartData, type ChartRange, type Vertical } from "../chart/types";
 import { NO_TIME } from "../state/selection";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
@@ -24,12 +24,12 @@ export function ResourcesPage(props: PageProps) {
           const base = typeof origin === "number" ? origin : 0;
           navigate({ ...NO_TIME, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
         };
-        const steps = stepMarks(view);
+        const axis = { verticals: stepMarks(view), ...wholeRange(view) };
         return (
           <>
             {table?.row_count === 0 && <EmptySelection what="sample" />}
             {Object.entries(view.series).map(([name, series]) => (
-              <Chart key={name} title={series.title} chart={seriesChart(series, [], steps)} fileName={fileName(name)} height={240} onSelect={select} />
+              <Chart key={name} title={series.title} chart={onAxis(seriesChart(series), axis)} fileName={fileName(name)} height={240} onSelect={select} />
             ))}
             {table !== undefined && (
               <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />
@@ -40,6 +40,22 @@ export function ResourcesPage(props: PageProps) {
       }}
     </ViewFrame>
   );
+}
+
+function onAxis(chart: ChartData, axis: { readonly verticals: readonly Vertical[]; readonly range?: ChartRange }): ChartData {
+  return isCurve(chart) ? { ...chart, ...axis } : chart;
+}
+
+/** From the first sample of any curve to the last: all panels have one axis. */
+function wholeRange(view: View): { range?: ChartRange } {
+  let [start, end] = [Infinity, -Infinity];
+  for (const { lines } of Object.values(view.series)) {
+    for (const { x } of lines) {
+      start = Math.min(start, x[0] ?? Infinity);
+      end = Math.max(end, x.at(-1) ?? -Infinity);
+    }
+  }
+  return start < end ? { range: { start, end } } : {};
 }
 
 /** Where each step begins. */

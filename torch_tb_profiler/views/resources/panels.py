@@ -65,10 +65,12 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
 
 def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     is_scaled = unit in UNITS
-    title = metric or {"%": "Use", "bytes": "Memory and sizes"}.get(unit, unit)
+    title = metric or {"%": "use", "bytes": "memory and sizes"}.get(unit, unit)
+    if len({each.metric for each in lines}) == 1:
+        title = lines[0].metric
     return Series(
         f"{kind}: {title}",
-        "line",
+        "stair",
         "Time since the start of the recording",
         "us",
         (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({unit})",
