@@ -14,11 +14,14 @@ class TrackClock:
     far apart for a joint key (damaged traces), ranks take the place of times.
     """
 
-    def __init__(self, times_ns: Int64, track_count: int) -> None:
+    def __init__(self, times_ns: Int64 | tuple[Int64, ...], track_count: int) -> None:
+        parts = times_ns if isinstance(times_ns, tuple) else (times_ns,)
+        filled = [part for part in parts if len(part)]
         self._ranked: Int64 | None = None
-        first, last = (int(times_ns.min()), int(times_ns.max())) if len(times_ns) else (0, 0)
+        first = min((int(part.min()) for part in filled), default=0)
+        last = max((int(part.max()) for part in filled), default=0)
         if (last - first + 2) * (track_count + 1) >= 2**62:
-            self._ranked = np.unique(times_ns)
+            self._ranked = np.unique(np.concatenate(filled))
             first, last = 1, len(self._ranked)
         self._first, self._last, self._span = first, last, last - first + 2
 
@@ -27,6 +30,9 @@ class TrackClock:
         time = time_ns
         if self._ranked is not None:
             time = np.searchsorted(self._ranked, time_ns, "right")
-        time = np.clip(time, self._first - 1, self._last) - (self._first - 1)
-        keys: Int64 = track.astype(np.int64) * self._span + time
+        time = np.clip(time, self._first - 1, self._last)
+        time -= self._first - 1
+        keys: Int64 = track.astype(np.int64)
+        keys *= self._span
+        keys += time
         return keys

@@ -13,6 +13,7 @@ from torch_tb_profiler.trace.columns import (
     DEVICE_COLUMNS,
     ColumnArrays,
     EventColumns,
+    Int8,
     Int64,
 )
 from torch_tb_profiler.trace.constants import constant, rows_at
@@ -81,18 +82,22 @@ def build_device_work(
             columns[name] = np.where(is_missing, missing, columns[name]).astype(dtype, copy=False)
         if marker is not None:
             absent[name] = marker
+    reason = columns.pop("orphan_reason")
+    columns["orphan_reason"] = constant(-1, len(reason), np.int8)
+    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int8}, absent)
+    if not reason.any():
+        return frame.with_columns(orphan_reason=pl.lit(None, pl.String))
     reasons = pl.Series(_ORPHAN_REASONS, dtype=pl.String)
-    reason = reasons.gather(columns["orphan_reason"]).alias("orphan_reason")
-    frame = to_frame(columns, {**DEVICE_WORK, "orphan_reason": pl.Int64}, absent)
-    return frame.with_columns(reason)
+    return frame.with_columns(reasons.gather(reason).alias("orphan_reason"))
 
 
 _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
 
 
-def _orphan_reason(work: DeviceWork) -> Int64:
+def _orphan_reason(work: DeviceWork) -> Int8:
     """Per piece of work its place in :data:`_ORPHAN_REASONS`."""
-    reason: Int64 = np.where(work.launch >= 0, 3, np.where(work.is_ambiguous, 2, 1))
+    without_launch = np.where(work.is_ambiguous, np.int8(2), np.int8(1))
+    reason: Int8 = np.where(work.launch >= 0, np.int8(3), without_launch)
     return reason * (work.owner < 0)
 
 

@@ -43,7 +43,7 @@ def flat_lanes(track: Int32, start_ns: Int64, end_ns: Int64, tolerance_ns: int) 
     if len(start_ns) < 2:
         return lanes
     end = np.maximum(end_ns - tolerance_ns, start_ns)
-    clock = TrackClock(np.concatenate((start_ns, end)), int(track.max()) + 1)
+    clock = TrackClock((start_ns, end), int(track.max()) + 1)
     open_until = np.maximum.accumulate(clock.keys(track, end))
     overlaps = np.zeros(len(start_ns), np.bool_)
     overlaps[1:] = open_until[:-1] > clock.keys(track[1:], start_ns[1:])

@@ -62,15 +62,16 @@ class _Extents:
         """``ids`` are the slice ids behind the positions of the other arrays."""
         count = len(start)
         self._ids = np.append(ids, -1)
-        self._clock = TrackClock(
-            np.concatenate((start, close)), int(track.max()) + 1 if count else 0
-        )
+        self._clock = TrackClock((start, close), int(track.max()) + 1 if count else 0)
         self._starts = self._clock.keys(track, start)
         self._closes = np.sort(self._clock.keys(track, close))
         here = np.arange(count)
         self.depth: Int64 = here - np.searchsorted(self._closes, self._starts, "right")
+        self.parent = np.full(count, -1)
+        if not self.depth.any():  # nothing lies in another
+            self._by_level, self.parent_id = here, self.parent
+            return
         self._by_level = np.sort(self.depth * count + here)
-        self.parent = np.empty(count, np.int64)
         self.parent[self._by_level % max(count, 1)] = self._last_at(self._by_level - count)
         self.parent_id = self._ids[self.parent]
 

@@ -61,7 +61,7 @@ class _Steps:
             row = np.searchsorted(self.start, time_ns, "right") - 1
             row[time_ns >= self.end[row]] = -1
             return row
-        clock = TrackClock(np.concatenate((self.start, self.end)), self.sequence_count)
+        clock = TrackClock((self.start, self.end), self.sequence_count)
         sequence = self.sequence_of_track[track]
         known = clock.keys(self.sequence, self.start)
         row = np.searchsorted(known, clock.keys(sequence, time_ns), "right") - 1
