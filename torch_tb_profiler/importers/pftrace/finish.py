@@ -73,6 +73,7 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
     settle_unsorted(tables, strings, rows.tracks, None, merger.quality)
     refine(tables["slices"]["category"], tables["slices"]["name_code"], strings)
     settle_device_rows(tables, rows.tracks, merger.quality)
+    recorder = recorder_of(merger.strings)
     launch = launches(raw, row_of, slices["event_id"], tables["slices"])
     return EventColumns(
         format="pftrace",
@@ -81,7 +82,7 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
         tracks=rows.tracks,
         base_ns=base_ns,
         time_unit_ns=1,
-        info=TraceInfo(recorder=recorder_of(merger.strings), not_recorded=not_recorded(tables)),
+        info=TraceInfo(recorder=recorder, not_recorded=not_recorded(tables, recorder)),
         quality=merger.quality,
         launch=launch,
     )

@@ -27,7 +27,7 @@ NOT_KEPT: tuple[tuple[What, str, str, str], ...] = (
     ("blocks_per_sm", "device", "blocks_per_sm", "a .pftrace keeps no blocks per multiprocessor"),
     ("memory", "memory", "bytes", "a .pftrace keeps no allocations: export the trace as JSON"),
 )
-"""What is null where no row of a column has a value."""
+"""What PyTorch's encoder leaves out: null where no row of a column has a value."""
 
 TORCH_WORDS = ("cpu_op", "user_annotation", "python_function", "cuda_runtime")
 """Categories that PyTorch's encoder writes."""
@@ -42,8 +42,10 @@ def recorder_of(strings: Container[str]) -> str | None:
     return "torch.profiler" if any(word in strings for word in TORCH_WORDS) else None
 
 
-def not_recorded(tables: dict[str, ColumnArrays]) -> tuple[NotRecorded, ...]:
-    """The reasons for what is nowhere in the tables."""
+def not_recorded(tables: dict[str, ColumnArrays], recorder: str | None) -> tuple[NotRecorded, ...]:
+    """The format's reasons for what is nowhere in the tables of a recording of PyTorch's."""
+    if recorder is None:
+        return ()
     found = [
         NotRecorded(what, reason)
         for what, table, column, reason in NOT_KEPT
