@@ -11,12 +11,11 @@ from torch_tb_profiler.trace.columns import ABSENT
 
 PLACE = re.compile(r"Place\((\w+?)(?::(\d{1,3}))?\)")
 
-HOST = (0, -1)
-PINNED_HOST = 1000
-"""Memory of the host that an allocator of its own counts. None of the numbers of torch's types."""
+HOST, PINNED_HOST = (0, -1), (0, 0)
+"""Memory of the host, and that which an allocator of its own counts: ``CPU`` and ``CPU 0``."""
 
-TYPES = {"cpu": 0, "gpu": 1, "gpu_pinned": PINNED_HOST, "xpu": 12, "xpu_pinned": PINNED_HOST,
-         "ipu": 18}  # fmt: skip
+PLACES = {"cpu": HOST, "gpu_pinned": PINNED_HOST, "xpu_pinned": PINNED_HOST}
+TYPES = {"gpu": 1, "xpu": 12, "ipu": 18}
 CUSTOM = 20
 """Any other kind of device, ``Place(npu:0)``."""
 
@@ -30,7 +29,6 @@ def device_of(place: str) -> tuple[int, int]:
     match = PLACE.fullmatch(place)
     if match is None:
         return ABSENT, ABSENT
-    kind = TYPES.get(match[1], CUSTOM)
-    if kind in (HOST[0], PINNED_HOST):
-        return kind, -1
-    return kind, int(match[2] or 0)
+    if match[1] in PLACES:
+        return PLACES[match[1]]
+    return TYPES.get(match[1], CUSTOM), int(match[2] or 0)

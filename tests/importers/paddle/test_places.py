@@ -1,0 +1,25 @@
+"""Places of memory: types of devices as torch numbers them, and numbers of devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from torch_tb_profiler.importers.paddle.places import device_of
+from torch_tb_profiler.trace.columns import ABSENT
+
+
+@pytest.mark.parametrize(
+    ("place", "device"),
+    [
+        ("Place(cpu)", (0, -1)),
+        ("Place(gpu_pinned)", (0, 0)),
+        ("Place(gpu:3)", (1, 3)),
+        ("Place(xpu:0)", (12, 0)),
+        ("Place(npu:1)", (20, 1)),
+        ("gpu:1", (ABSENT, ABSENT)),
+        ("Place(gpu:99999)", (ABSENT, ABSENT)),
+        ("", (ABSENT, ABSENT)),
+    ],
+)
+def test_places(place: str, device: tuple[int, int]) -> None:
+    assert device_of(place) == device
