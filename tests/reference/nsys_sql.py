@@ -140,6 +140,35 @@ _INNERMOST = """
 """
 
 
+_CREATED = """
+    WITH RECURSIVE chain (kernel, node, depth) AS (
+        SELECT rowid, graphNodeId, 0 FROM CUPTI_ACTIVITY_KIND_KERNEL
+        UNION ALL
+        SELECT kernel, originalGraphNodeId, depth + 1
+        FROM chain JOIN CUDA_GRAPH_NODE_EVENTS ON graphNodeId = node
+        WHERE originalGraphNodeId IS NOT NULL AND depth < 100
+    )
+    SELECT kernel, made.globalTid, made.start FROM chain
+    JOIN CUDA_GRAPH_NODE_EVENTS AS made ON made.graphNodeId = node
+    WHERE made.originalGraphNodeId IS NULL ORDER BY kernel
+"""
+
+
+def creations(file: sqlite3.Connection) -> list[Span]:
+    """Per kernel of a replayed graph, all of one process, the innermost range that was open when
+    the node was made that its own goes back to."""
+    rows = file.execute(_CREATED).fetchall()
+    ranges = (
+        file.execute(
+            "SELECT globalTid, start, [end] FROM NVTX_EVENTS WHERE eventType = ? AND globalTid = ? "
+            "AND start <= ? AND [end] > ? ORDER BY start DESC, [end] LIMIT 1",
+            (_PUSH_POP, tid, at, at),
+        ).fetchone()
+        for _, tid, at in rows
+    )
+    return list(ranges)
+
+
 def _copy_launches(file: sqlite3.Connection) -> None:
     file.execute("CREATE TABLE own.launches (pid INTEGER, correlation INTEGER, tid, start, [end])")
     if has(file, "CUPTI_ACTIVITY_KIND_RUNTIME"):

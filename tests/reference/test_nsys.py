@@ -118,6 +118,16 @@ def test_work_belongs_to_the_range_that_sql_ties_it_to(export: tuple[Path, Trace
             assert_tied(row, tie, spans, {spans[each] for each in told[row["slice"]]})
 
 
+def test_kernels_of_graphs_belong_to_the_range_of_their_creation(tmp_path: Path) -> None:
+    path, trace = _read(made.write_export(tmp_path / "graphs.sqlite", made.graph_nodes()))
+    with sql.opened(path) as file:
+        expected = sql.creations(file)
+    spans = _spans(trace)
+    work = trace.device_work.sort("start_ns")["owner"].to_list()
+    assert len(work) == 6
+    assert [spans[owner] for owner in work] == [span[1:] for span in expected]
+
+
 def assert_tied(
     work: dict[str, Any], tie: sql.Tie, spans: list[tuple[int, int]], told: set[tuple[int, int]]
 ) -> None:
