@@ -1,0 +1,32 @@
+/** What a recorder sampled and what its files tell: resources and efficiency of a recording of MindSpore. */
+import { join } from "node:path";
+
+import { contrastFaults, faults } from "./audit";
+import { expect, test } from "./fixtures";
+import { SAMPLES, serve } from "./servers";
+import { card, drawnChart } from "./tables";
+
+const RECORDING = join(SAMPLES, "..", "tests", "data", "mindspore_r1", "profiler");
+
+test("curves, tables and files of resources and efficiency", async ({ guarded: page }) => {
+  const server = await serve(RECORDING);
+  await page.goto(`${server.url}#worker=rank0&view=resources`);
+  await expect(await drawnChart(page, "Host: use")).toBeVisible();
+  await expect(card(page, "What was measured").getByRole("row", { name: /CPU user host/ })).toContainText("20");
+  expect(await faults(page), "resources").toEqual([]);
+  await page.getByRole("link", { name: "Efficiency" }).click();
+  await expect(page.locator('[data-fact="mfu_pct"]')).toHaveText("3.8 %");
+  await expect(card(page, "FLOPs of scopes")).toContainText("flops_0.txt");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  expect([...(await faults(page)), ...(await contrastFaults(page))], "efficiency").toEqual([]);
+  await server.stop();
+});
+
+test("a recording without samples and sums says so", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=resources`);
+  await expect(page.getByRole("main")).toContainText("holds no samples of the host or of devices");
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=efficiency`);
+  await expect(page.getByRole("main")).toContainText("tells no FLOPs");
+  await expect(page.getByRole("navigation", { name: "Views" }).getByText("Efficiency")).toHaveAttribute("aria-disabled", "true");
+});
