@@ -12,6 +12,7 @@ from tests.helpers import nsys as made
 from torch_tb_profiler.analysis.hierarchies.of_ranges import domains_of_ranges, ranges_hierarchy
 from torch_tb_profiler.analysis.range_domains import MOST_NAMED, OTHERS
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers.nsys.categories import count_as_operators
 from torch_tb_profiler.importers.nsys.reader import read_export
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec
@@ -132,6 +133,13 @@ def test_ranges_stand_for_operators_where_there_are_none(tmp_path: Path) -> None
     assert {name_of(trace, each) for each in domains_of_ranges(trace)["user"].tolist()} == {
         "iteration 3", "forward", "epoch",
     }  # fmt: skip
+
+
+def test_what_is_one_iteration_stands_for_no_operator() -> None:
+    iterations = ["iteration 3", "step_12", "train/epoch 1", "Batch#7", "decode iter: 4"]
+    others = ["forward", "step", "batch_norm 2", "iteration", "layer 3", "step 1 of 2"]
+    stands_in = count_as_operators(iterations + others).tolist()
+    assert stands_in == [False] * len(iterations) + [True] * len(others)
 
 
 def test_work_in_no_range_stays_in_sight(tmp_path: Path) -> None:

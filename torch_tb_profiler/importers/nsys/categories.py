@@ -33,7 +33,7 @@ RANGES = "nvtx/"
 DOMAINS: dict[Kind, str] = {Kind.LAYER: "layers", Kind.CALL_STACK: "call stacks"}
 """Domains of markers that are written into the default one."""
 
-_COUNTED = re.compile(r".*(iteration|iter|step|batch|epoch)\W*\d+", re.IGNORECASE | re.DOTALL)
+_COUNTED = re.compile(r".*(iteration|iter|step|batch|epoch)[\W_]*\d+", re.IGNORECASE | re.DOTALL)
 
 
 def categories_of(kind: Int32, is_nested: Bools) -> Int32:
