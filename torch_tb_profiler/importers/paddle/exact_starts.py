@@ -21,6 +21,10 @@ EXACT_START = "exact_start"
 
 PATTERN = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) (ns|us|ms|s)")
 NS_OF_UNIT = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
+MICROSECONDS = " us"
+MAX_MICROSECONDS = 1e12
+"""Up to here a double holds nanoseconds."""
+
 TICK_NS = 1000
 SINGLE_PRECISION = 2**-23
 """Paddle prints the times of single precision numbers."""
@@ -34,9 +38,24 @@ def exact_starts(texts: list[Any], rows: Int64) -> ColumnArrays | None:
     it; None where the first one does not."""
     if texts[0] is None:
         return None
-    since = np.array([_to_ns(text) for text in texts], np.int64)
+    since = _microseconds(texts)
+    if since is None:
+        since = np.array([_to_ns(text) for text in texts], np.int64)
     told = since != ABSENT
     return {"slice": rows[told], "since_ns": since[told]}
+
+
+def _microseconds(texts: list[Any]) -> Int64 | None:
+    """The times where all are microseconds, as Paddle writes them, at once; else None."""
+    if not all(type(text) is str and text.endswith(MICROSECONDS) for text in texts):
+        return None
+    try:
+        numbers = np.array([text[: -len(MICROSECONDS)] for text in texts], np.float64)
+    except ValueError:
+        return None
+    if not np.all((numbers >= 0) & (numbers < MAX_MICROSECONDS)):
+        return None
+    return np.rint(numbers * NS_OF_UNIT["us"]).astype(np.int64)
 
 
 def _to_ns(text: Any) -> int:
