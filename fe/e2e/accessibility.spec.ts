@@ -45,6 +45,8 @@ const PLACES: readonly Place[] = [
   { name: "a group of equal siblings", hash: "run=h100_bert_small&view=groups&fold=folded&group=BertLMHeadModel_0/BertModel_0/BertEncoder_0/BertLayer%20%C3%974" },
   { name: "levels of the timeline", hash: "run=h100_bert_small&view=timeline&levels=modules:3", open: (page) => page.getByRole("button", { name: "Levels shown" }).click() },
   { name: "phases", hash: "run=dlrm_8_ranks&view=phases" },
+  { name: "data", hash: "run=cpu_slowloader_nw0&view=data" },
+  { name: "shapes", hash: "run=cpu_resnet_full&view=shapes" },
   { name: "distributed", hash: "run=dlrm_8_ranks&view=distributed" },
   { name: "compare", hash: "run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0" },
   { name: "timeline with a slice", hash: "run=kineto_resnet50_nw0&view=timeline", open: openSlice },

@@ -2,6 +2,7 @@
 import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";
+import { DataPage } from "./DataPage";
 import { DistributedPage } from "./DistributedPage";
 import { EfficiencyPage } from "./EfficiencyPage";
 import { GenericPage } from "./GenericPage";
@@ -22,6 +23,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   iterations: IterationsPage,
   phases: PhasesPage,
+  data: DataPage,
   operators: OperatorsPage,
   operator_types: OperatorTypesPage,
   kernels: KernelsPage,

@@ -1,0 +1,45 @@
+/** How data was loaded: what waited, the pipeline as a picture, its queues over the batches. */
+import { Chart } from "../chart/Chart";
+import { seriesChart } from "../chart/fromSeries";
+import { DataTable } from "../table/DataTable";
+import "./data/data.css";
+import { PipelineDiagram } from "./data/PipelineDiagram";
+import { pipelineTree } from "./data/pipelineTree";
+import { FactList } from "./Facts";
+import { Findings } from "./Findings";
+import { QualityNotes } from "./QualityNotes";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+export function DataPage(props: PageProps) {
+  return (
+    <ViewFrame {...props}>
+      {({ view, source, fileName }) => {
+        const { pipeline } = view.tables;
+        const last = pipeline === undefined ? [] : pipelineTree(pipeline);
+        return (
+          <>
+            <Findings notes={view.notes} always={false} />
+            <FactList facts={view.facts} title="Numbers" />
+            {pipeline !== undefined && last.length > 0 && <PipelineDiagram title={pipeline.title} help={pipeline.help} last={last} />}
+            {Object.entries(view.series).map(([name, series]) => (
+              <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={240} />
+            ))}
+            {Object.entries(view.tables).map(([name, table]) => (
+              <DataTable
+                key={name}
+                name={`data.${name}`}
+                table={table}
+                source={source(name)}
+                address={name}
+                fileName={fileName(name)}
+                notes={view.notes}
+                maxHeight="420px"
+              />
+            ))}
+            <QualityNotes notes={view.notes} always={false} />
+          </>
+        );
+      }}
+    </ViewFrame>
+  );
+}

@@ -1,0 +1,47 @@
+/** A data pipeline as a tree: each operation with those it takes from. */
+import type { Table } from "../../api/types";
+import { cellOf, numberOf, textOf } from "../rows";
+
+export interface Operation {
+  readonly id: string;
+  readonly type: string;
+  readonly workers: number | null;
+  /** How full the queue behind it is; null where none is, or nobody told. */
+  readonly queuePct: number | null;
+  readonly queueMean: number | null;
+  readonly capacity: number | null;
+  readonly isBottleneck: boolean;
+  readonly inputs: readonly Operation[];
+}
+
+/** More would be no picture: the table has them all. */
+export const MAX_OPERATIONS = 60;
+const MAX_DEPTH = 24;
+
+/** The last operations with all before them; empty where there are too many to draw. */
+export function pipelineTree(table: Table): readonly Operation[] {
+  if (table.rows.length > MAX_OPERATIONS) return [];
+  const inputs = new Map<string, (typeof table.rows)[number][]>();
+  for (const row of table.rows) {
+    const parent = cellOf(table, row, "parent");
+    const key = parent === null ? "" : String(parent);
+    inputs.set(key, [...(inputs.get(key) ?? []), row]);
+  }
+  let deepest = 0;
+  const grown = (key: string, depth: number): Operation[] => {
+    deepest = Math.max(deepest, depth);
+    if (depth > MAX_DEPTH) return [];
+    return (inputs.get(key) ?? []).map((row) => ({
+      id: textOf(table, row, "operation"),
+      type: textOf(table, row, "type"),
+      workers: numberOf(table, row, "workers"),
+      queuePct: numberOf(table, row, "queue_pct"),
+      queueMean: numberOf(table, row, "queue_mean"),
+      capacity: numberOf(table, row, "queue_capacity"),
+      isBottleneck: cellOf(table, row, "bottleneck") === true,
+      inputs: grown(textOf(table, row, "operation"), depth + 1),
+    }));
+  };
+  const last = grown("", 0);
+  return deepest > MAX_DEPTH ? [] : last;
+}
