@@ -15,6 +15,7 @@ from torch_tb_profiler.api import OpenedTrace, open_trace
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.loading.catalog import Catalog, Place
 from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.processes.freeing import keep_buffers
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage.locations import open_location, read_chunks
 from torch_tb_profiler.views.registry import all_views
@@ -31,6 +32,14 @@ def single_core_columns(path: Path) -> dict[str, float]:
     seconds = time.perf_counter() - started_s
     slices = len(columns.tables["slices"]["start_ns"])
     return {"seconds": seconds, "slices": slices}
+
+
+def opening(path: Path) -> dict[str, float]:
+    """Seconds from asking for a trace until it is open, by all cores, and its slices."""
+    keep_buffers()  # as the command line does
+    started_s = time.perf_counter()
+    trace = open_trace(path, cache=False).trace
+    return {"seconds": time.perf_counter() - started_s, "slices": trace.slices.height}
 
 
 def parsing_of_folder(folder: Path, workers: int) -> dict[str, float]:
@@ -83,7 +92,7 @@ def _answer_ms(trace: OpenedTrace, name: str, group_by: str | None, steps: str |
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("columns", "folder", "views"))
+    parser.add_argument("what", choices=("columns", "open", "folder", "views"))
     parser.add_argument("path", type=Path)
     parser.add_argument("--cache-dir", type=Path)
     parser.add_argument("--workers", type=int, default=1)
@@ -91,6 +100,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.what == "columns":
         answer = single_core_columns(arguments.path)
+    elif arguments.what == "open":
+        answer = opening(arguments.path)
     elif arguments.what == "folder":
         answer = parsing_of_folder(arguments.path, arguments.workers)
     else:
