@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -56,23 +56,50 @@ class Samples:
 @per_trace
 def samples(trace: Trace) -> Samples:
     """The samples of a trace; values that are no numbers are left out."""
-    points = trace.samples.filter(pl.col("value").is_finite())
-    counted = points.group_by(_KEYS, maintain_order=True).len()
-    left_out = max(0, counted.height - MAX_SERIES)
-    if left_out:
-        kept = counted.top_k(MAX_SERIES, by="len")
-        points = points.join(kept, on=_KEYS, how="semi", nulls_equal=True)
-    parts = points.partition_by(_KEYS, maintain_order=True) if points.height else []
-    series = sorted((_series(trace, part) for part in parts), key=_order)
+    points = trace.samples
+    if not points["value"].is_finite().fill_null(value=False).all():
+        points = points.filter(pl.col("value").is_finite())
+    keys = [points[key].fill_null(-1).to_numpy() for key in _KEYS]
+    time_ns, value = points["time_ns"].to_numpy(), points["value"].to_numpy()
+    first = _runs(keys)
+    if _is_mixed(keys, first):
+        order = np.lexsort((time_ns, *keys[::-1]))
+        keys = [key[order] for key in keys]
+        time_ns, value = time_ns[order], value[order]
+        first = _runs(keys)
+    sizes = np.diff(np.append(first, len(value)))
+    kept = np.argsort(-sizes, kind="stable")[:MAX_SERIES]
+    series = []
+    for at, size in zip(first[kept].tolist(), sizes[kept].tolist(), strict=True):
+        rows, key = slice(at, at + size), [int(each[at]) for each in keys]
+        series.append(_series(trace, key, time_ns[rows], value[rows]))
+    series.sort(key=_order)
     begin_ns = trace.meta.start_ns
     if trace.slices.is_empty() and series:
         begin_ns = min(int(each.time_ns[0]) for each in series)
-    return Samples(tuple(series), left_out, begin_ns)
+    return Samples(tuple(series), len(first) - len(kept), begin_ns)
 
 
-def _series(trace: Trace, part: pl.DataFrame) -> SampleSeries:
-    source, metric, unit = (trace.text(part[key][0]) or "" for key in _KEYS)
-    time_ns, value = part["time_ns"].to_numpy(), part["value"].to_numpy()
+def _is_mixed(keys: list[Int32], first: Int64) -> bool:
+    """Whether series lie between each other, or so many runs that sorting is cheaper than a look."""
+    if len(first) > 10 * MAX_SERIES:
+        return True
+    return len(set(zip(*(key[first].tolist() for key in keys), strict=True))) < len(first)
+
+
+def _runs(keys: list[Int32]) -> Int64:
+    """Where each stretch of rows with equal keys begins."""
+    if not len(keys[0]):
+        return np.empty(0, np.int64)
+    differs = np.ones(len(keys[0]), np.bool_)
+    differs[1:] = keys[0][1:] != keys[0][:-1]
+    for key in keys[1:]:
+        differs[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(differs)
+
+
+def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> SampleSeries:
+    source, metric, unit = (trace.text(code) or "" for code in key)
     if np.any(time_ns[1:] < time_ns[:-1]):
         order = np.argsort(time_ns, kind="stable")
         time_ns, value = time_ns[order], value[order]

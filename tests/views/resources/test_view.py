@@ -152,3 +152,18 @@ def test_a_recording_of_samples_alone() -> None:
     view = resources(recorded([], samples=CPU), Selection())
     (panel,) = view.series.values()
     assert panel.lines[0].x == [0, 60, 140]
+
+
+def test_series_between_each_other_are_told_apart() -> None:
+    random = np.random.default_rng(3)
+    mixed = [
+        Sample(f"GPU {gpu}", metric, "%", at, float(random.integers(0, 100)))
+        for at in range(100, 200)
+        for gpu, metric in random.permutation([(0, "a"), (0, "b"), (1, "a")]).tolist()
+    ]
+    found = samples(recorded(STEPS, samples=mixed)).series
+    told = {(each.source, each.metric): each.value.tolist() for each in found}
+    for source, metric in told:
+        expected = [each.value for each in mixed if each[:2] == (source, metric)]
+        assert told[source, metric] == expected
+    assert len(told) == 3

@@ -24,6 +24,20 @@ def measured(trace: Trace) -> tuple[SampleSeries, ...]:
     return tuple(sorted(every, key=lambda each: (each.source, each.metric, each.unit)))
 
 
+def has_measured(trace: Trace) -> bool:
+    """Whether :func:`measured` or :func:`means_of_recorder` tell anything, told by names alone."""
+    named = (
+        (trace.samples["metric_code"], lambda name: not is_elsewhere(name)),
+        (trace.counters["name_code"], tells_use),
+    )
+    info = trace.meta.info
+    return (info.process_cpu_pct, info.system_cpu_pct) != (None, None) or any(
+        tells(trace.text(code) or "")
+        for codes_of, tells in named
+        for code in codes_of.unique().to_list()
+    )
+
+
 def means_of_recorder(trace: Trace) -> list[tuple[str, float]]:
     """Metric and value of the means in percent that the recorder made of the whole recording, where
     they are not among the samples."""

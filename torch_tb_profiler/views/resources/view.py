@@ -21,6 +21,7 @@ from torch_tb_profiler.views.resources.columns import STEPS, SUMMARY
 from torch_tb_profiler.views.resources.measured import (
     HOST,
     PERCENT,
+    has_measured,
     means_of_recorder,
     measured,
 )
@@ -143,7 +144,7 @@ def _mean(series: Sequence[SampleSeries], pattern: str) -> float | None:
 
 
 def _missing(trace: Trace) -> str | None:
-    if measured(trace) or means_of_recorder(trace):
+    if has_measured(trace):
         return None
     return why(trace, "gpu_metrics", NOTHING)
 
