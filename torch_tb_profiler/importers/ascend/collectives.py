@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +55,7 @@ def collectives_of_rows(
     labels = [match["name"] if (match := GROUP.match(name)) else None for name in names]
     operations = Operations(
         row[chosen],
-        [kind_of(strings.texts[code]) for code in slices["name_code"][row[chosen]].tolist()],
+        strings.rewritten(slices["name_code"][row[chosen]], kind_of),
         tasks["element_type_code"][chosen],
         tasks["element_count"][chosen],
         strings.codes(labels)[slices["track"][row[chosen]]],
@@ -76,14 +75,14 @@ class Operations:
 
     Attributes:
         rows: The slices.
-        kinds: As :func:`kind_of` gives them.
+        kind: Codes of what :func:`kind_of` gives.
         dtype: Code of the data type.
         count: Elements.
         group: Code of the group.
     """
 
     rows: Int64
-    kinds: Sequence[str]
+    kind: Int32
     dtype: Int32
     count: Int64
     group: Int32
@@ -95,13 +94,13 @@ def collective_table(of: Operations, strings: Strings) -> ColumnArrays:
         name: np.full(len(of.rows), ABSENT if dtype is np.int64 else -1, dtype)
         for name, dtype in TABLE_COLUMNS["collective"].items()
     }
-    kind = np.array(of.kinds, np.str_)
-    is_received = np.isin(kind, RECEIVED)
+    is_received = np.isin(of.kind, strings.codes(RECEIVED))
+    is_both = np.isin(of.kind, strings.codes(BOTH))
     return table | {
         "slice": of.rows.astype(np.int64),
-        "collective_code": strings.codes(of.kinds),
+        "collective_code": of.kind,
         "dtype_code": of.dtype,
         "in_nelems": np.where(is_received, ABSENT, of.count),
-        "out_nelems": np.where(is_received | np.isin(kind, BOTH), of.count, ABSENT),
+        "out_nelems": np.where(is_received | is_both, of.count, ABSENT),
         "group_code": of.group,
     }

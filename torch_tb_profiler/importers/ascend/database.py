@@ -188,8 +188,7 @@ class _Assembly:
 
     def _describe(self, columns: EventColumns, side: list[SideTable]) -> None:
         """Collectives with their groups, kernels with their blocks, and the side tables."""
-        groups: list[str | None] = [None] * len(self.collectives.rows)
-        columns.tables["collective"] = self.collectives.table(self.first[3], groups, self.texts)
+        columns.tables["collective"] = self.collectives.table(self.first[3], self.texts)
         by_name = {table.name: table for table in side}
         describe_groups(
             columns, by_name.get("recorded_collectives"), by_name.get("links"), self.strings

@@ -158,25 +158,22 @@ class Collectives:
     dtype: Int32
     count: Int64
 
-    def table(self, first: int, groups: list[str | None], texts: Texts) -> ColumnArrays:
+    def table(self, first: int, texts: Texts) -> ColumnArrays:
         """The collective table.
 
         Args:
             first: The first of their slices in the trace.
-            groups: Of each collective the name of its group, None where it is not told.
             texts: The texts.
         """
         strings = texts.strings
-        labels = [
-            f"Group {number}" if name is None else name
-            for name, number in zip(groups, self.group.tolist(), strict=True)
-        ]
+        count = int(self.group.max(initial=-1)) + 1
+        labels = strings.codes([f"Group {number}" for number in range(count)])
         operations = Operations(
             np.arange(first, first + len(self.rows)),
-            [kind_of(strings.texts[code]) for code in self.rows.name_code.tolist()],
+            strings.rewritten(self.rows.name_code, kind_of),
             self.dtype,
             self.count,
-            strings.codes(labels),
+            np.append(labels, np.int32(-1))[self.group],
         )
         return collective_table(operations, strings)
 
@@ -211,8 +208,10 @@ def collective_rows(database: Database, texts: Texts, tracks: Tracks, device: in
         np.full(count, -1, np.int32),
     )
     names: dict[object, object] = dict(database.rows("ENUM_HCCL_DATA_TYPE", ("id", "name")))
-    shown = [names.get(number) for number in stored["dataType"].tolist()]
-    dtype = texts.strings.codes([each if isinstance(each, str) else None for each in shown])
+    numbers_of, of = np.unique(stored["dataType"], return_inverse=True)
+    shown = [names.get(number) for number in numbers_of.tolist()]
+    dtypes = texts.strings.codes([each if isinstance(each, str) else None for each in shown])
+    dtype = np.append(dtypes, np.int32(-1))[of]
     return Collectives(rows, group.astype(np.int64), dtype, stored["count"])
 
 

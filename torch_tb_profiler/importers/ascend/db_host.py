@@ -95,11 +95,10 @@ def call_rows(database: Database, texts: Texts, tracks: Tracks) -> Rows:
     """CANN's calls, called as text files call them."""
     wanted = ("startNs", "endNs", "type", "globalTid", "connectionId", "name")
     stored = usable(database.ints(CALLS, wanted))
-    prefix = [LEVELS.get(level, "") for level in stored["type"].tolist()]
     count = len(stored["startNs"])
     return Rows(
         np.full(count, Category.RUNTIME, np.int8),
-        texts.codes(stored["name"], prefix=prefix),
+        texts.prefixed(stored["name"], stored["type"], LEVELS),
         threads(stored["globalTid"], tracks),
         stored["startNs"],
         stored["endNs"],

@@ -119,7 +119,7 @@ def add_modules(database: Database, samples: SampleRows, base_ns: int) -> None:
     for (module, device), rows in frame.group_by("moduleId", "deviceId", maintain_order=True):
         if (rows["totalReserved"] > 0).any():
             time_ns = rows["timestampNs"].to_numpy() - base_ns
-            metric = f"{names.get(module, module)} reserved"
+            metric = f"module {names.get(module, module)} reserved"
             samples.add(f"NPU {device}", metric, "bytes", time_ns, rows["totalReserved"].to_numpy())
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -34,31 +35,19 @@ class Texts:
         self._values = values
         self.strings = strings
 
-    def codes(self, ids: Int64, *, prefix: Sequence[str] | None = None) -> Int32:
-        """The codes of texts; -1 for ids without one.
+    def codes(self, ids: Int64) -> Int32:
+        """The codes of texts; -1 for ids without one."""
+        distinct, place = np.unique(ids, return_inverse=True)
+        codes = self.strings.codes(self.texts(distinct))
+        return codes[place] if len(codes) else np.empty(0, np.int32)
 
-        Args:
-            ids: Ids of texts.
-            prefix: Of each, what is written before it.
-        """
-        if prefix is None:
-            distinct, place = np.unique(ids, return_inverse=True)
-            codes = self.strings.codes(self.texts(distinct))
-            return codes[place] if len(codes) else np.empty(0, np.int32)
-        keys = pl.DataFrame({"id": ids, "prefix": prefix})
-        distinct_keys = keys.unique(maintain_order=True)
-        named = [
-            None if text is None else f"{before}{text}"
-            for before, text in zip(
-                distinct_keys["prefix"].to_list(),
-                self.texts(distinct_keys["id"].to_numpy()),
-                strict=True,
-            )
-        ]
-        coded = distinct_keys.with_columns(code=pl.Series(self.strings.codes(named)))
-        joined = keys.join(coded, on=["id", "prefix"], how="left", maintain_order="left")
-        code: Int32 = joined["code"].to_numpy()
-        return code
+    def prefixed(self, ids: Int64, kinds: Int64, prefixes: Mapping[int, str]) -> Int32:
+        """The same, with what is written before the texts of a kind."""
+        codes = self.codes(ids)
+        for kind, prefix in prefixes.items():
+            of_kind = kinds == kind
+            codes[of_kind] = self.strings.rewritten(codes[of_kind], partial("{}{}".format, prefix))
+        return codes
 
     def texts(self, ids: Int64) -> list[str | None]:
         """The texts themselves; to be asked for distinct ids."""

@@ -56,7 +56,7 @@ def rows_of(columns: EventColumns, kernels: pl.DataFrame, strings: Strings) -> I
     """Per described kernel its slice (row), by name and start to a ns; NONE where it has none."""
     slices = columns.tables["slices"]
     rows = np.flatnonzero(slices["category"] == Category.KERNEL)
-    names = strings.codes(kernels["name"].to_list())
+    names = strings.codes_of(kernels["name"])
     by_name = Slices(slices["name_code"], slices["start_ns"], slices["dur_ns"])
     start = kernels["start_ns"].fill_null(0).to_numpy() - columns.base_ns
     return starting_at(by_name, rows, names, start)

@@ -50,8 +50,8 @@ def add_blocks(
     """Append two memory events per block, its allocation and its release, in place.
 
     The files pair an allocation with its release, and tell no address: the number of the block
-    stands for it. The totals of an event are those of :data:`ALL` at that moment, where they were recorded, else
-    the block's own component's.
+    stands for it. The totals of an event are those of :data:`ALL` at that moment, where they were
+    recorded, else the block's own component's.
     """
     if blocks.is_empty():
         return

@@ -64,7 +64,7 @@ def add_modules(columns: EventColumns, table: CsvTable, samples: SampleRows) -> 
     for (module, device), rows in frame.group_by("module", "device", maintain_order=True):
         if rows["bytes"].max():
             time_ns = rows["time_ns"].to_numpy() - columns.base_ns
-            source, metric = f"NPU {device}", f"{module} reserved"
+            source, metric = f"NPU {device}", f"module {module} reserved"
             samples.add(source, metric, "bytes", time_ns, rows["bytes"].to_numpy())
 
 

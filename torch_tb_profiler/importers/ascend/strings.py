@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import polars as pl
 
 from torch_tb_profiler.trace.columns import Int32
 
@@ -33,6 +34,12 @@ class Strings:
     def codes(self, texts: Sequence[str | None]) -> Int32:
         """Their codes."""
         return np.array([self.code(text) for text in texts], np.int32)
+
+    def codes_of(self, texts: pl.Series) -> Int32:
+        """Those of a long column of few texts."""
+        known = {text: self.code(text) for text in texts.unique(maintain_order=True).to_list()}
+        codes: Int32 = texts.replace_strict(known, return_dtype=pl.Int32).to_numpy()
+        return codes
 
     def rewritten(self, codes: Int32, written: Callable[[str], str]) -> Int32:
         """Codes of the same texts written otherwise; absent ones stay absent."""

@@ -1,0 +1,70 @@
+"""CSV files of any release: headers, exact times, quotes, tabs and line breaks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from torch_tb_profiler.importers.ascend.csv_table import CsvTable, normal_header
+from torch_tb_profiler.importers.source import Source
+from torch_tb_profiler.trace.columns import ABSENT
+
+
+def table(text: str | bytes) -> CsvTable:
+    data = text.encode() if isinstance(text, str) else text
+    return CsvTable.read(Source("a.csv", iter([data])))
+
+
+@pytest.mark.parametrize(
+    ("header", "normal"),
+    [
+        ("Start Time(us)", "starttime"),
+        ("Device_id", "deviceid"),
+        (" Communication(Not Overlapped) ", "communicationnotoverlapped"),
+        ("Block Num", "blocknum"),
+        ("cube_utilization(%)", "cubeutilization"),
+    ],
+)
+def test_headers_without_case_spaces_and_unit(header: str, normal: str) -> None:
+    assert normal_header(header) == normal
+
+
+def test_times_keep_their_nanoseconds() -> None:
+    rows = table("Start Time(us)\n1736408883704643.212\t\n17.5\n3\nN/A\n1e9\n-1.5\n")
+    assert rows.times_ns("start time (us)").tolist() == [
+        1_736_408_883_704_643_212, 17_500, 3_000, ABSENT, ABSENT, ABSENT,
+    ]  # fmt: skip
+
+
+def test_a_column_is_found_under_any_of_its_names() -> None:
+    for header in ("Block Dim", "Block Num", "block_num"):
+        rows = table(f"Name,{header}\na,24\nb,N/A\n")
+        assert rows.integers("Block Dim", "Block Num").tolist() == [24, ABSENT]
+    assert table("Name\na\n").integers("Block Dim").tolist() == [ABSENT]
+    assert not table("Name\na\n").has("Name", "Type")
+
+
+def test_quotes_and_line_breaks_stay_in_their_cell() -> None:
+    rows = table('Name,Shapes,Stack\na,"""32,3;4""","x.py(1): f;\ny.py(2): ""g"""\nb,,\n')
+    assert rows.texts("Shapes").to_list() == ['"32,3;4"', None]
+    assert rows.texts("Stack").to_list() == ['x.py(1): f;\ny.py(2): "g"', None]
+
+
+def test_rows_of_other_lengths_and_bytes_that_are_no_text() -> None:
+    rows = table(b"\xef\xbb\xbfName,Count\na,1,2,3\n\xff,2\n")
+    assert rows.texts("name").to_list() == ["a", "\ufffd"]
+    assert rows.numbers("count").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("data", [b"", b"  \n", b"\x89PNG\r\n\0\0"])
+def test_what_is_no_table_is_told(data: bytes) -> None:
+    with pytest.raises(ValueError, match="empty or no text"):
+        table(data)
+
+
+def test_headers_are_chosen_as_they_are_written() -> None:
+    rows = table("aic_mac_ratio,aic_time(us),cube_utilization(%)\n1,2,3\n")
+    assert rows.chosen(re.compile(r"\w+_ratio|cube_\w+\(%\)")) == [
+        "aic_mac_ratio", "cube_utilization(%)",
+    ]  # fmt: skip
