@@ -168,7 +168,7 @@ def _stacks(database: Database, chains: Int64, texts: Texts) -> Int32:
     known = np.unique(frame["stack"].to_numpy())
     lines = pl.DataFrame({"stack": known, "line": pl.Series(texts.texts(known), dtype=pl.String)})
     stacks = (
-        frame.join(lines, on="stack", how="left")
+        frame.join(lines, on="stack", how="left", maintain_order="left")
         .sort("id", "stackDepth")
         .group_by("id", maintain_order=True)
         .agg(pl.col("line").drop_nulls().str.join(";"))

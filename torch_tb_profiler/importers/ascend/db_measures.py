@@ -97,14 +97,17 @@ def add_kernel_measures(
     """
     stored = database.ints("TASK_PMU_INFO", ("globalTaskId", "name"))
     value = database.floats("TASK_PMU_INFO", ("value",))["value"]
-    starts = pl.DataFrame({"task": task, "start_ns": start_ns}).unique("task", keep="first")
+    starts = pl.DataFrame({"task": task, "start_ns": start_ns}).unique(
+        "task", keep="first", maintain_order=True
+    )
     frame = pl.DataFrame({"task": stored["globalTaskId"], "name": stored["name"], "value": value})
-    names = frame["name"].unique()
+    names = frame["name"].unique(maintain_order=True)
     shown = texts.texts(names.to_numpy())
     for number, name in zip(names.to_list(), shown, strict=True):
         if name is None or not name.endswith(MEASURE):
             continue
-        rows = frame.filter(pl.col("name") == number).join(starts, on="task", how="inner")
+        named = frame.filter(pl.col("name") == number)
+        rows = named.join(starts, on="task", how="inner", maintain_order="left")
         values = rows["value"].to_numpy() * SHARE
         samples.add("AI Core", name, PERCENT, rows["start_ns"].to_numpy(), values)
 

@@ -77,7 +77,7 @@ def add_blocks(columns: EventColumns, rows: Int64, blocks: Int64, strings: Strin
 def recorded_operators(kernels: pl.DataFrame) -> pl.DataFrame:
     """Kernels summed by unit and type, with columns of the side table of that name."""
     took = pl.col("dur_us")
-    grouped = kernels.group_by("unit", "type").agg(
+    grouped = kernels.group_by("unit", "type", maintain_order=True).agg(
         calls=pl.len().cast(pl.Int64),
         total_us=took.sum(),
         mean_us=took.mean(),

@@ -70,7 +70,9 @@ def add_blocks(
         for end, sign in (("start", 1), ("end", -1))
     ]
     events = pl.concat(parts).drop_nulls("time_ns")
-    totals = records.filter(pl.col("component") == ALL).unique(["device", "time_ns"], keep="last")
+    totals = records.filter(pl.col("component") == ALL).unique(
+        ["device", "time_ns"], keep="last", maintain_order=True
+    )
     events = events.join(
         totals.select("device", "time_ns", all="allocated", held="reserved"),
         on=["device", "time_ns"],
@@ -121,7 +123,7 @@ def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: St
     of its own, so that no operator around it by chance is taken for its owner."""
     slices = columns.tables["slices"]
     operators = np.flatnonzero(slices["category"] == Category.OPERATOR)
-    by_name = {name: strings.code(name) for name in names.unique().to_list()}
+    by_name = {name: strings.code(name) for name in names.unique(maintain_order=True).to_list()}
     wanted = names.replace_strict(by_name, return_dtype=pl.Int64).to_numpy()
     start = slices["start_ns"][operators]
     clock = TrackClock(np.concatenate((start, time_ns)), len(strings.texts))
