@@ -55,6 +55,9 @@ def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]
         The values (two's complement; bits beyond 64 are dropped) and how many bytes each takes; 0
         for one of more than ten.
     """
+    first = buffer[at]
+    if first.max(initial=0) < 0x80:  # small numbers and short lengths, for the most part
+        return first.astype(np.int64), np.ones(at.size, np.int64)
     word = words[at]
     stop = ~word & _CONTINUES
     low = stop & (~stop + _ONE)

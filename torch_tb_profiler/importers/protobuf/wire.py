@@ -8,7 +8,6 @@ message, not with the messages; the few that are much longer than others are rea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +38,20 @@ _IS_KNOWN = np.isin(np.arange(8), [VARINT, FIXED64, DELIMITED, FIXED32])
 Part = tuple[Int64, Int64, Int64, Int64, Int64]
 """Columns of fields: message, tag, value, start and end, as of :class:`Picked`."""
 
+Group = tuple[Int64, ...]
+"""The same of one tag, without it."""
+
 _NONE = np.empty(0, np.int64)
+
+
+def _joined(groups: list[Group]) -> Group:
+    """Columns one behind the other, in order of messages."""
+    columns = tuple(map(np.concatenate, zip(*groups, strict=True)))
+    message = columns[0]
+    if (message[1:] >= message[:-1]).all():
+        return columns
+    order = np.argsort(message, kind="stable")
+    return tuple(column[order] for column in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +103,17 @@ class Fields:
         """
         self.count = count
         self.broken = broken
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [_NONE] * 5
-        self._message, tag, self._value, self._start, self._end = columns
-        small = tag.astype(np.uint16) if tag.max(initial=0) < 1 << 16 else tag
-        self._order = np.argsort(small, kind="stable")  # of 16 bits in linear time
-        tags = small[self._order]
-        first = np.flatnonzero(np.diff(tags, prepend=tags[:1] + 1)) if tags.size else _NONE
-        edges = [*first.tolist(), tags.size]
-        self._groups = {int(tags[at]): (at, end) for at, end in pairwise(edges)}
+        self._groups: dict[int, list[Group]] = {}
+        for message, tag, *others in parts:
+            columns = (message, *others)
+            if (tag == tag[0]).all():  # as in most rounds
+                self._groups.setdefault(int(tag[0]), []).append(columns)
+                continue
+            order = np.argsort(tag.astype(np.uint16) if tag.max() < 1 << 16 else tag, kind="stable")
+            edges = np.flatnonzero(np.diff(tag[order])) + 1
+            for rows in np.split(order, edges):
+                group = tuple(column[rows] for column in columns)
+                self._groups.setdefault(int(tag[rows[0]]), []).append(group)
 
     @property
     def tags(self) -> list[tuple[int, int]]:
@@ -107,13 +122,12 @@ class Fields:
 
     def pick(self, number: int, wire_type: int = VARINT) -> Picked:
         """Every occurrence of a field; of another wire type than the one it has it is another."""
-        at, end = self._groups.get(number << 3 | wire_type, (0, 0))
-        rows = self._order[at:end]
-        message = self._message[rows]
-        if (message[1:] < message[:-1]).any():
-            order = np.argsort(message, kind="stable")
-            rows, message = rows[order], message[order]
-        return Picked(message, self._value[rows], self._start[rows], self._end[rows])
+        groups = self._groups.get(number << 3 | wire_type)
+        if groups is None:
+            return Picked(_NONE, _NONE, _NONE, _NONE)
+        if len(groups) > 1:
+            groups[:] = [_joined(groups)]
+        return Picked(*groups[0])
 
     def ints(self, number: int, wire_type: int = VARINT, default: int = ABSENT) -> Int64:
         """One value per message: the last one that it gives, as protobuf has it."""
@@ -267,7 +281,8 @@ class _Rounds:
             self.broken += int((~is_good).sum())
             alive, tag, value = alive[is_good], tag[is_good], value[is_good]
             start, behind = start[is_good], behind[is_good]
-        self.parts.append((alive, tag, value, start, behind))
+        if alive.size:
+            self.parts.append((alive, tag, value, start, behind))
         self.at[alive] = behind
         more: Int64 = alive[behind < self.end[alive]]
         return more
