@@ -16,6 +16,7 @@ from enum import IntEnum
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.importers.nsys.nvtx import numbered
 from torch_tb_profiler.importers.nsys.pyprof import PyProfMarker, pyprof_marker
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int8, Int64
 
@@ -57,11 +58,12 @@ TAILED_OPERATOR = re.compile(
 BACKWARD = re.compile(r"[Bb]ackward\d*$|evaluate_function: |AccumulateGrad$")
 """Nodes of the backward pass, where a sequence number follows."""
 
-_KEYS = r"(?:stashed )?(?:seq|op_id|sizes|input_op_ids)"
-_NAME = rf"(?s)^(.*?)(?:, {_KEYS} ?= ?.*)?$"
+_KEY = r", (?:stashed )?(?:seq|op_id|sizes|input_op_ids) ?= ?[\d\[-]"
+_NAME = r"(?s)^(.*?), (?:stashed )?[a-z_]+ ?= ?"
+"""What stands before the first key, in texts that have a key of PyTorch's."""
 _SEQUENCE_NUMBER = r", (?:stashed )?seq ?= ?(-?\d{1,18})(?:,|$)"
 _STASHED = ", stashed seq"
-_OP_ID = r", op_id ?= ?(\d{1,18})(?:,|$)"
+_OP_ID = r", op_id ?= ?\d+(?:,|$)"
 _SIZES = r", sizes ?= ?(\[[\[\]\d, -]*\])(?:, [a-z]|$)"
 
 
@@ -73,7 +75,6 @@ class Markers:
         name: Names without tails.
         kind: Of :class:`Kind`.
         sequence_number: Of the autograd engine, :data:`ABSENT` for none.
-        op_id: Number of the call, :data:`ABSENT` for none.
         is_backward: Nodes of the backward pass.
         input_shape: Sizes of the inputs, ``"[[2, 8], []]"``.
         input_type: Types of the inputs, ``"['float32', 'Scalar']"``.
@@ -84,7 +85,6 @@ class Markers:
     name: pl.Series
     kind: Int8
     sequence_number: Int64
-    op_id: Int64
     is_backward: Bools
     input_shape: pl.Series
     input_type: pl.Series
@@ -95,19 +95,22 @@ class Markers:
 def read_markers(texts: Sequence[str]) -> Markers:
     """What each of some texts, best distinct ones, says."""
     tails = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}).select(
-        name=pl.col("text").str.extract(_NAME),
+        name=pl.when(pl.col("text").str.contains(_KEY))
+        .then(pl.col("text").str.extract(_NAME))
+        .otherwise("text"),
         seq=pl.col("text").str.extract(_SEQUENCE_NUMBER).cast(pl.Int64),
         stashed=pl.col("text").str.contains(_STASHED, literal=True),
-        op_id=pl.col("text").str.extract(_OP_ID).cast(pl.Int64),
+        has_op_id=pl.col("text").str.contains(_OP_ID),
         sizes=pl.col("text").str.extract(_SIZES),
     )
     sequence_number = tails["seq"].set(tails["seq"] < 0, None)
-    has_sequence = sequence_number.is_not_null().to_numpy()
-    # Old releases write no op_id, and no ranges of the program with sizes.
-    is_operator = (
-        has_sequence | (tails["sizes"].is_not_null() & tails["op_id"].is_null()).to_numpy()
+    has_sequence, has_sizes = (
+        each.is_not_null().to_numpy() for each in (sequence_number, tails["sizes"])
     )
-    has_tail = is_operator | tails["op_id"].is_not_null().to_numpy()
+    has_op_id = tails["has_op_id"].to_numpy()
+    # Old releases write no op_id, and no ranges of the program with sizes.
+    is_operator = has_sequence | (has_sizes & ~has_op_id)
+    has_tail = is_operator | has_op_id
     name, kind, ends_backward = _named(tails["name"], is_operator, has_tail)
     frame = pl.DataFrame({"name": name, "input_shape": _spaced(tails["sizes"])}).with_columns(
         pl.lit(None, pl.String).alias(column)
@@ -117,7 +120,6 @@ def read_markers(texts: Sequence[str]) -> Markers:
     return Markers(
         kind=kind,
         sequence_number=sequence_number.fill_null(ABSENT).to_numpy(),
-        op_id=tails["op_id"].fill_null(ABSENT).to_numpy(),
         is_backward=has_sequence & (ends_backward | tails["stashed"].to_numpy()),
         **{column: frame[column] for column in frame.columns},
     )
@@ -126,11 +128,7 @@ def read_markers(texts: Sequence[str]) -> Markers:
 def _named(names: pl.Series, is_operator: Bools, has_tail: Bools) -> tuple[pl.Series, Int8, Bools]:
     """Names, their kinds, and which are those of nodes of the backward pass: looked at once per
     distinct name."""
-    known = names.unique(maintain_order=True)
-    place = pl.DataFrame({"name": names}).join(
-        pl.DataFrame({"name": known, "place": np.arange(len(known))}),
-        on="name", how="left", maintain_order="left",
-    )["place"].to_numpy()  # fmt: skip
+    known, place = numbered(names)
     given = [_kind_of(name) for name in known]
     kind = np.array([int(each or 0) for each in given], np.int8)[place]
     settled = np.array([each is not None for each in given], np.bool_)[place]
