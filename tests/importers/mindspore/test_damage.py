@@ -122,3 +122,30 @@ def test_progress_counts_the_bytes_of_all_files() -> None:
     read(recorded("run_1_excerpt", 1), Reading(progress=told.append))
     assert told == sorted(told)
     assert told[-1] > 20_000
+
+
+SECRET = "AKIA-planted-/home/somebody"
+
+
+def test_what_nobody_asked_for_stays_in_the_files() -> None:
+    """Secrets where a table has no column: other keys, other columns, damaged rows, arguments."""
+    folder = recorded("profiler", 0)
+    files = {name: b"".join(source().unpacked()) for name, source in folder.files.items()}
+    for name, text in files.items():
+        if name.endswith(".csv"):
+            head, _, rest = text.partition(b"\n")
+            rows = b"".join(row + f",{SECRET}\n".encode() for row in rest.splitlines() if row)
+            files[name] = head + b",environment\n" + rows + f"{SECRET},1\n".encode()
+        elif text.startswith(b"{"):
+            files[name] = b'{"environment": {"HOME": "%s"},' % SECRET.encode() + text.lstrip()[1:]
+        elif name.endswith("display_0.json"):
+            files[name] = text.replace(b'"args": {', b'"args": {"env": "%s", ' % SECRET.encode())
+        else:
+            files[name] = text.rstrip(b"\n") + f"\n{SECRET} {SECRET}\n".encode()
+    trace = opened(made(files))
+    assert len(trace.side) == 6
+    told = [trace.meta, trace.quality, trace.tracks.rows(), *trace.strings]
+    told += [table.frame.rows() for table in trace.side.values()]
+    assert "planted" not in repr(told)
+    assert trace.quality.counts["side_row_left_out"] >= 3
+    assert "step_trace_raw_0_detail_time.csv" in trace.quality.examples["side_row_left_out"]

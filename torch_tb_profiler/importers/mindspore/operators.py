@@ -43,7 +43,7 @@ def read_types(text: str, quality: QualityReport) -> Iterator[dict[str, object]]
     for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
         kernel_type, total = name_of(cells["kernel_type"]), decimal(cells["total_time"])
         if kernel_type is None or total is None:
-            quality.add("side_row_left_out", example=",".join(cells.values()))
+            quality.add("side_row_left_out")
             continue
         calls = whole(cells.get("execution_frequency"))
         yield {
@@ -67,7 +67,7 @@ def read_names(
     for cells in csv_rows(text, ("full_kernel_name", "execution_time"), quality, _OLD_NAMES):
         name, mean_ms = name_of(cells["full_kernel_name"]), decimal(cells["execution_time"])
         if name is None or mean_ms is None:
-            quality.add("side_row_left_out", example=",".join(cells.values()))
+            quality.add("side_row_left_out")
             continue
         yield _of_name(name, mean_ms, whole(cells.get("execution_frequency")), types)
 
@@ -83,7 +83,7 @@ def read_compute_times(
         mean_ms = decimal(match["time"]) if match else None
         if match is None or mean_ms is None:
             if not line.startswith(("=", "-", "op_name")):
-                quality.add("side_row_left_out", example=line)
+                quality.add("side_row_left_out")
         elif match["name"] != "total op":
             yield _of_name(match["name"][:4096], mean_ms, None, types)
 
@@ -127,7 +127,7 @@ def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:
     for cells in csv_rows(text, ("kernel_type", "total_time"), quality, names):
         kernel_type, time_ms = name_of(cells["kernel_type"]), decimal(cells["total_time"])
         if kernel_type is None or time_ms is None:
-            quality.add("side_row_left_out", example=",".join(cells.values()))
+            quality.add("side_row_left_out")
             continue
         calls.setdefault(kernel_type, []).append(time_ms)
     whole_ms = sum((time for times in calls.values() for time in times), Decimal(0))

@@ -76,7 +76,7 @@ def read_raw_pipeline(text: str, quality: QualityReport) -> list[Operation]:
     for cells in csv_rows(text, ("op_id", "op_type"), quality):
         operation, kind = whole(cells["op_id"]), name_of(cells["op_type"])
         if operation is None or kind is None:
-            quality.add("side_row_left_out", example=",".join(cells.values()))
+            quality.add("side_row_left_out")
             continue
         capacity = whole(cells.get("output_queue_length")) or None
         sizes = _LIST.findall(cells.get("output_queue_size", ""))

@@ -36,7 +36,7 @@ def read_host_queue(text: str, quality: QualityReport) -> list[dict[str, object]
         batch = whole(cells[2]) if len(cells) >= 4 else None
         told = None if batch is None else _told(cells)
         if batch is None or told is None:
-            quality.add("side_row_left_out", example=line)
+            quality.add("side_row_left_out")
             continue
         batches.setdefault(batch, {"queue": HOST, "step": batch}).update(told)
     if not batches:
@@ -71,7 +71,7 @@ def read_device_queue(
             continue  # other operators of the AI CPU stand there too
         start, end = (decimal(cell) for cell in (cells[1:3] if len(cells) > 2 else ("", "")))
         if start is None or end is None or end < start:
-            quality.add("side_row_left_out", example=line)
+            quality.add("side_row_left_out")
             continue
         rows.append(
             {

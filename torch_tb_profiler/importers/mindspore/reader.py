@@ -36,7 +36,7 @@ TIMELINES: tuple[Kind, ...] = ("ascend_timeline", "timeline", "gpu_timeline")
 
 NO_TIMELINE = "the files of the recording hold no timeline (ascend_timeline_display_*.json)"
 NO_HOST = "MindSpore's timeline tells what ran on the device, not what the host did"
-NO_MEMORY = "memory_usage_*.pb of MindSpore is not read"
+NO_MEMORY = "of MindSpore's files memory_usage_*.pb alone tells of memory, and it is not read"
 NO_STEPS = "nothing ties MindSpore's step trace to the clock of its timeline"
 
 _OF_EVENTS: tuple[What, ...] = (
@@ -106,12 +106,16 @@ def _take_files(files: DeviceFiles, taken: Taken, reading: Reading) -> int:
         member = files.members.get(kind)
         if member is None or INSTEAD.get(kind) in files.members:
             continue
-        source = member.open()
+        source, quality = member.open(), taken.quality
+        taken.tables.quality = QualityReport()
         read_content = json_of if member.name.endswith(".json") else text_of
         try:
             take(taken, member.name, read_content(source, taken.quality))
         except UnreadableError as error:
-            taken.quality.add("side_file_unreadable", 1, f"{member.name}: {error}")
+            quality.add("side_file_unreadable", 1, f"{member.name}: {error}")
+        for code, count in taken.quality.counts.items():
+            quality.add(code, count, member.name)  # rows may hold what nobody shall see
+        taken.tables.quality = quality
         taken_bytes += source.taken_bytes
         reading.progress(taken_bytes)
     return taken_bytes
@@ -128,8 +132,8 @@ def _events(
             columns = read_timeline(
                 member.open(), reading, device=files.device, is_gpu=kind == "gpu_timeline"
             )
-        except TraceFormatError as error:
-            taken.quality.add("side_file_unreadable", 1, f"{member.name}: {error.message}")
+        except TraceFormatError:
+            taken.quality.add("side_file_unreadable", 1, f"{member.name}: it holds no events")
         else:
             lacks = [NotRecorded(what, NO_HOST) for what in _OF_HOST]
             if not add_steps(columns, taken.steps, taken.zero_tick):

@@ -42,7 +42,7 @@ def text_of(source: Source, quality: QualityReport) -> str:
         for chunk in utf8(chunks, quality):
             read += chunk
             if len(read) > MAX_FILE_BYTES:
-                quality.add("truncated", example=source.name.replace("\\", "/").rpartition("/")[2])
+                quality.add("truncated")
                 del read[MAX_FILE_BYTES:]
                 break
     quality.merge(source.quality)
@@ -110,7 +110,7 @@ def csv_rows(
         raise UnreadableError(f"its head names no column {', '.join(missing)}")
     for cells in lines:
         if len(cells) < len(head):
-            quality.add("side_row_left_out", example=",".join(cells))
+            quality.add("side_row_left_out")
             continue
         yield dict(zip(head, cells, strict=False))
 

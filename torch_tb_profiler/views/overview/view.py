@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.side_tables import SIDE_TITLES
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
 from torch_tb_profiler.views.iteration_facts import iteration_facts
-from torch_tb_profiler.views.null_reasons import recorder
+from torch_tb_profiler.views.null_reasons import own_reason, recorder
 from torch_tb_profiler.views.overview.classes import (
     KERNEL_CLASSES,
     OPERATOR_CLASSES,
@@ -130,7 +130,7 @@ def overview(trace: Trace, selection: Selection) -> View:
     steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
     classes, efficiency = class_tables(trace, selection)
-    dashboard = (*resource_tables(trace, windows), *classes, guidance_table())
+    dashboard = (*resource_tables(trace, windows), *classes, guidance_table(trace))
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
@@ -278,6 +278,9 @@ def _missing(trace: Trace) -> str | None:
     if trace.side:
         told = ", ".join(SIDE_TITLES[name] for name in trace.side)
         return f"The recording holds no events. Its files tell of: {told}."
+    own = own_reason(trace, "kernels")
+    if own is not None:
+        return f"The recording holds no events. {own}"
     again = recorder(trace).no_events
     return f"{NO_EVENTS} {again}" if again else NO_EVENTS
 
