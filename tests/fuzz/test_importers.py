@@ -8,7 +8,7 @@ from bench.fuzz import alarm, mutated
 from bench.importer_damages import Options, Recording, fuzz_importer
 from tests.helpers import nsys
 
-INPUTS = 40
+INPUTS = 30
 
 
 def test_damaged_exports_are_read_and_shown_or_refused(tmp_path: Path) -> None:
