@@ -21,6 +21,8 @@ def distinct(values: Int64) -> tuple[Int64, Int64]:
         known, place = np.unique(values, return_inverse=True)
         return known, place.reshape(-1)
     low, high = int(values.min()), int(values.max())
+    if low == high:
+        return np.array([low]), np.zeros(len(values), np.int64)
     if high - low < WIDEST:
         offset = values - low
         is_known = np.zeros(high - low + 1, np.bool_)
@@ -37,6 +39,9 @@ def distinct_rows(*columns: Int64) -> tuple[list[Int64], Int64]:
     rows = [values]
     for column in columns[1:]:
         values, place = distinct(column)
+        if len(values) == 1:
+            rows.append(np.repeat(values, len(rows[0])))
+            continue
         joint, number = distinct(number * max(len(values), 1) + place)
         rows = [each[joint // max(len(values), 1)] for each in rows]
         rows.append(values[joint % max(len(values), 1)])

@@ -77,8 +77,11 @@ def owners(
     made = creations(nodes, global_pids[work], graph_nodes[work])
     quality.add("graph_node_unknown", int((made < 0).sum()))
     known = made >= 0
-    track = tracks.of_threads(nodes.global_tid[made[known]])
-    found = _open_at(ranges, track.astype(np.int64), nodes.start_ns[made[known]])
+    is_used = np.zeros(len(nodes), np.bool_)  # of millions of kernels there are few nodes
+    is_used[made[known]] = True
+    track = tracks.of_threads(nodes.global_tid[is_used])
+    found = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
+    found = found[(np.cumsum(is_used) - 1)[made[known]]]
     owner[work[known]] = np.where(found >= 0, found, ABSENT)
     return owner
 
