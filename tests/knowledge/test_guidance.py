@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from torch_tb_profiler.knowledge.guidance import guides
+from torch_tb_profiler.knowledge.guidance import guides, guides_for
+from torch_tb_profiler.knowledge.recorders import UNKNOWN, recorder_named, recorders
 
 HOSTS = {"pytorch.org", "docs.nvidia.com", "rocm.docs.amd.com"}
 
@@ -24,3 +25,16 @@ def test_every_topic_has_a_guide_and_no_page_stands_twice() -> None:
         assert topic in titles
     assert len({guide.url for guide in guides()}) == len({guide.title for guide in guides()})
     assert len(guides()) == len({guide.url for guide in guides()})
+
+
+def test_pages_about_others_are_left_out() -> None:
+    told = {
+        name: {guide.title for guide in guides_for(recorder_named(name))} for name in recorders()
+    }
+    assert "Recording with torch.profiler" in told["torch.profiler"]
+    assert "Recording with Nsight Systems" in told["Nsight Systems"]
+    assert {"torch.compile", "Mixed precision on NVIDIA GPUs"} <= told["Nsight Systems"]
+    assert not any("torch" in title for title in told["paddle.profiler"])
+    assert "torch.compile" in {guide.title for guide in guides_for(UNKNOWN)}
+    for guide in guides():
+        assert guide.recorder is None or guide.recorder in recorders()

@@ -81,7 +81,7 @@ def samples(trace: Trace) -> Samples:
 
 
 def _is_mixed(keys: list[Int32], first: Int64) -> bool:
-    """Whether series lie between each other, or so many runs that sorting is cheaper than a look."""
+    """Whether series lie between each other, or there are more runs than one looks at."""
     if len(first) > 10 * MAX_SERIES:
         return True
     return len(set(zip(*(key[first].tolist() for key in keys), strict=True))) < len(first)

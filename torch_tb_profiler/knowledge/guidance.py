@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.recorders import Recorder
 from torch_tb_profiler.once import once
 
 
@@ -15,11 +16,15 @@ class Guide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         title: Its topic.
         text: What it is good for, in a sentence.
         url: Its public address.
+        framework: Whose programs it is about; None for any.
+        recorder: Of whose recordings it is; None for any.
     """
 
     title: str
     text: str
     url: str
+    framework: str | None = None
+    recorder: str | None = None
 
 
 class GuidanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,3 +37,13 @@ class GuidanceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def guides() -> tuple[Guide, ...]:
     """The pages, in the order of the file."""
     return load("guidance.toml", GuidanceFile).guides
+
+
+def guides_for(recorder: Recorder) -> tuple[Guide, ...]:
+    """The pages for recordings of ``recorder``; of any framework those of every one."""
+    return tuple(
+        guide
+        for guide in guides()
+        if guide.recorder in (None, recorder.name)
+        and (guide.framework is None or recorder.framework in (None, guide.framework))
+    )

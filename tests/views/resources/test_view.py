@@ -163,7 +163,6 @@ def test_series_between_each_other_are_told_apart() -> None:
     ]
     found = samples(recorded(STEPS, samples=mixed)).series
     told = {(each.source, each.metric): each.value.tolist() for each in found}
-    for source, metric in told:
-        expected = [each.value for each in mixed if each[:2] == (source, metric)]
-        assert told[source, metric] == expected
+    for key, values in told.items():
+        assert values == [each.value for each in mixed if each[:2] == key]
     assert len(told) == 3

@@ -1,17 +1,18 @@
-"""Where to read on: links for people, the same for every trace."""
+"""Where to read on: links for people, the same for every trace of a recorder."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.knowledge.guidance import guides
-from torch_tb_profiler.once import once
+from torch_tb_profiler.knowledge.guidance import guides_for
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import recorder
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 GUIDANCE = TableSpec(
     "guidance",
     "Guidance",
-    "Public pages on making programs faster, the same for every trace. Nothing of them is loaded.",
+    "Public pages on making programs faster, and on recording them. Nothing of them is loaded.",
     (
         Column("title", "Topic", "string", None, "What the page is about."),
         Column("text", "What for", "string", None, "What it is good for."),
@@ -21,8 +22,7 @@ GUIDANCE = TableSpec(
 )
 
 
-@once
-def guidance_table() -> Table:
-    """The links."""
-    rows = [(guide.title, guide.text, guide.url) for guide in guides()]
+def guidance_table(trace: Trace) -> Table:
+    """The links for recordings of what recorded ``trace``."""
+    rows = [(guide.title, guide.text, guide.url) for guide in guides_for(recorder(trace))]
     return Table(GUIDANCE, pl.DataFrame(rows, schema=GUIDANCE.polars_schema(), orient="row"))
