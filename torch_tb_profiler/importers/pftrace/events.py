@@ -19,6 +19,9 @@ from torch_tb_profiler.importers.protobuf.wire import DELIMITED, FIXED64, VARINT
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 
+KINDS = (BEGIN, END, INSTANT, COUNTER)
+
+
 def read_events(rows: Rows, packets: Fields) -> None:
     """Take the track events of a piece."""
     texts = rows.texts
@@ -31,6 +34,7 @@ def read_events(rows: Rows, packets: Fields) -> None:
     if not packet.size:
         return
     kind = events.ints(Event.TYPE, default=0)
+    texts.quality.add("unknown_phase", int((~np.isin(kind, KINDS)).sum()))
     track = rows.tracks(events.ints(Event.TRACK), packet)
     name = texts.first(
         texts.inline(*events.spans(Event.NAME)),
