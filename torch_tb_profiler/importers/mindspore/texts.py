@@ -15,8 +15,9 @@ from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.quality import QualityReport
 
-MAX_FILE_BYTES = 256 << 20
-"""So much of a file is read; these files are made for people and are far smaller."""
+MAX_FILE_BYTES = 64 << 20
+"""So much of a text is read, and no larger JSON: of each value an object is made, and these files
+are made for people and far smaller."""
 
 MAX_TEXT_CHARS = 4096
 """Names and shapes are cut here."""
@@ -43,7 +44,7 @@ def text_of(source: Source, quality: QualityReport) -> str:
             read += chunk
             if len(read) > MAX_FILE_BYTES:
                 quality.add("truncated")
-                del read[MAX_FILE_BYTES:]
+                del read[read.rfind(b"\n", 0, MAX_FILE_BYTES) + 1 :]
                 break
     quality.merge(source.quality)
     text = bytes(read).decode("utf-8", "replace")
@@ -56,10 +57,14 @@ def json_of(source: Source, quality: QualityReport) -> Any:
     """A JSON file with its numbers as decimals, so that their units can be changed exactly.
 
     Raises:
-        UnreadableError: it is empty, no JSON, or ends in the middle.
+        UnreadableError: it is empty, too large, no JSON, or ends in the middle.
         StorageError, OSError: it cannot be read.
     """
-    text = text_of(source, quality)
+    own = QualityReport()
+    text = text_of(source, own)
+    if "truncated" in own.counts:
+        raise UnreadableError(f"it is larger than {MAX_FILE_BYTES >> 20} MiB")
+    quality.merge(own)
     try:
         return json.loads(
             text, parse_float=Decimal, parse_int=Decimal, parse_constant=lambda _: None
