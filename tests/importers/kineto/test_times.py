@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 
 from tests.importers.kineto.reference import actual, chunks_of, read_bytes
 from torch_tb_profiler.importers.kineto.reader import read_text
-from torch_tb_profiler.importers.kineto.times import BEYOND_NS, has_unpadded_decimals, to_ns
+from torch_tb_profiler.importers.kineto.times import (
+    BEYOND_NS,
+    has_unpadded_decimals,
+    text_to_ns,
+    to_ns,
+)
 from torch_tb_profiler.trace.columns import ABSENT
 
 EPOCH_NS = 1_712_195_495_519_000_000
@@ -212,3 +217,12 @@ def test_every_time_is_what_its_digits_say(numbers: list[str], odd: list[str], a
         assert times.ns.tolist() == wanted
         assert times.has_fraction == any(ns != ABSENT and ns % 1000 for ns in wanted)
         assert times.strings == sum(text.startswith('"') for text in texts)
+
+
+@given(st.lists(st.from_regex(r"-?[0-9]{0,20}(\.[0-9]{0,12})?", fullmatch=True), max_size=6))
+def test_times_as_text_are_read_at_once_as_one_by_one(texts: list[str]) -> None:
+    raws = [msgspec.Raw(f'"{text}"'.encode()) for text in texts]
+    times = to_ns(raws)
+    assert times.ns.tolist() == [text_to_ns(text) for text in texts]
+    assert times.strings == len(texts)
+    assert times.has_fraction == any(ns != ABSENT and ns % 1000 for ns in times.ns.tolist())

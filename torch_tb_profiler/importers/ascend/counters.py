@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from torch_tb_profiler.importers.ascend.strings import Strings
-from torch_tb_profiler.trace.columns import Bools, EventColumns, Float64, Int64, empty_table
+from torch_tb_profiler.trace.columns import (
+    Bools,
+    EventColumns,
+    Float64,
+    Int32,
+    Int64,
+    empty_table,
+)
+from torch_tb_profiler.trace.lookup import number_pairs
 
 LAYER, DEVICE = 5, 31
 """The last bits of the number of a process are its device's."""
@@ -19,9 +27,15 @@ BYTES = {"KB": 1024.0, "MB": 1024.0**2}
 NUMBERED = "acc_id"
 """A series that numbers the accelerator of the values before it."""
 
+MAX_NUMBER = 1 << 20
+
 SOURCE = "NPU {}"
 FRACTION = "Hit Rate"
 """A metric that text files call a percentage and write as a share of 1."""
+
+
+Keys = tuple[Int32, Int32, Int32, Int64]
+"""Of each value its track, name, series and accelerator (-1 for none)."""
 
 
 def samples_of_counters(columns: EventColumns, strings: Strings) -> None:
@@ -30,15 +44,15 @@ def samples_of_counters(columns: EventColumns, strings: Strings) -> None:
     if not len(counters["time_ns"]):
         return
     number = _numbers(counters["series_code"], counters["value"], strings)
-    kept = counters["series_code"] != strings.code(NUMBERED)
-    keys = np.stack(
-        [counters["track"], counters["name_code"], counters["series_code"], number], axis=1
-    )[kept]
-    value = counters["value"][kept].copy()
-    kept, keys, value = _without_idle(kept, keys, value)
-    distinct, place = np.unique(keys, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    series = [_series(columns, strings, key) for key in distinct.tolist()]
+    keys = (counters["track"], counters["name_code"], counters["series_code"], number)
+    first, place = _distinct(keys)
+    is_used = _used(keys, first, place, counters["value"])
+    is_used &= counters["series_code"][first] != strings.code(NUMBERED)
+    kept = is_used[place]
+    place = (np.cumsum(is_used) - 1)[place[kept]]
+    value = counters["value"][kept]
+    chosen = zip(*(key[first[is_used]].tolist() for key in keys), strict=True)
+    series = [_series(columns, strings, key) for key in chosen]
     factor = np.array([each.factor for each in series])
     for at, each in enumerate(series):
         if each.may_be_share and np.nanmax(np.abs(value[place == at]), initial=0) <= 1:
@@ -61,20 +75,22 @@ def _numbers(series: Int64, value: Float64, strings: Strings) -> Int64:
     number = np.full(len(series), -1, np.int64)
     marks = np.flatnonzero(series == strings.code(NUMBERED))
     marks = marks[marks > 0]
-    number[marks - 1] = np.nan_to_num(value[marks], nan=-1).astype(np.int64)
+    number[marks - 1] = np.clip(np.nan_to_num(value[marks], nan=-1), -1, MAX_NUMBER)
     return number
 
 
-def _without_idle(kept: Bools, keys: Int64, value: Float64) -> tuple[Bools, Int64, Float64]:
-    """All but the series of numbered accelerators that never were anything but 0."""
-    is_numbered = keys[:, 3] >= 0
-    _, place = np.unique(keys, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    works = np.bincount(place, weights=np.nan_to_num(np.abs(value))) > 0
-    chosen = ~is_numbered | works[place]
-    rows = np.zeros(len(kept), np.bool_)
-    rows[np.flatnonzero(kept)[chosen]] = True
-    return rows, keys[chosen], value[chosen]
+def _distinct(keys: Keys) -> tuple[Int64, Int64]:
+    """An example of each series, and per value the number of its series."""
+    _, outer = number_pairs(keys[0], keys[1])
+    _, inner = number_pairs(keys[2], keys[3])
+    return number_pairs(outer, inner)
+
+
+def _used(keys: Keys, first: Int64, place: Int64, value: Float64) -> Bools:
+    """All series but those of numbered accelerators that never were anything but 0."""
+    moved = np.bincount(place, weights=np.nan_to_num(np.abs(value)), minlength=len(first)) > 0
+    is_used: Bools = (keys[3][first] < 0) | moved
+    return is_used
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +102,7 @@ class _Series:
     may_be_share: bool
 
 
-def _series(columns: EventColumns, strings: Strings, key: list[int]) -> _Series:
+def _series(columns: EventColumns, strings: Strings, key: tuple[int, ...]) -> _Series:
     """What (track, name, series, number of the accelerator) measure."""
     track, name, series, number = key
     row = columns.tracks[track]

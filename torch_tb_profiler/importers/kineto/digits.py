@@ -31,7 +31,7 @@ class Numbers:
         has_fraction: Whether any of those is no whole number.
     """
 
-    def __init__(self, raws: Sequence[msgspec.Raw]) -> None:
+    def __init__(self, raws: Sequence[msgspec.Raw | bytes]) -> None:
         text = b",".join([PAD, *raws, PAD])
         codes = np.frombuffer(text, np.uint8)
         self._words: UInt64 = np.ndarray((len(text) - WORD_DIGITS + 1,), "<u8", text, 0, (1,))

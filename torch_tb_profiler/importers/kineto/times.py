@@ -88,11 +88,25 @@ def to_ns(raws: list[msgspec.Raw]) -> Times:
         return Times(np.empty(0, np.int64), False, 0)
     numbers = Numbers(raws)
     ns = numbers.thousandths
-    odd = np.flatnonzero(~numbers.is_plain).tolist()
-    for row in odd:
+    odd = np.flatnonzero(~numbers.is_plain)
+    if not odd.size:
+        return Times(ns, numbers.has_fraction, 0)
+    others = [bytes(raws[row]) for row in odd.tolist()]
+    is_text = np.array([other.startswith(b'"') for other in others], np.bool_)
+    fraction = numbers.has_fraction
+    if is_text.any():
+        # Digits as text are read at once, too: Ascend's tools write every start so.
+        quoted = odd[is_text]
+        written = Numbers([other[1:-1] for other in others if other.startswith(b'"')])
+        ns[quoted] = written.thousandths
+        fraction |= written.has_fraction
+        is_done = np.zeros(len(raws), np.bool_)
+        is_done[quoted[written.is_plain]] = True
+        odd = odd[~is_done[odd]]
+    for row in odd.tolist():
         ns[row] = raw_to_ns(bytes(raws[row]))
-    fraction = numbers.has_fraction or any(ns[row] != ABSENT and ns[row] % 1000 for row in odd)
-    return Times(ns, fraction, sum(bytes(raws[row]).startswith(b'"') for row in odd))
+        fraction |= bool(ns[row] != ABSENT and ns[row] % 1000)
+    return Times(ns, fraction, int(is_text.sum()))
 
 
 def has_unpadded_decimals(header: bytes, head: bytes) -> bool:
