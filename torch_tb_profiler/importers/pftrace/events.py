@@ -18,7 +18,6 @@ from torch_tb_profiler.importers.pftrace.tables import Rows
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, FIXED64, VARINT, Fields
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
-
 KINDS = (BEGIN, END, INSTANT, COUNTER)
 
 
