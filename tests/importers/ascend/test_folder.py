@@ -211,3 +211,11 @@ def test_single_timelines_are_told_by_name_or_process() -> None:
     assert not is_timeline(b'[{"ph": "X"}]', "trace.json")
     assert not is_timeline(b'{"traceEvents": []}', "trace_view.json")
     assert re.fullmatch(r"[a-z]+", FORMAT.name)
+
+
+def test_a_timeline_without_slices_has_its_memory(tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "a_ascend_pt", Run())
+    declared = '[{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "CANN"}}]'
+    (folder / OUTPUT / "trace_view.json").write_text(declared, encoding="utf-8")
+    trace = build_trace(read_folder(folder))
+    assert trace.memory["bytes"].to_list() == [4096 << 10, -4096 << 10, 524_800]

@@ -123,19 +123,21 @@ def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: St
     of its own, so that no operator around it by chance is taken for its owner."""
     slices = columns.tables["slices"]
     operators = np.flatnonzero(slices["category"] == Category.OPERATOR)
-    by_name = {name: strings.code(name) for name in names.unique(maintain_order=True).to_list()}
+    by_name = {name: strings.code(name) for name in names.unique().to_list()}
     wanted = names.replace_strict(by_name, return_dtype=pl.Int64).to_numpy()
-    start = slices["start_ns"][operators]
-    clock = TrackClock(np.concatenate((start, time_ns)), len(strings.texts))
-    keys = clock.keys(slices["name_code"][operators], start)
-    order = np.argsort(keys, kind="stable")
-    place = np.searchsorted(keys[order], clock.keys(wanted, time_ns), "right") - 1
-    row = np.append(operators[order], NONE)[place]
-    is_inside = (place >= 0) & (slices["name_code"][row] == wanted)
-    is_inside &= time_ns <= slices["start_ns"][row] + slices["dur_ns"][row]
-    track: Int32 = np.where(is_inside, slices["track"][row], NONE).astype(np.int32)
-    if not is_inside.all():
-        track[~is_inside] = len(columns.tracks)
+    track = np.full(len(wanted), NONE, np.int32)
+    if len(operators):
+        start = slices["start_ns"][operators]
+        clock = TrackClock(np.concatenate((start, time_ns)), len(strings.texts))
+        keys = clock.keys(slices["name_code"][operators], start)
+        order = np.argsort(keys, kind="stable")
+        place = np.searchsorted(keys[order], clock.keys(wanted, time_ns), "right") - 1
+        row = np.append(operators[order], NONE)[place]
+        is_inside = (place >= 0) & (slices["name_code"][row] == wanted)
+        is_inside &= time_ns <= slices["start_ns"][row] + slices["dur_ns"][row]
+        track[is_inside] = slices["track"][row[is_inside]]
+    if (track == NONE).any():
+        track[track == NONE] = len(columns.tracks)
         columns.tracks.append(_own_track(columns.tracks, operators, slices["track"]))
     return track
 
