@@ -40,3 +40,12 @@ def test_its_own_reason_goes_first(reason: str, text: str) -> None:
     trace = recorded([op("a", 0, 1)], not_recorded={"input_shapes": reason})
     assert why(trace, "input_shapes", NOTHING) == text
     assert recorder(trace).name == "torch.profiler"
+
+
+def test_what_was_recorded_of_others_needs_no_option() -> None:
+    trace = recorded([op("a", 0, 1), op("b", 2, 1, shape=[[2, 3]])])
+    assert why(trace, "input_shapes", NOTHING) == NOTHING
+    assert "record_shapes=True" in why(trace, "input_types", NOTHING)
+    assert "with_stack=True" in why(trace, "call_stacks", NOTHING)
+    stacked = recorded([op("a", 0, 1, stack="f.py(1): f")])
+    assert why(stacked, "call_stacks", NOTHING) == NOTHING

@@ -30,15 +30,32 @@ def why(trace: Trace, what: Lacking, default: str) -> str:
         trace: The trace.
         what: What is missing, as in ``TraceInfo.not_recorded``.
         default: What is true of any recording without it. What its recorder is told to record it
-            with, where there is such an option, is added in parentheses.
+            with, where there is such an option, is added in parentheses: not where the recording
+            holds it of others, as it was recorded then.
     """
     own = own_reason(trace, what)
     if own is not None:
         return own
     option = recorder(trace).records.get(what)
-    if option is None:
+    if option is None or _holds(trace, what):
         return default
     return f"{default.removesuffix('.')} ({option}){'.' if default.endswith('.') else ''}"
+
+
+_COLUMNS: dict[Lacking, tuple[tuple[str, str], ...]] = {
+    "input_shapes": (("operators", "input_shape_code"),),
+    "input_types": (("operators", "input_type_code"),),
+    "call_stacks": (("operators", "call_stack_code"), ("python", "slice")),
+    "python": (("python", "slice"),),
+    "modules": (("python", "module_id"),),
+}
+"""Where a recording holds something, as far as a look tells: any value in one of these columns."""
+
+
+def _holds(trace: Trace, what: Lacking) -> bool:
+    return any(
+        getattr(trace, table)[column].count() > 0 for table, column in _COLUMNS.get(what, ())
+    )
 
 
 def _sentence(text: str) -> str:

@@ -25,7 +25,7 @@ from tests.helpers.traces import (
 )
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.work_outside import UNKNOWN_LAUNCH
-from torch_tb_profiler.views.operators.columns import GROUP_BYS
+from torch_tb_profiler.views.operators.columns import GROUP_BYS, NO_SHAPES, NO_STACKS
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.schema import View
 
@@ -233,8 +233,8 @@ def test_groupings(group_by: str, expected: dict[tuple[str | None, str | None], 
     assert found == expected
     assert group_by in GROUP_BYS
     reasons = view.tables["operators"].null_reasons
-    assert ("record_shapes" in reasons["input_shape"]) == ("input_shape" in group_by)
-    assert ("with_stack" in reasons["call_stack"]) == ("call_stack" in group_by)
+    assert (reasons["input_shape"] == NO_SHAPES) == ("input_shape" in group_by)
+    assert (reasons["call_stack"] == NO_STACKS) == ("call_stack" in group_by)
 
 
 @pytest.mark.parametrize(
