@@ -37,6 +37,17 @@ def test_reductions_that_are_zero_did_not_happen() -> None:
     assert steps["total_us"][39] == 130452.44
 
 
+def test_transfers_by_name_count_inside_their_step() -> None:
+    text = (
+        "step_num,start_point,end_point,total,stream_48_0_Receive-op663,"
+        "stream_48_0_Receive-op663_start_point,stream_48_0_Receive-op663_end_point,"
+        "stream_36_0_AllReduce-op4542,stream_36_0_AllReduce-op4542_start_point,"
+        "stream_36_0_AllReduce-op4542_end_point\n1,1000,2000,1000,300,800,1100,400,1800,2200\n"
+    )
+    trace = opened(made({"step_trace_raw_0_detail_time.csv": text}))
+    assert rows(trace, "recorded_step_trace")["communication_us"].to_list() == [1 + 2]
+
+
 def test_steps_of_inference_have_a_forward_pass_alone() -> None:
     text = (
         "step_num,start_point,end_point,total,fp_point,iteration_interval,fp\n1,10,60,50,20,10,40\n"
@@ -100,6 +111,23 @@ def test_operators_of_the_ai_cpu() -> None:
         "max_us": 518.0,
         "pct": 818 / 977 * 100,
     }
+
+
+def test_operators_of_the_host() -> None:
+    files = {
+        "cpu_op_type_info_0.csv": "op_type,type_occurrences,execution_frequency(per-step),"
+        "total_compute_time,avg_time(ms),percent\nCast,4,2,0.08,0.02,40\nAdd,0,0,1,1,1\n",
+        "cpu_op_detail_info_0.csv": "op_side,op_type,op_name,full_op_name,op_occurrences,"
+        "op_total_time(ms),op_avg_time(ms),total_proportion,subgraph,pid\n"
+        "Host,Cast,Cast-op1,Default/Cast-op1,4,0.08,0.02,0.4,Default,12\n",
+    }
+    trace = opened(made(files))
+    told = rows(trace, "recorded_operators").select("unit", "type", "name", "calls", "total_us")
+    assert told.rows() == [
+        ("host CPU", "Cast", None, 4, 80.0),
+        ("host CPU", "Cast", "Default/Cast-op1", 4, 80.0),
+    ]
+    assert trace.quality.counts["side_row_left_out"] == 1
 
 
 def test_flops_of_one_kind_and_of_both() -> None:

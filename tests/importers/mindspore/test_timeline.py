@@ -69,6 +69,18 @@ def test_steps_are_tied_by_a_reduction_that_both_tell() -> None:
     assert "steps" in {each.what for each in trace.meta.info.not_recorded}
 
 
+def test_transfers_are_called_as_their_names_say() -> None:
+    names = ["stream_520_parallel_0", "stream_36_0_AllGather-op4542", "Default/Send-op3"]
+    events = [
+        {"name": name, "ph": "X", "tid": 7, "ts": 10.0 * n, "dur": 5.0, "pid": 10000}
+        for n, name in enumerate(names)
+    ]
+    trace = opened(made({"timeline_display_0.json": json.dumps(events)}))
+    told = [trace.text(code) for code in trace.collectives["collective_code"].to_list()]
+    assert told == ["all_reduce", "AllGather", "Send"]
+    assert kernel_kinds(trace).is_communication.all()
+
+
 def test_rows_of_other_kinds() -> None:
     events = [
         {"name": "process_name", "ph": "M", "pid": 2, "args": {"name": "Merged Computation Op"}},

@@ -14,7 +14,8 @@ from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.storage.names import NamePattern
 
 Kind = Literal[
-    "step_trace", "aicore_types", "aicore_names", "aicpu", "compute_time", "framework",
+    "step_trace", "aicore_types", "aicore_names", "aicpu", "compute_time", "host_types",
+    "host_names", "framework",
     "flops", "flops_scope", "flops_summary", "pipeline_raw", "pipeline", "cpu_utilization",
     "device_queue", "dataset_iterator", "aicpu_queue", "getnext", "shapes", "parallel_strategy",
     "cycles", "ascend_timeline", "gpu_timeline", "timeline", "memory_usage", "unread",
@@ -26,6 +27,8 @@ NAMES: tuple[tuple[str, Kind], ...] = (
     ("aicore_intermediate_*_detail.csv", "aicore_names"),
     ("aicpu_intermediate_*.csv", "aicpu"),
     ("output_op_compute_time_*.txt", "compute_time"),
+    ("cpu_op_type_info_*.csv", "host_types"),
+    ("cpu_op_detail_info_*.csv", "host_names"),
     ("framework_raw_*.csv", "framework"),
     ("flops_*.txt", "flops"),
     ("flops_scope_*.json", "flops_scope"),

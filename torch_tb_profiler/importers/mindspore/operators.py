@@ -15,6 +15,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 AI_CORE = "AI Core"
 AI_CPU = "AI CPU"
+HOST_CPU = "host CPU"
 
 _OLD_NAMES = {
     "op_type": "kernel_type",
@@ -144,3 +145,42 @@ def read_aicpu(text: str, quality: QualityReport) -> list[dict[str, object]]:
         }
         for kernel_type, times in calls.items()
     ]
+
+
+def read_host_types(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
+    """``cpu_op_type_info_*.csv``: operators on the host by type, in ms.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    for cells in csv_rows(text, ("op_type", "type_occurrences", "total_compute_time"), quality):
+        yield from _of_host(cells, "type_occurrences", "total_compute_time", quality)
+
+
+def read_host_names(text: str, quality: QualityReport) -> Iterator[dict[str, object]]:
+    """``cpu_op_detail_info_*.csv``: operators on the host by name, in ms.
+
+    Raises:
+        UnreadableError: it has another head.
+    """
+    needed = ("op_type", "full_op_name", "op_occurrences", "op_total_time")
+    for cells in csv_rows(text, needed, quality, {"op_full_name": "full_op_name"}):
+        for row in _of_host(cells, "op_occurrences", "op_total_time", quality):
+            yield {**row, "name": name_of(cells["full_op_name"])}
+
+
+def _of_host(
+    cells: Mapping[str, str], count: str, time: str, quality: QualityReport
+) -> Iterator[dict[str, object]]:
+    """The row of an operator or a type; none, which is counted, where its cells are damaged."""
+    op_type, calls, total = name_of(cells["op_type"]), whole(cells[count]), decimal(cells[time])
+    if op_type is None or not calls or total is None:
+        quality.add("side_row_left_out")
+        return
+    yield {
+        "unit": HOST_CPU,
+        "type": op_type,
+        "calls": calls,
+        "total_us": number(total, MS),
+        "mean_us": number(total / calls, MS),
+    }

@@ -16,17 +16,19 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 NEEDED = ("step_num", "start_point", "end_point", "total")
 
-_REDUCTION = re.compile(r"(stream_[0-9]+_parallel_[0-9]+)_start_point")
+_TRANSFER = re.compile(r"(stream_.+)_start_point")
+"""``stream_520_parallel_0_start_point``, ``stream_36_0_AllReduce-op4542_start_point``."""
 
 
 class Step(NamedTuple):
-    """A step: its number, where it begins and ends (ticks), and where each of its reductions
-    does."""
+    """A step: its number, where it begins and ends (ticks), and where each of its transfers
+    (collectives, sends, receives) does, by name as :func:`~torch_tb_profiler.importers.mindspore.
+    texts.key_of` writes it."""
 
     number: int
     start: int
     end: int
-    reductions: Mapping[str, tuple[int, int]]
+    transfers: Mapping[str, tuple[int, int]]
 
 
 class StepTrace(NamedTuple):
@@ -64,17 +66,17 @@ def _step(step_number: int, cells: Mapping[str, str]) -> Step | None:
     start, end = whole(cells["start_point"]), whole(cells["end_point"])
     if start is None or end is None or end < start:
         return None
-    reductions = {
+    transfers = {
         name: (first, last)
-        for name, first, last in _reductions(cells)
-        if 0 < first <= last  # zeros: this step has no such reduction
+        for name, first, last in _transfers(cells)
+        if 0 < first <= last  # zeros: this step has no such transfer
     }
-    return Step(step_number, start, end, reductions)
+    return Step(step_number, start, end, transfers)
 
 
-def _reductions(cells: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
+def _transfers(cells: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
     for key in cells:
-        match = _REDUCTION.fullmatch(key)
+        match = _TRANSFER.fullmatch(key)
         if match is not None:
             name = match[1]
             first, last = whole(cells[key]), whole(cells.get(f"{name}_end_point"))
@@ -96,11 +98,13 @@ def _row(step: Step, cells: Mapping[str, str]) -> dict[str, object]:
 
 
 def _communication_us(step: Step, cells: Mapping[str, str]) -> float | None:
-    """The time in which any reduction ran; None where the file tells of none at all."""
-    if not any(_REDUCTION.fullmatch(key) for key in cells):
+    """The time inside the step in which any transfer ran; None where the file tells of none at
+    all."""
+    if not any(_TRANSFER.fullmatch(key) for key in cells):
         return None
-    ticks, reached = 0, 0
-    for first, last in sorted(step.reductions.values()):
+    ticks, reached = 0, step.start
+    for first, told_last in sorted(step.transfers.values()):
+        last = min(told_last, step.end)
         ticks += max(0, last - max(first, reached))
         reached = max(reached, last)
     return number(Decimal(ticks), TICKS)

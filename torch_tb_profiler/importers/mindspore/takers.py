@@ -135,6 +135,20 @@ TAKERS: tuple[tuple[Kind, Taker], ...] = (
         "aicpu",
         _table("recorded_operators", lambda taken, text: operators.read_aicpu(text, taken.quality)),
     ),
+    (
+        "host_types",
+        _table(
+            "recorded_operators",
+            lambda taken, text: operators.read_host_types(text, taken.quality),
+        ),
+    ),
+    (
+        "host_names",
+        _table(
+            "recorded_operators",
+            lambda taken, text: operators.read_host_names(text, taken.quality),
+        ),
+    ),
     ("flops", _table("recorded_flops", lambda taken, text: flops.read_flops(text, taken.quality))),
     ("flops_scope", _table("recorded_flops", lambda _, value: flops.read_scopes(value))),
     ("flops_summary", _table("recorded_flops", lambda _, value: flops.read_summary(value))),

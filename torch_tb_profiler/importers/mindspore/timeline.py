@@ -6,13 +6,16 @@ settled here. Format: docs/format-mindspore.md#timeline.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from torch_tb_profiler.importers.kineto import reader as chrome_json
 from torch_tb_profiler.importers.kineto.categories import category_without_word
+from torch_tb_profiler.importers.mindspore.operators import type_of
 from torch_tb_profiler.importers.mindspore.step_trace import Step
+from torch_tb_profiler.importers.mindspore.texts import key_of
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
@@ -27,12 +30,14 @@ from torch_tb_profiler.trace.columns import (
 )
 
 AI_CPU_ROWS = "9000"
-REDUCTION_ROWS = "10000"
+TRANSFER_ROWS = "10000"
 HOST_CPU_ROWS = "11000"
 """Process ids by which the files tell rows of the AI CPU, of collectives and of the host."""
 
 DERIVED = ("steps", "merged", "pure communication", "free time", "scope", "operators overlap")
 """Beginnings of names of rows that tell again what others do."""
+
+NUMBERED_TRANSFER = re.compile(r"stream_[0-9]+_(?:[0-9]+_)?(.+)")
 
 TICK_NS = 10
 CLOCK_TOLERANCE_NS = 1000
@@ -66,7 +71,7 @@ def _settle(track: Track, device: int, *, is_gpu: bool) -> Category | None:
     track.process_label = label
     if thread.startswith(DERIVED) or process.startswith(DERIVED):
         return Category.DEVICE_OTHER
-    if track.pid == REDUCTION_ROWS or "communication" in process:
+    if track.pid == TRANSFER_ROWS or "communication" in process:
         track.process_name = track.process_name or "Communication"
     elif track.pid == AI_CPU_ROWS or "ai cpu" in process:
         track.process_name = track.process_name or "AI CPU"
@@ -107,10 +112,11 @@ def _stream(track: Track) -> int:
 
 
 def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> ColumnArrays:
-    """What stands on rows of collectives is an all-reduce; its size is not told."""
+    """What stands on rows of collectives is what its name says, or an all-reduce; its size is not
+    told."""
     of_track = np.array(
         [
-            kind is None and track.process_name == "Communication" and track.pid == REDUCTION_ROWS
+            kind is None and track.pid == TRANSFER_ROWS
             for track, kind in zip(columns.tracks, kinds, strict=True)
         ],
         np.bool_,
@@ -121,9 +127,21 @@ def _collectives(columns: EventColumns, kinds: Sequence[Category | None]) -> Col
         return empty_table("collective")
     table = _filled("collective", len(rows))
     table["slice"] = rows
-    columns.strings.append("all_reduce")
-    table["collective_code"] = np.full(len(rows), len(columns.strings) - 1, np.int32)
+    names, inverse = np.unique(slices["name_code"][rows], return_inverse=True)
+    told = [_collective(columns.strings[code]) for code in names.tolist()]
+    texts = list(dict.fromkeys(told))
+    codes = [len(columns.strings) + texts.index(text) for text in told]
+    columns.strings.extend(texts)
+    table["collective_code"] = np.array(codes, np.int32)[inverse]
     return table
+
+
+def _collective(name: str) -> str:
+    """``stream_36_0_AllReduce-op4542`` is AllReduce, ``stream_520_parallel_0`` an all-reduce."""
+    match = NUMBERED_TRANSFER.fullmatch(name)
+    if match is None:
+        return type_of(name)
+    return "all_reduce" if match[1].startswith("parallel_") else type_of(match[1])
 
 
 def _filled(name: str, count: int) -> ColumnArrays:
@@ -144,7 +162,7 @@ def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | Non
         zero_tick: The tick at which the timeline's clock begins, None where no file says it.
 
     Returns:
-        Whether they were added: every reduction that both tell of begins at the same time in both,
+        Whether they were added: every transfer that both tell of begins at the same time in both,
         and where there is none, a file tells the tick.
     """
     slices = columns.tables["slices"]
@@ -152,7 +170,7 @@ def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | Non
     offsets = {
         step_start * TICK_NS - starts[name]
         for step in steps[:1]
-        for name, (step_start, _) in step.reductions.items()
+        for name, (step_start, _) in step.transfers.items()
         if name in starts
     }
     if zero_tick is not None:
@@ -167,14 +185,14 @@ def add_steps(columns: EventColumns, steps: Sequence[Step], zero_tick: int | Non
 def _first_starts(
     slices: ColumnArrays, strings: Sequence[str], steps: Sequence[Step]
 ) -> Mapping[str, int]:
-    """Where the first slice of each reduction begins on the timeline."""
-    names = {name for step in steps[:1] for name in step.reductions}
+    """Where the first slice of each transfer begins on the timeline, by its name as a key."""
+    names = {name for step in steps[:1] for name in step.transfers}
     starts = {}
     for code, name in enumerate(strings):
-        if name in names:
+        if key_of(name) in names:
             rows = np.flatnonzero(slices["name_code"] == code)
             if len(rows):
-                starts[name] = int(slices["start_ns"][rows].min())
+                starts[key_of(name)] = int(slices["start_ns"][rows].min())
     return starts
 
 
