@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.trace.columns import ABSENT, Int64
+from torch_tb_profiler.trace.constants import is_constant
 
 NARROW: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 
@@ -46,6 +47,8 @@ class Packed(NamedTuple):
 def packed(values: Int64) -> Packed:
     """Integers in as few bytes as they need."""
     size = len(values)
+    if is_constant(values):
+        return Packed(size, int(values[0]), None, False)
     low, high = (int(values.min()), int(values.max())) if size else (0, 0)
     has_absent = low == ABSENT != high
     if low == high:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from torch_tb_profiler.importers.sqlite.overflow import Chains
 from torch_tb_profiler.importers.sqlite.pages import LEAF, Bytes, PageFile
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.constants import constant, is_constant
 
 NULL, REAL, ZERO, ONE, BLOB, TEXT = 0, 7, 8, 9, 12, 13
 """Kinds of cells: 1 to 6 are integers of 1, 2, 3, 4, 6 and 8 bytes."""
@@ -56,13 +57,13 @@ class Cells:
     """The cells of one column.
 
     Attributes:
-        kinds: Of each row.
-        ends: Place behind the cell in ``Records.data``.
+        kinds: Of each row; a constant column where all are alike, as often.
+        starts: Place of the cell in ``Records.data``.
         sizes: Of the cells, in bytes.
     """
 
     kinds: Kinds
-    ends: Int64
+    starts: Int64
     sizes: Int64
 
 
@@ -136,14 +137,16 @@ class _Rows:
     def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> Records:
         """The cells of the wanted ones of the first ``count`` columns."""
         types = _Types.of(self.data, self.first, self.place + self.head, count)
-        behind = self.head.copy()
-        kinds, sizes, offsets = {}, {}, {}
+        behind = self.head
+        cells: dict[int, Cells] = {}
         for column in range(count):
-            size = types.sizes(column)
-            behind += size
+            kinds, sizes = types.column(column)
             if column in wanted:
-                kinds[column], sizes[column] = types.kinds(column), size
-                offsets[column] = behind.copy()
+                cells[column] = Cells(kinds, behind, sizes)
+            if not is_constant(sizes):
+                behind = behind + sizes
+            elif sizes[0]:
+                behind = behind + sizes[0]
         held = self.payload
         spilled = np.flatnonzero((behind > self.local) & (self.payload > self.local))
         if len(spilled):
@@ -152,12 +155,13 @@ class _Rows:
         is_cut = behind > held
         if is_cut.any():
             damaged += int(is_cut.sum())
-            for column, offset in offsets.items():
-                is_outside = offset > held
-                kinds[column][is_outside] = NULL
-                offset[is_outside] = self.head[is_outside]
-                sizes[column][is_outside] = 0
-        cells = {c: Cells(kinds[c], self.place + offsets[c], sizes[c]) for c in offsets}
+            for each in cells.values():
+                is_inside = each.starts + each.sizes <= held
+                each.kinds = np.where(is_inside, each.kinds, np.uint8(NULL))
+                each.starts = np.where(is_inside, each.starts, self.head)
+                each.sizes = np.where(is_inside, each.sizes, 0)
+        for each in cells.values():
+            each.starts = each.starts + self.place
         return Records(self.data, self.row_ids, cells, damaged)
 
     def _gather(self, file: PageFile, spilled: Int64, needed: Int64, held: Int64) -> None:
@@ -252,15 +256,17 @@ class _Types:
         long = np.flatnonzero(plain.max(axis=0, initial=0) >= LONG)
         return cls(plain, long, *_long_types(data, first[long], end[long], columns))
 
-    def kinds(self, column: int) -> Kinds:
-        kinds: Kinds = KIND_OF_BYTE.take(self.plain[column])
+    def column(self, column: int) -> tuple[Kinds, Int64]:
+        """Kinds and sizes of a column."""
+        types = self.plain[column]
+        if len(types) and not len(self.long) and types.min() == types.max():
+            kind, size = KIND_OF_BYTE[types[0]], SIZE_OF_BYTE[types[0]]
+            return constant(kind, len(types), np.uint8), constant(size, len(types), np.int64)
+        kinds: Kinds = KIND_OF_BYTE.take(types)
+        sizes: Int64 = SIZE_OF_BYTE.take(types)
         kinds[self.long] = self.long_kinds[column]
-        return kinds
-
-    def sizes(self, column: int) -> Int64:
-        sizes: Int64 = SIZE_OF_BYTE.take(self.plain[column])
         sizes[self.long] = self.long_sizes[column]
-        return sizes
+        return kinds, sizes
 
 
 def _long_types(data: Bytes, place: Int64, end: Int64, columns: int) -> tuple[Kinds, Int64]:

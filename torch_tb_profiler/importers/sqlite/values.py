@@ -23,6 +23,7 @@ from torch_tb_profiler.importers.sqlite.records import (
     Records,
 )
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int32, Int64
+from torch_tb_profiler.trace.constants import constant, is_constant
 
 SHIFTS = np.array([0, 56, 48, 40, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0], np.int64)
 """By which eight bytes that begin with a cell of a kind become its number."""
@@ -36,17 +37,17 @@ MOST_DIGITS = 19
 
 def ints_at(records: Records, cells: Cells) -> tuple[Int64, int]:
     """Cells as integers, :data:`ABSENT` where there is none, and how many are of another type."""
-    values = _integers(records.data, cells)
     kinds = cells.kinds
+    if is_constant(kinds) and kinds[0] not in (REAL, BLOB, TEXT):
+        return _integers(records.data, cells), 0
+    values = _integers(records.data, cells)
     is_other = (kinds == REAL) | (kinds == TEXT)
     if is_other.any():
         _put_reals(values, np.flatnonzero(kinds == REAL))
         _put_digits(values, records.data, cells, np.flatnonzero(kinds == TEXT))
     is_wrong = values == MISTYPED
     wrong = int(is_wrong.sum())
-    if wrong:
-        values[is_wrong] = ABSENT
-    return values, wrong
+    return np.where(is_wrong, ABSENT, values) if wrong else values, wrong
 
 
 def floats_at(records: Records, cells: Cells) -> tuple[Float64, int]:
@@ -107,8 +108,8 @@ def objects_at(records: Records, cells: Cells, is_real: bool) -> list[Any]:
 
 def bytes_of(data: Bytes, cells: Cells, row: int | np.integer[Any]) -> bytes:
     """The bytes of one cell."""
-    end = int(cells.ends[row])
-    return data[end - int(cells.sizes[row]) : end].tobytes()
+    start = int(cells.starts[row])
+    return data[start : start + int(cells.sizes[row])].tobytes()
 
 
 def distinct(matrix: Bytes) -> tuple[Int64, Int64]:
@@ -122,10 +123,16 @@ def distinct(matrix: Bytes) -> tuple[Int64, Int64]:
 
 
 def _integers(data: Bytes, cells: Cells) -> Int64:
-    """The eight bytes that begin with each cell as its number, or as the bits of its real."""
+    """The eight bytes that begin with each cell as its number, or as the bits of its real; a
+    constant column where all are alike."""
     words: npt.NDArray[Any] = np.ndarray((len(data) - 7,), ">i8", data, strides=(1,))
-    values: Int64 = words[cells.ends - cells.sizes].astype(np.int64)
-    values >>= SHIFTS[cells.kinds]
+    is_alike = is_constant(cells.kinds)
+    if is_alike and IS_FIXED[cells.kinds[0]]:
+        return constant(FIXED[cells.kinds[0]], len(cells.kinds), np.int64)
+    values: Int64 = words[cells.starts].astype(np.int64)
+    values >>= SHIFTS[cells.kinds[0] if is_alike else cells.kinds]
+    if is_alike:
+        return values
     is_fixed = IS_FIXED[cells.kinds]
     if is_fixed.any():
         values[is_fixed] = FIXED[cells.kinds[is_fixed]]
@@ -146,7 +153,7 @@ def _put_digits(values: Int64, data: Bytes, cells: Cells, rows: Int64) -> None:
     for size in np.unique(sizes):
         alike = rows[sizes == size]
         if 0 < size <= MOST_DIGITS:
-            places = (cells.ends[alike] - size)[:, None] + np.arange(size)
+            places = cells.starts[alike][:, None] + np.arange(size)
             digits = data[places] - np.uint8(ord("0"))
             powers = np.uint64(10) ** np.arange(int(size) - 1, -1, -1).astype(np.uint64)
             numbers = digits.astype(np.uint64) @ powers
@@ -166,7 +173,7 @@ def _texts_by_size(data: Bytes, cells: Cells) -> list[tuple[Int64, Bytes]]:
     edges = np.flatnonzero(np.diff(sizes)) + 1
     groups = np.split(rows, edges) if len(rows) else []
     return [
-        (alike, data[(cells.ends[alike] - size)[:, None] + np.arange(size)])
+        (alike, data[cells.starts[alike][:, None] + np.arange(size)])
         for alike in groups
         for size in (int(cells.sizes[alike[0]]),)
     ]
@@ -174,5 +181,5 @@ def _texts_by_size(data: Bytes, cells: Cells) -> list[tuple[Int64, Bytes]]:
 
 def _shown(records: Records, cells: Cells, rows: Int64, is_real: bool) -> list[str | None]:
     """Numbers as texts; None for one that is no number."""
-    part = Cells(cells.kinds[rows], cells.ends[rows], cells.sizes[rows])
+    part = Cells(cells.kinds[rows], cells.starts[rows], cells.sizes[rows])
     return [None if each is None else str(each) for each in objects_at(records, part, is_real)]
