@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch_tb_profiler.importers.pftrace.fields import Annotation
 from torch_tb_profiler.importers.protobuf.wire import (
@@ -17,6 +17,12 @@ from torch_tb_profiler.importers.protobuf.wire import (
 MAX_DEPTH = 32
 NULL = "null"
 """How PyTorch's encoder writes JSON's null."""
+
+
+class InternedText(NamedTuple):
+    """The number of a text that stands elsewhere."""
+
+    iid: int
 
 
 def annotation_value(data: bytes) -> Any:
@@ -51,6 +57,8 @@ def _scalar(number: int, wire_type: int, value: int, content: bytes) -> tuple[An
             return (bool(value),)
         if number in (Annotation.UINT, Annotation.POINTER):
             return (value % 2**64,)
+        if number == Annotation.TEXT_IID:
+            return (InternedText(value),)
         return (value,) if number == Annotation.INT else None
     if number == Annotation.DOUBLE and wire_type in (FIXED64, FIXED32):
         return struct.unpack("<d" if wire_type == FIXED64 else "<f", content)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from torch_tb_profiler.importers.pftrace.annotations import annotation_value
+from torch_tb_profiler.importers.pftrace.annotations import InternedText, annotation_value
 from torch_tb_profiler.importers.pftrace.batch import Argument
 from torch_tb_profiler.importers.pftrace.fields import Annotation, Interned, Stage
-from torch_tb_profiler.importers.pftrace.known import INT_FORMS, TARGETS
+from torch_tb_profiler.importers.pftrace.known import INT_FORMS, TARGETS, Form
 from torch_tb_profiler.importers.pftrace.texts import Texts
 from torch_tb_profiler.importers.protobuf.texts import decimal_numbers, distinct_ranges
 from torch_tb_profiler.importers.protobuf.wire import Fields, Picked
@@ -61,11 +61,44 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
         packet: The packet of each.
     """
     names = texts.wire.first_texts(picked, Annotation.NAME)
-    key = None
-    if names is not None:
-        key = texts.inline(*names)
-        kept = _are_read(texts, key, row)
-        picked, row, packet, key = picked.of(kept), row[kept], packet[kept], key[kept]
+    if names is None:
+        return _decoded_annotations(texts, _Named(picked, row, packet, None))
+    key = texts.inline(*names)
+    kept = np.flatnonzero(_are_read(texts, key, row))
+    named = _Named(picked.of(kept), row[kept], packet[kept], key[kept])
+    is_list = _are_lists(texts)[named.key]
+    lists, others = named.of(is_list), named.of(~is_list)
+    given = _lists(texts, lists)
+    if any(isinstance(value, InternedText) for _, one in given for value in one.values):
+        return _decoded_annotations(texts, named)
+    return given + _decoded_annotations(texts, others)
+
+
+class _Named(NamedTuple):
+    """Debug annotations: messages, slices, packets, and codes of names where these are known."""
+
+    picked: Picked
+    row: Int64
+    packet: Int64
+    key: Int32 | None
+
+    def of(self, rows: Bools) -> _Named:
+        key = None if self.key is None else self.key[rows]
+        return _Named(self.picked.of(rows), self.row[rows], self.packet[rows], key)
+
+
+def _lists(texts: Texts, named: _Named) -> Given:
+    """Lists, of which only the distinct ones are looked into."""
+    picked, nothing = named.picked, np.full(named.row.size, ABSENT, np.int64)
+    no_text = np.full(named.row.size, -1, np.int32)
+    whole = picked.start, picked.end
+    rows = _Rows(named.row, nothing, nothing, nothing, whole, no_text, annotation_value)
+    assert named.key is not None
+    return _by_name(texts, rows, named.key)
+
+
+def _decoded_annotations(texts: Texts, named: _Named) -> Given:
+    picked, row, packet, key = named
     fields = texts.wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
     if key is None:
@@ -79,6 +112,12 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
         texts.interned(Interned.TEXT, fields.ints(Annotation.TEXT_IID), packet), annotation_value,
     )  # fmt: skip
     return _by_name(texts, rows, key)
+
+
+def _are_lists(texts: Texts) -> Bools:
+    """Per code whether it names an argument that is a list."""
+    forms = [TARGETS[name].form if name in TARGETS else None for name in texts.codes]
+    return np.array([form is Form.LIST for form in forms], np.bool_)
 
 
 def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:

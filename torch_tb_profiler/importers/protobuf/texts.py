@@ -14,6 +14,9 @@ from torch_tb_profiler.importers.protobuf.wire import Wire
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 SHORT_BYTES = 128
+SAMPLE = 1024
+"""Most texts are the same few again: so many are looked at before all are."""
+
 DIGITS = 18
 """Decimal numbers of so many digits fit into 64 bits, whatever the digits are."""
 
@@ -77,8 +80,13 @@ def _short_codes(words: UInt64, start: Int64, size: Int64) -> tuple[Int32, Int64
             hashed[rows] = mixed
         goes_on = left > 8
         rows, at, left = rows[goes_on], at[goes_on] + 8, left[goes_on] - 8
-    distinct = np.unique(hashed)
-    codes = np.searchsorted(distinct, hashed).astype(np.int32)
+    distinct = np.unique(hashed[:SAMPLE])
+    codes = np.searchsorted(distinct, hashed)
+    is_new = distinct[np.minimum(codes, distinct.size - 1)] != hashed
+    if is_new.any():
+        distinct = np.union1d(distinct, hashed[is_new])
+        codes = np.searchsorted(distinct, hashed)
+    codes = codes.astype(np.int32)
     firsts = np.empty(distinct.size, np.int64)
     firsts[codes[::-1]] = np.arange(start.size)[::-1]
     return codes, firsts
