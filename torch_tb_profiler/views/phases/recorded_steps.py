@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.phases.step_trace import StepTrace
 from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection
@@ -17,7 +18,10 @@ from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_ta
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NOT_OURS = "The events of the recording hold no such step, or it is not selected."
+NO_PASS = "Or nothing of a forward or backward pass lies in it."
 NO_STEP = "The file tells it of the whole recording."
+
+_OF_PASSES = ("own_interval_us", "own_forward_backward_us", "own_tail_us")
 
 _STEP = Column("step", "Step", "string", None, "Number of the step; null: of the whole recording.")
 
@@ -59,7 +63,11 @@ RECORDED_STEPS = TableSpec(
             "Communication without computation, from the events.",
         ),
         _time("own_overlapped_us", "Overlapped (ours)", "Both at once, from the events."),
-        _time("own_free_us", "Free (ours)", "Neither, from the events, in our step."),
+        _time(
+            "own_free_us",
+            "Free (ours)",
+            "Neither, from the events, in our step: from its begin on the host, Preparing too.",
+        ),
     ),
 )
 
@@ -107,7 +115,9 @@ def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -
             continue
         told = rows_of_steps(trace, selection, frame, "step")
         joined = _joined(told, own)
-        reasons = dict.fromkeys(own.columns, NOT_OURS) | {"step": NO_STEP}
+        of_passes = no_phases(trace) or f"{NOT_OURS} {NO_PASS}"
+        reasons = {key: of_passes if key in _OF_PASSES else NOT_OURS for key in own.columns}
+        reasons["step"] = NO_STEP
         tables.append(recorded_table(spec, joined, reasons))
     return tables
 
@@ -147,7 +157,4 @@ def _own_parts(parts: StepTrace) -> pl.DataFrame:
             "own_tail_us": parts.tail_ns / NS_PER_US,
         }
     )
-    return frame.with_columns(
-        pl.when(told).then(pl.col(key)).alias(key)
-        for key in ("own_interval_us", "own_forward_backward_us", "own_tail_us")
-    )
+    return frame.with_columns(pl.when(told).then(pl.col(key)).alias(key) for key in _OF_PASSES)
