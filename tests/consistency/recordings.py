@@ -18,7 +18,7 @@ PATTERNS = (
     "fixtures/*/rank*.json.gz",
     "fixtures/*/*trace.json.gz",
     "ascend_*/*.json",
-    "ascend_torch_npu/text/*/*/*/trace_view.json",
+    "ascend_torch_npu/*/level1/rank0_ascend_pt",
     "paddle_*/*.paddle_trace.json.gz",
     "paddle_*/oracle/*.paddle_trace.json",
     "paddle_*/oracle/w0.paddle_trace.pb",
