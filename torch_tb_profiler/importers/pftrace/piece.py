@@ -118,10 +118,12 @@ def _take_states(batch: Batch, texts: Texts, scopes: Scopes, packets: Fields) ->
         zip(scopes.scope[defaults.message].tolist(), range(fields.count), strict=True)
     )
     clock = fields.ints(Defaults.CLOCK, default=0)
+    last = set(scopes.last)
     by_scope: dict[int, dict[tuple[int, int], str]] = {}
     for (scope, kind), entries in texts.entries.items():
-        found = by_scope.setdefault(scope, {})
-        found.update({(kind, iid): text for iid, text in entries.items()})
+        if scope in last:
+            found = by_scope.setdefault(scope, {})
+            found.update({(kind, iid): text for iid, text in entries.items()})
     for place, scope in enumerate(scopes.last):
         state = SequenceState(is_new=not scopes.is_first[scope], texts=by_scope.get(scope, {}))
         if state.is_new:
