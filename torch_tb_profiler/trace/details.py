@@ -52,6 +52,7 @@ def build_device_work(
     """The ``device_work`` table."""
     details, ids, launch = events.tables.pop("device"), work.ids, work.launch
     delay = np.maximum(slices.start_ns[ids] - slices.start_ns[launch], 0)
+    delay[launch < 0] = ABSENT
     columns: dict[str, npt.NDArray[Any]] = {
         "slice": ids,
         "category": slices.category[ids],
@@ -63,13 +64,14 @@ def build_device_work(
         "launch": launch,
         "owner": work.owner,
         "orphan_reason": _orphan_reason(work),
-        "launch_delay_ns": np.where(launch >= 0, delay, ABSENT),
+        "launch_delay_ns": delay,
     }
+    del delay
     absent = {"device": int(ABSENT), "stream": int(ABSENT), "launch_delay_ns": int(ABSENT)}
     absent |= {"launch": NO_LINK, "owner": NO_LINK}
     row = places.row
     is_missing = row < 0
-    is_in_order = np.array_equal(row, np.arange(len(row)))
+    is_in_order = _counts_up(row)
     for name, dtype in DEVICE_COLUMNS.items():
         if name in columns:
             continue
@@ -89,6 +91,13 @@ def build_device_work(
         return frame.with_columns(orphan_reason=pl.lit(None, pl.String))
     reasons = pl.Series(_ORPHAN_REASONS, dtype=pl.String)
     return frame.with_columns(reasons.gather(reason).alias("orphan_reason"))
+
+
+def _counts_up(rows: Int64) -> bool:
+    """Whether rows are 0, 1, 2 … to the last."""
+    if not len(rows) or rows[0] != 0 or rows[-1] != len(rows) - 1:
+        return False
+    return bool((rows[1:] > rows[:-1]).all())
 
 
 _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")

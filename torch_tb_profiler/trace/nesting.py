@@ -107,12 +107,16 @@ def nest(
     """
     track, start, end = slices.track[ids], slices.start_ns[ids], slices.end_ns[ids]
     rows = np.flatnonzero(end > start)
-    track_x, start_x, close = track[rows], start[rows], end[rows]
+    points = np.flatnonzero(end <= start)
+    track_x, start_x, close = track, start, end
+    if len(points):
+        track_x, start_x, close = track[rows], start[rows], end[rows]
     lane = np.zeros(len(ids), np.int32)
     crossing_count = 0
     extents = _Extents(ids[rows], track_x, start_x, close)
     broken = (extents.parent >= 0) & (close[extents.parent] < close)
     if broken.any():
+        close = close.copy()
         for bad in np.unique(track_x[broken]):
             low, high = np.searchsorted(track_x, (bad, bad + 1))
             walked = _walk(start_x[low:high], close[low:high], tolerance_ns)
@@ -122,7 +126,6 @@ def nest(
     parent = np.empty(len(ids), np.int64)
     depth = np.empty(len(ids), np.int32)
     parent[rows], depth[rows] = extents.parent_id, extents.depth
-    points = np.flatnonzero(end <= start)
     parent[points], depth[points] = extents.around(track[points], start[points])
     if crossing_count:
         held = points[parent[points] >= 0]
