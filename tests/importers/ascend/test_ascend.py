@@ -28,10 +28,12 @@ def test_ascends_rows_go_by_their_process() -> None:
         (7, "NPU", "Overlap Analysis", "Free"),
         (8, "CPU", "CANN", "Thread 5"),
         (9, "CPU", "Python", "Thread 5"),
+        (10, "CPU", "Python GC", "Thread 5"),
     )
     assert categories(columns) == [
         Category.KERNEL, Category.DEVICE_OTHER, Category.KERNEL, Category.DEVICE_OTHER,
         Category.DEVICE_OTHER, Category.RUNTIME, Category.OPERATOR,
+        Category.HOST_OTHER,
     ]  # fmt: skip
     assert columns.quality.counts == {"missing_category": 1, "ascend_trace": 1}, "Python has some"
     assert set(columns.tables["device"]["device"].tolist()) <= {0, ABSENT}, "no pid is a device"

@@ -15,8 +15,7 @@ from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, TABLE_COLUMNS, ColumnArrays, Int32, Int64, Track
 
-OPERATORS, CALLS = ("PYTORCH_API", "MSTX_EVENTS"), "CANN_API"
-API = "PYTORCH_API"
+API, CALLS = "PYTORCH_API", "CANN_API"
 OPERATOR, QUEUE, FRAME, MARK = 50001, 50002, 50003, 50004
 CATEGORIES = {
     OPERATOR: (Category.OPERATOR, "cpu_op"),

@@ -23,9 +23,11 @@ ROWS: tuple[tuple[re.Pattern[str], re.Pattern[str], Category | None], ...] = (
     (re.compile("(HCCL|Communication)$"), re.compile(""), Category.KERNEL),
     (re.compile("(Overlap Analysis|Step Trace)$"), re.compile(""), Category.DEVICE_OTHER),
     (re.compile("CANN$"), re.compile(""), Category.RUNTIME),
+    (re.compile("(Python GC|Scope Layer)$"), re.compile(""), Category.HOST_OTHER),
 )
 """Process, thread → category, None for the one that the name tells. Planes are the parts of the
-collective above them; overlap and step rows tell again what other rows hold."""
+collective above them; overlap and step rows tell again what other rows hold. Python's collector and
+MindSpore's scopes lie around operators and are none."""
 
 TASKS: tuple[tuple[re.Pattern[str], Category], ...] = (
     (

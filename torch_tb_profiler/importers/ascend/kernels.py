@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 
@@ -33,8 +31,6 @@ UNITS = {
     "COMMUNICATION": "HCCL",
 }
 """Ascend's words for what runs a kernel → ours."""
-
-MEASURE = re.compile(r"(?:(?:aic|aiv|aicore|ai[cv]_\w+|\w+)_(?:ratio|rate)|cube_utilization.*)")
 
 
 def unit_of(word: str | None) -> str | None:

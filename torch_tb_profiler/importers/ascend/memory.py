@@ -55,30 +55,7 @@ def add_blocks(
     """
     if blocks.is_empty():
         return
-    blocks = blocks.with_row_index("block", offset=1)
-    parts = [
-        blocks.select(
-            "name",
-            "device",
-            "block",
-            time_ns=f"{end}_ns",
-            at_ns="start_ns",
-            bytes=pl.col("bytes") * sign,
-            allocated=f"{end}_allocated",
-            reserved=f"{end}_reserved",
-        )
-        for end, sign in (("start", 1), ("end", -1))
-    ]
-    events = pl.concat(parts).drop_nulls("time_ns")
-    totals = records.filter(pl.col("component") == ALL).unique(
-        ["device", "time_ns"], keep="last", maintain_order=True
-    )
-    events = events.join(
-        totals.select("device", "time_ns", all="allocated", held="reserved"),
-        on=["device", "time_ns"],
-        how="left",
-        maintain_order="left",
-    )
+    events = _events(blocks, records)
     at_ns = events["at_ns"].to_numpy() - columns.base_ns
     track = _tracks(columns, events["name"], at_ns, strings)
     added: ColumnArrays = {
@@ -97,6 +74,34 @@ def add_blocks(
         name: np.concatenate((memory[name], added[name])).astype(memory[name].dtype)
         for name in memory
     }
+
+
+def _events(blocks: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The allocations, then the releases, with the totals at their moments."""
+    blocks = blocks.with_row_index("block", offset=1)
+    parts = [
+        blocks.select(
+            "name",
+            "device",
+            "block",
+            time_ns=f"{end}_ns",
+            at_ns="start_ns",
+            bytes=pl.col("bytes") * sign,
+            allocated=f"{end}_allocated",
+            reserved=f"{end}_reserved",
+        )
+        for end, sign in (("start", 1), ("end", -1))
+    ]
+    events = pl.concat(parts).drop_nulls("time_ns")
+    totals = records.filter(pl.col("component") == ALL).unique(
+        ["device", "time_ns"], keep="last", maintain_order=True
+    )
+    return events.join(
+        totals.select("device", "time_ns", all="allocated", held="reserved"),
+        on=["device", "time_ns"],
+        how="left",
+        maintain_order="left",
+    )
 
 
 def add_records(columns: EventColumns, records: pl.DataFrame, samples: SampleRows) -> None:
