@@ -60,6 +60,18 @@ def test_operators_with_their_shapes() -> None:
     assert facts["shapes_source"] == "timeline"
 
 
+def test_curves_of_types() -> None:
+    (line,) = shapes(trace(on_host()), Selection()).series["time_by_type"].lines
+    assert (line.name, line.x, line.y) == ("aten::mm", [1, 2], [30, 70])
+    assert shapes(trace(on_host()), Selection(steps="1")).series == {}
+    recorded_lines = shapes(opened(recorded("profiler", 0)), Selection()).series["time_by_type"]
+    names = [each.name for each in recorded_lines.lines]
+    assert names == ["GetNext", "InitDataSetQueue", "Add"], "by their whole time"
+    start = next(each for each in recorded_lines.lines if each.name == "InitDataSetQueue")
+    assert start.x == list(range(1, 10))
+    assert start.y == [633.088, *[None] * 8]
+
+
 def test_a_selection_of_steps() -> None:
     view = shapes(trace(on_host()), Selection(steps="2"))
     assert {row["iteration"] for row in rows(view, "instances")} == {"2"}

@@ -35,6 +35,7 @@ from torch_tb_profiler.views.shapes.columns import (
     NO_TYPE,
     TYPES,
 )
+from torch_tb_profiler.views.shapes.curves import type_series
 from torch_tb_profiler.views.spec import ViewSpec
 
 IN_TRACE = "timeline"
@@ -58,7 +59,9 @@ def _shapes(trace: Trace, selection: Selection) -> View:
     else:
         source, issues = IN_TRACE, LINK_ISSUES
         types, instances = _of_timeline(trace, selection)
+    curves = type_series(types)
     return View(
+        series={} if curves is None else {"time_by_type": curves},
         tables={
             TYPES.name: _table(TYPES, types),
             INSTANCES.name: _table(INSTANCES, instances),
