@@ -10,6 +10,7 @@ from torch_tb_profiler.knowledge.phases import (
     RangeRule,
     Window,
     category_rule,
+    hook,
     is_beside_model,
     phase_of_words,
     phases_file,
@@ -86,3 +87,13 @@ def test_windows_tell_requests_and_tokens(name: str, expected: tuple[object, ...
 @pytest.mark.parametrize("name", ["step[idle]", "execute_context_0(0)_generation_0(0)", "step[1"])
 def test_a_window_that_works_on_nothing_is_none(name: str) -> None:
     assert window(name) is None
+
+
+def test_hooks_take_their_examples_and_no_other() -> None:
+    for rule in phases_file().hooks:
+        assert all(hook(name) is not None for name in rule.examples)
+        assert not any(hook(name) is not None for name in rule.counter_examples)
+    before, behind = hook("FSDP::pre_forward (a)"), hook("FSDP::post_forward (a)")
+    assert before is not None
+    assert behind is not None
+    assert (before.module, before.is_behind, behind.is_behind) == (" (a)", False, True)

@@ -66,6 +66,16 @@ def test_device_work_without_a_launch_stretches_the_step_of_the_operator_it_name
     assert built.steps["device_events"].to_list() == [1, 1]
 
 
+def test_the_one_step_of_a_recording_without_any_starts_where_the_recording_does() -> None:
+    """Also in a capture that was cut out of a longer one, where devices still do what was launched
+    before."""
+    before = kernel("launched before the recording", 5, 30, corr=1)
+    host = [op("aten::mm", 0, 90, ext=1), call("cudaLaunchKernel", 40, 5, corr=7, ext=1)]
+    events = [before, *host, kernel("gemm", 50, 60, corr=7)]
+    assert named(trace(events)) == [("0", 0, 110)]
+    assert named(trace([step(1, 0, 95), *events])) == [("1", 35, 110)]
+
+
 def test_the_span_of_the_recording_is_in_no_step() -> None:
     span = slice_event("Trace", "PyTorch Profiler (0)", 0, 99, pid="Spans", tid="PyTorch Profiler")
     built = trace([span, step(1, 0, 50)])

@@ -53,6 +53,16 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     phrases: tuple[Phrases, ...]
 
 
+class HookRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Ranges directly before and behind a module's pass."""
+
+    phase: PhaseName
+    before: str
+    behind: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...]
+
+
 class Seeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Operators directly before the first node of a backward pass."""
 
@@ -88,11 +98,27 @@ class PhasesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     """The schema of ``phases.toml``."""
 
     ranges: tuple[RangeRule, ...]
+    hooks: tuple[HookRule, ...]
     seeds: Seeds
     beside: Beside
     words: Words
     windows: tuple[WindowRule, ...]
     modes: Modes
+
+
+@dataclass(frozen=True, slots=True)
+class HookedModule:
+    """What the name of a hook's range tells.
+
+    Attributes:
+        phase: What the pass is that it belongs to.
+        module: Of which module, ``""`` where the name tells none.
+        is_behind: Whether it runs behind the pass, not before it.
+    """
+
+    phase: PhaseName
+    module: str
+    is_behind: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +170,18 @@ def range_rule(name: str) -> RangeRule | None:
     for pattern, rule in _range_patterns():
         if pattern.fullmatch(name):
             return rule
+    return None
+
+
+@lru_cache(maxsize=65536)
+def hook(name: str) -> HookedModule | None:
+    """What a range of this name tells as a hook around a module's pass, None where it is none."""
+    name = name[:MAX_NAME_CHARS]
+    for rule in phases_file().hooks:
+        for is_behind, pattern in enumerate((rule.before, rule.behind)):
+            match = re.fullmatch(pattern, name)
+            if match is not None:
+                return HookedModule(rule.phase, match["module"] or "", bool(is_behind))
     return None
 
 

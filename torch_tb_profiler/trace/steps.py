@@ -193,7 +193,8 @@ def _stretch(steps: _Steps, slices: OrderedSlices, work: DeviceWork) -> tuple[In
         return steps.start.copy(), steps.end.copy(), device_events
     device_end = np.full(count, np.iinfo(np.int64).min)
     np.maximum.at(device_end, row[inside], slices.end_ns[work.ids[inside]])
-    boundaries = _ends_of_earlier_work(steps, slices, work, row)
+    # The one step of a recording without any holds all of it, also what was launched before.
+    boundaries = steps.start if is_made_up else _ends_of_earlier_work(steps, slices, work, row)
     start, end = np.empty(count, np.int64), np.empty(count, np.int64)
     last = -1
     for step, sequence in enumerate(steps.sequence.tolist()):

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.containment import last_above
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.intervals import Intervals, empty, subtract, union, union_all
 from torch_tb_profiler.analysis.phases.evidence import Phase, marks
+from torch_tb_profiler.analysis.phases.hooks import hooked_passes
 from torch_tb_profiler.knowledge.communication import backend
 from torch_tb_profiler.knowledge.phases import phases_file
 from torch_tb_profiler.trace.categories import Category
@@ -46,16 +47,20 @@ def phase_at(stretches: Stretches, time_ns: Int64, otherwise: int) -> Int8:
 
 @per_trace
 def thread_stretches(trace: Trace) -> dict[int, Stretches]:
-    """Per host track with any: what its innermost mark tells of each moment; made once."""
-    found = marks(trace)
-    tracks = trace.slices["track"].to_numpy()[found.slice]
+    """Per host track with any: what its innermost mark, or pass between two hooks, tells of each
+    moment; made once."""
+    found, hooked = marks(trace), hooked_passes(trace)
     start = trace.slices["start_ns"].to_numpy()[found.slice]
     end = start + trace.slices["dur_ns"].to_numpy()[found.slice]
+    tracks = np.concatenate((trace.slices["track"].to_numpy()[found.slice], hooked.track))
+    start, end = np.append(start, hooked.start_ns), np.append(end, hooked.end_ns)
+    order = np.lexsort((-end, start, tracks))
+    tracks, start, end = tracks[order], start[order], end[order]
+    phase = np.append(found.phase, hooked.phase)[order]
     threads = {}
     for track in np.unique(tracks).tolist():
         rows = slice(*np.searchsorted(tracks, (track, track + 1)).tolist())
-        # Modules and operators are trees of their own: ids of one track are in order of start.
-        threads[track] = _of_thread(start[rows], end[rows], found.phase[rows])
+        threads[track] = _of_thread(start[rows], end[rows], phase[rows])
     return threads
 
 

@@ -131,8 +131,8 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
         _Said(
             "profiler",
             "Profiler",
-            _plain(f"{trace.meta.format}{recorder}"),
-            "Format of the recording, with the version that the recorder wrote.",
+            _plain(f"{info.recorder or trace.meta.format}{recorder}"),
+            "What made the recording, with the version that it wrote.",
         ),
         _Said("tool_version", "torch-tb-profiler", __version__, "Version of this program."),
     )
