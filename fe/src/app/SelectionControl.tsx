@@ -88,7 +88,7 @@ export function selectionText(params: Params): string | null {
   else if (start !== undefined) parts.push("from a time on");
   else if (end !== undefined) parts.push("until a time");
   if (phase !== undefined) parts.push(`phase ${phase}`);
-  if (domain !== undefined) parts.push(`domain ${domain}`);
+  if (domain !== undefined) parts.push(`domain ${visibleText(domain)}`);
   if (params["forward_start"] !== undefined || params["backward_end"] !== undefined) parts.push("phases with borders of its own");
   return parts.length > 0 ? parts.join(", ") : null;
 }

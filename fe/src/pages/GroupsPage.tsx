@@ -70,7 +70,7 @@ function Choices({ view }: { readonly view: View }) {
 }
 
 function domainTitle(domain: string): string {
-  return `Domain ${domain}`;
+  return `Domain ${visibleText(domain)}`;
 }
 
 const FOLDED = "folded";

@@ -39,7 +39,7 @@ from torch_tb_profiler.views.groups.rows import (
     measures,
 )
 from torch_tb_profiler.views.null_reasons import own_reason, why
-from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, listed, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -109,7 +109,7 @@ def _choice(selection: Selection, available: dict[tuple[Kind, str], int]) -> _Ch
     if selection.domain not in domains:
         raise SelectionError(
             f"domain: no user ranges of the domain {selection.domain[:40]!r}; there are "
-            f"{', '.join(domains) or 'none'}"
+            f"{listed(domains) or 'none'}"
         )
     return _Choice(kind, selection.domain)
 
