@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
+
+import polars as pl
 
 from tests.helpers.traces import call, kernel, op, step, trace
 from tests.importers.mindspore.folders import made, opened, recorded
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.shapes.view import SPEC, shapes
 
@@ -58,6 +62,15 @@ def test_operators_with_their_shapes() -> None:
     facts = {fact.key: fact.value for fact in view.facts}
     assert (facts["dynamic_operators"], facts["operator_count"]) == (1, 2)
     assert facts["shapes_source"] == "timeline"
+
+
+def test_a_step_that_the_recording_ended_in_is_in_no_mean() -> None:
+    whole = trace(on_host())
+    steps = whole.steps.with_columns(kept=pl.col("name") == "1")
+    cut = replace(whole, steps=steps, derived=DerivedValues())
+    assert {row["iteration"] for row in rows(shapes(cut, Selection()), "instances")} == {"1"}
+    asked = shapes(cut, Selection(steps="2"))
+    assert {row["iteration"] for row in rows(asked, "instances")} == {"2"}
 
 
 def test_curves_of_types() -> None:

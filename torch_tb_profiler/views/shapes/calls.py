@@ -24,7 +24,8 @@ def has_shapes(trace: Trace) -> bool:
 
 
 def calls_of_timeline(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """A row per call with a recorded shape that lies in an iteration: ``iteration`` (row of the
+    """A row per call with a recorded shape that lies in an iteration, without those that the
+    recording ended in where nobody asks for them: ``iteration`` (row of the
     steps), ``operator`` (number in :func:`operator_identity`), ``type`` (code of its name),
     ``shape`` (code), ``time_us``.
 
@@ -36,7 +37,11 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> pl.DataFrame:
     operator = operator_identity(trace).operator[calls["call"].to_numpy()]
     time = "host_self_ns" if no_device_time(trace) is not None else "device_self_ns"
     shape = calls["input_shape_code"].to_numpy()
-    rows = np.flatnonzero((step >= 0) & (shape >= 0) & (calls["calls"].to_numpy() > 0))
+    chosen = (step >= 0) & (shape >= 0) & (calls["calls"].to_numpy() > 0)
+    kept = trace.steps["kept"].to_numpy()
+    if selection.steps is None and kept.any():
+        chosen &= kept[step]
+    rows = np.flatnonzero(chosen)
     return pl.DataFrame(
         {
             "iteration": step[rows],
