@@ -140,7 +140,25 @@ def timeline(run: Run) -> list[dict[str, Any]]:
     for name, start, end, connection, count in run.collectives:
         put(HCCL, 0, name, start, end,
             args={"connection_id": connection, "data_type": "FP32", "count": count})  # fmt: skip
-    return events
+    return [*events, *_arrows(run)]
+
+
+def _arrows(run: Run) -> list[dict[str, Any]]:
+    """From each operator to the tasks of its connections."""
+    work = [(HARDWARE, each[3], each[5], each[7]) for each in run.kernels]
+    work += [(HARDWARE, stream, start, of) for stream, _, start, _, of in run.copies]
+    work += [(HCCL, 0, start, of) for _, start, _, of, _ in run.collectives]
+    arrows = []
+    for kind, _, thread, start, _, of in run.host:
+        for pid, tid, begin, connection in work:
+            if kind == "op" and connection in of:
+                ends = (("s", PID, thread, start), ("f", pid, tid, begin))
+                arrows += [
+                    {"ph": phase, "name": "torch_to_npu", "cat": "async_npu", "bp": "e",
+                     "id": BASE_NS + begin, "pid": of_pid, "tid": of_tid, "ts": us(at)}
+                    for phase, of_pid, of_tid, at in ends
+                ]  # fmt: skip
+    return arrows
 
 
 def _csv(path: Path, header: str, rows: list[list[Any]]) -> None:

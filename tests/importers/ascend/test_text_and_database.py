@@ -49,6 +49,28 @@ def test_work_is_linked_through_the_queue_and_without_it(both: tuple[Trace, Trac
         assert trace.quality.counts.get("kernel_without_launch") is None
 
 
+def test_without_calls_the_operator_at_the_arrow_launched_the_work(tmp_path: Path) -> None:
+    """As ``Level0`` records it."""
+    run = Run(calls=[], host=[each for each in Run().host if each[0] == "op"])
+    for write, name in ((write_text, "a_ascend_pt"), (write_database, "b_ascend_pt")):
+        trace = build_trace(read_folder(write(tmp_path / name, run)))
+        assert owners(trace) == [
+            ("mm_MemSet", "aten::mm", "aten::mm"),
+            ("mm_MatMul", "aten::mm", "aten::mm"),
+            ("MEMCPY_ASYNC", "aten::copy_", "aten::copy_"),
+            ("hcom_allReduce__586_0_1", "HcclAllreduce", "HcclAllreduce"),
+        ]
+        assert "kernel_without_launch" not in trace.quality.counts
+
+
+def test_work_that_nothing_is_tied_to_is_counted(tmp_path: Path) -> None:
+    run = Run(calls=[], host=[("op", "aten::mm", 700, 0, 100, ())])
+    for write, name in ((write_text, "a_ascend_pt"), (write_database, "b_ascend_pt")):
+        trace = build_trace(read_folder(write(tmp_path / name, run)))
+        assert trace.device_work["owner"].null_count() == 4
+        assert trace.quality.counts["kernel_without_launch"] == 4
+
+
 def views_of(trace: Trace) -> dict[str, View]:
     views = {}
     for name, spec in all_views().items():
