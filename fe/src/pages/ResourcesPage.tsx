@@ -3,6 +3,7 @@ import type { View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/fromSeries";
 import { isCurve, type ChartData, type ChartRange, type Vertical } from "../chart/types";
+import { visibleText } from "../lib/visibleText";
 import { NO_TIME } from "../state/selection";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
@@ -29,7 +30,7 @@ export function ResourcesPage(props: PageProps) {
           <>
             {table?.row_count === 0 && <EmptySelection what="sample" />}
             {Object.entries(view.series).map(([name, series]) => (
-              <Chart key={name} title={series.title} chart={onAxis(seriesChart(series), axis)} fileName={fileName(name)} height={240} onSelect={select} />
+              <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={240} onSelect={select} />
             ))}
             {table !== undefined && (
               <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import kernel, op, step
 from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples, thinned
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.importers import import_trace
+from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.resources.panels import MAX_LINES, MAX_POINTS
 from torch_tb_profiler.views.resources.view import NOTHING, SPEC, resources
@@ -166,3 +170,18 @@ def test_series_between_each_other_are_told_apart() -> None:
     for key, values in told.items():
         assert values == [each.value for each in mixed if each[:2] == key]
     assert len(told) == 3
+
+
+def test_counters_of_use_are_resources_too() -> None:
+    events = [
+        {"ph": "C", "name": name, "ts": ts, "pid": pid, "args": {"": ts}}
+        for pid in (1, 2)
+        for name in ("GPU Utilization", "queue length")
+        for ts in (110, 120)
+    ]
+    text = json.dumps({"traceEvents": [*STEPS, *events]}).encode()
+    view = resources(build_trace(import_trace([text], name="x")), Selection())
+    (panel,) = view.series.values()
+    assert panel.title == "Host: GPU Utilization"
+    assert [line.name for line in panel.lines] == ["recording", "recording (2)"]
+    assert [line.y for line in panel.lines] == [[110, 120], [110, 120]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from torch_tb_profiler.analysis.samples import SampleSeries, thinned
@@ -75,13 +76,26 @@ def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_
         "us",
         (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({unit})",
         UNITS.get(unit),
-        tuple(_line(each, origin_ns, with_metric=not metric) for each in lines),
+        tuple(
+            _line(each, name, origin_ns)
+            for each, name in zip(lines, _names(lines, with_metric=not metric), strict=True)
+        ),
     )
 
 
-def _line(series: SampleSeries, origin_ns: int, *, with_metric: bool) -> Line:
+def _names(lines: list[SampleSeries], *, with_metric: bool) -> list[str]:
+    """What lines are called, each else: processes of one name may count the same."""
+    seen: Counter[str] = Counter()
+    names = []
+    for each in lines:
+        name = f"{each.source} {each.metric}" if with_metric else each.source
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
     rows = thinned(series, MAX_POINTS)
-    name = f"{series.source} {series.metric}" if with_metric else series.source
     time_us = (series.time_ns[rows] - origin_ns) / NS_PER_US
     return Line(name, time_us.tolist(), series.value[rows].tolist())
 
