@@ -51,11 +51,7 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
     words_of_rows(slices["word_code"], slices["track"], rows.tracks, merger.strings)
     _name(slices, raw, merger)
     category, kind = categories(slices["word_code"], list(merger.strings))
-    is_left_out = kind == Kind.INSTANT
-    if not python_frames:
-        frames = kind == Kind.PYTHON_SLICE
-        merger.quality.add("python_frames_left_out", int(frames.sum()))
-        is_left_out |= frames
+    is_left_out = (kind == Kind.INSTANT) | _frames(kind, merger, python_frames)
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
     _moments(tables, slices, kind == Kind.INSTANT, row_of, merger)
     slices, kept_row = _without(slices, is_left_out)
@@ -86,6 +82,13 @@ def finish(merger: Merger, *, python_frames: bool) -> EventColumns:
         quality=merger.quality,
         launch=launch,
     )
+
+
+def _frames(kind: Int8, merger: Merger, python_frames: bool) -> Bools:
+    """Python frames, where they are not wanted; they are counted."""
+    frames: Bools = (kind == Kind.PYTHON_SLICE) & (not python_frames)
+    merger.quality.add("python_frames_left_out", int(frames.sum()))
+    return frames
 
 
 def _rebase(merger: Merger, raw: dict[str, ColumnArrays]) -> int:
