@@ -33,6 +33,7 @@ def on_host() -> list[dict[str, Any]]:
         step(1, 0, 100), shaped(10, 10, [[2, 3]]), shaped(30, 20, [[4, 4]]),
         op("aten::relu", 60, 1),
         step(2, 100, 100), shaped(110, 30, [[2, 3]]), shaped(150, 40, [[8, 8]]),
+        op("aten::relu", 195, 4),
     ]  # fmt: skip
 
 
