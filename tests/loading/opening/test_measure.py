@@ -35,6 +35,13 @@ def test_text_size_is_read_from_the_file(tmp_path: Path, name: str, data: bytes,
     assert text_bytes(location, file_state(location)) == size
 
 
+def test_a_database_takes_the_memory_of_more_text_than_it_has_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(b"SQLite format 3\0" + bytes(984))
+    location = open_location(str(path))
+    assert text_bytes(location, file_state(location)) == 3000
+
+
 def test_a_reading_waits_until_it_fits_and_one_always_may() -> None:
     budget = MemoryBudget(lambda: 2 * WORKER_BYTES + 150 * MIB)
     begun, end = threading.Event(), threading.Event()
