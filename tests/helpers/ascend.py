@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from torch_tb_profiler.importers.ascend.folder import read
-from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.protocol import Reading, ReadOptions
 from torch_tb_profiler.importers.source import Folder, Source
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -322,6 +322,7 @@ def folder_source(folder: Path) -> Folder:
     return Folder(str(folder), files, path=str(folder))
 
 
-def read_folder(folder: Path) -> EventColumns:
+def read_folder(folder: Path, *, python_frames: bool = True) -> EventColumns:
     """The columns of a folder, as the importer reads them."""
-    return read(folder_source(folder), Reading())
+    options = ReadOptions(python_frames=python_frames)
+    return read(folder_source(folder), Reading(options))

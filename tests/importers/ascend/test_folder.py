@@ -219,3 +219,16 @@ def test_a_timeline_without_slices_has_its_memory(tmp_path: Path) -> None:
     (folder / OUTPUT / "trace_view.json").write_text(declared, encoding="utf-8")
     trace = build_trace(read_folder(folder))
     assert trace.memory["bytes"].to_list() == [4096 << 10, -4096 << 10, 524_800]
+
+
+@BOTH
+def test_python_frames_are_left_out_where_nobody_wants_them(write: Write, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a_ascend_pt", Run())
+    with_frames, without = (read_folder(folder, python_frames=each) for each in (True, False))
+    assert len(with_frames.tables["python"]["slice"]) == 1
+    assert len(without.tables["python"]["slice"]) == 0
+    assert without.quality.counts["python_frames_left_out"] == 1
+    linked = [
+        build_trace(each).device_work["owner"].null_count() for each in (with_frames, without)
+    ]
+    assert linked == [0, 0]

@@ -68,7 +68,8 @@ def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventCol
                 f"{file.name} is a database without the tables of Ascend's profilers.",
                 "Export it again with export_type=ExportType.Db, or open its text files.",
             )
-        columns = _Assembly(database, members.base_of(path)).columns(_analysis(source))
+        assembly = _Assembly(database, members.base_of(path), reading.options.python_frames)
+        columns = assembly.columns(_analysis(source))
         document = _groups(database)
         columns.quality.merge(database.quality)
     return columns, document
@@ -97,13 +98,15 @@ def _groups(database: Database) -> Any:
 class _Assembly:
     """The parts of a trace, while they are put together."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, python_frames: bool) -> None:
         self.database = database
         self.name = name
         self.strings = Strings([])
         self.texts = Texts(database, self.strings)
         self.tracks = Tracks()
-        self.host = db_host.host_rows(database, self.texts, self.tracks)
+        self.host = db_host.host_rows(
+            database, self.texts, self.tracks, python_frames=python_frames
+        )
         self.calls = db_host.call_rows(database, self.texts, self.tracks)
         self.tasks = db_device.task_rows(database, self.texts, self.tracks)
         device = int(self.tasks.device[0]) if len(self.tasks.rows) else 0
@@ -169,6 +172,7 @@ class _Assembly:
             info=self._info(),
         )
         columns.quality.add("missing_name", self.unnamed)
+        columns.quality.add("python_frames_left_out", self.host.frames_left_out)
         self._describe(columns, side)
         self._link(columns)
         self._measure(columns)

@@ -42,21 +42,31 @@ class HostRows:
         is_take: Which of them take an entry off the queue.
         is_put: Which of them put one there.
         columns: Other columns of the table, as they are stored.
+        frames_left_out: Python frames that nobody wanted.
     """
 
     rows: Rows
     is_put: np.ndarray
     is_take: np.ndarray
     columns: dict[str, Int64]
+    frames_left_out: int = 0
 
 
-def host_rows(database: Database, texts: Texts, tracks: Tracks) -> HostRows:
-    """Operators, entries of the queue, Python frames and marks, in the order of the table."""
+def host_rows(
+    database: Database, texts: Texts, tracks: Tracks, *, python_frames: bool = True
+) -> HostRows:
+    """Operators, entries of the queue, Python frames where they are wanted, and marks, in the order
+    of the table."""
     wanted = (
         "startNs", "endNs", "globalTid", "connectionId", "name", "sequenceNumber", "fwdThreadId",
         "inputDtypes", "inputShapes", "callchainId", "type",
     )  # fmt: skip
     stored = usable(database.ints(API, wanted))
+    left_out = 0
+    if not python_frames:
+        kept = stored["type"] != FRAME
+        left_out = int((~kept).sum())
+        stored = {key: values[kept] for key, values in stored.items()}
     kind, name = stored["type"], texts.codes(stored["name"])
     is_module, starts_put = _names(texts, name)
     category = np.full(len(kind), OTHER[0], np.int8)
@@ -76,7 +86,7 @@ def host_rows(database: Database, texts: Texts, tracks: Tracks) -> HostRows:
         stored["connectionId"],
         word,
     )
-    return HostRows(rows, is_queue & starts_put, is_queue & ~starts_put, stored)
+    return HostRows(rows, is_queue & starts_put, is_queue & ~starts_put, stored, left_out)
 
 
 def _names(texts: Texts, name: Int32) -> tuple[np.ndarray, np.ndarray]:
