@@ -65,7 +65,9 @@ def find_launches(
         quality: Is told of shared ids, of work without a launch and of launches without work.
     """
     first, is_launch = _first_calls(slices, calls, launching, quality)
-    given = np.full(len(work), -1) if slices.launch is None else slices.launch[work]
+    given = np.full(len(work), -1, np.int64)
+    if slices.launch is not None:
+        given[:] = slices.launch[work]
     wanted = np.where(given < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
     if len(first) == 0 or process.min() == process.max() or not wanted.any():
@@ -81,7 +83,9 @@ def find_launches(
     unanswered = is_launch & ~np.isin(known, wanted[is_ambiguous])
     unanswered[row[row >= 0]] = False
     if slices.launch is not None:
-        unanswered &= ~np.isin(first, given)
+        is_given = np.zeros(len(slices.start_ns), np.bool_)
+        is_given[given[given >= 0]] = True
+        unanswered &= ~is_given[first]
     quality.add("launch_without_kernel", int(unanswered.sum()))
     quality.add("kernel_without_launch", int(((launch < 0) & ~is_ambiguous).sum()))
     quality.add("launch_ambiguous", int(is_ambiguous.sum()))

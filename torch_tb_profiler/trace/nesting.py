@@ -64,9 +64,11 @@ class _Extents:
         self._ids = np.append(ids, -1)
         self._clock = TrackClock((start, close), int(track.max()) + 1 if count else 0)
         self._starts = self._clock.keys(track, start)
-        self._closes = np.sort(self._clock.keys(track, close))
+        self._closes = self._clock.keys(track, close)
+        self._closes.sort()
         here = np.arange(count)
-        self.depth: Int64 = here - np.searchsorted(self._closes, self._starts, "right")
+        self.depth: Int64 = np.searchsorted(self._closes, self._starts, "right")
+        np.subtract(here, self.depth, out=self.depth)
         self.parent = np.full(count, -1)
         if not self.depth.any():  # nothing lies in another
             self._by_level, self.parent_id = here, self.parent

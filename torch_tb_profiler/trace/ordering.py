@@ -33,8 +33,8 @@ class OrderedSlices:
     correlation: Int64
     external_id: Int64
     new_id: Int64
-    launch: Int64 | None
-    owner: Int64 | None
+    launch: Int32 | None
+    owner: Int32 | None
     process_of_track: Int32
 
     def ids_of(self, categories: tuple[Category, ...]) -> Int64:
@@ -97,11 +97,11 @@ def order_slices(events: EventColumns) -> OrderedSlices:
     )
 
 
-def _given_ids(given: Int64 | None, order: Int64, new_id: Int64) -> Int64 | None:
+def _given_ids(given: Int64 | None, order: Int64, new_id: Int64) -> Int32 | None:
     """Per slice the id of the slice in the row that the format names, -1 for none."""
     if given is None:
         return None
-    ids = np.full(len(order), -1)
+    ids = np.full(len(order), -1, np.int32)
     known = np.flatnonzero((given >= 0) & (given < len(new_id)))
     ids[new_id[known]] = new_id[given[known]]
     return ids
