@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advice.scenes import context, finding, launched, one_step
-from tests.helpers.traces import call, kernel, memcpy, step, trace
+from tests.helpers.traces import call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.advice.memcpy_share import detect
 
 
@@ -40,6 +40,14 @@ def test_what_to_do_depends_on_where_the_copies_go(name: str, variant: str, word
     assert advice.variant == variant
     assert word in advice.note().text
     assert ("pinned" in advice.note().text) is (variant == "upload")
+
+
+def test_only_a_program_that_loads_batches_is_told_of_its_loader() -> None:
+    loads = op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 500, 50)
+    batches = finding(detect(context(one_step([memcpy(0, 400), loads]))))
+    assert batches.variant == "batches"
+    assert "DataLoader(pin_memory=True)" in batches.note().text
+    assert "DataLoader" not in finding(detect(context(one_step([memcpy(0, 400)])))).note().text
 
 
 def test_copies_something_waits_for_can_be_gained() -> None:

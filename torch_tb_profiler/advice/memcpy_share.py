@@ -19,6 +19,8 @@ from torch_tb_profiler.trace.units import NS_PER_US
 
 CODE = "memcpy_share"
 EVIDENCE = declared(CODE)
+BATCHES = "batches"
+"""The variant of uploads in a program that loads batches; others upload something else."""
 VARIANTS = {Wait.UPLOAD: "upload", Wait.FETCH: "fetch", Wait.COPY: "device"}
 
 
@@ -57,7 +59,7 @@ def detect(context: Context) -> Finding | None:
 
 def _gain_us(context: Context, copies: pl.DataFrame, variant: str) -> float | None:
     gain_us = context.device_gain_us(copies, copies["dur_ns"].to_numpy())
-    if gain_us is None or variant != "upload":
+    if gain_us is None or variant not in ("upload", BATCHES):
         return gain_us
     return min(gain_us, context.role_ns(Role.KERNEL) / NS_PER_US)
 
@@ -66,4 +68,6 @@ def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
     """The text for the direction that has most of the time."""
     directions = copy_directions(context.trace, names)
     times = {way: int(dur_ns[directions == way].sum()) for way in VARIANTS}
-    return VARIANTS[max(times, key=lambda way: times[way])]
+    variant = VARIANTS[max(times, key=lambda way: times[way])]
+    is_of_batches = variant == "upload" and context.ranges_of(Category.DATALOADER).height > 0
+    return BATCHES if is_of_batches else variant
