@@ -29,7 +29,7 @@ SOURCES = [
 CITED = re.compile(r"docs/([\w-]+\.md)(?:#([\w-]+))?")
 PRIVATE = re.compile(
     r"[Pp]eer-behaviour|[Dd]esign §|format reference|\(§|\[§"
-    r"|\b(?:formats|analyses|ui|landscape)\.md"
+    r"|\b(?:analyses|ui|landscape)\.md"
 )
 """Documents that are not in the repository: nobody who reads the code has them."""
 EXAMPLE = re.compile(r"^ +(torch-tb-profiler (?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
