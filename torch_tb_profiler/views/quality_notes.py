@@ -48,6 +48,8 @@ CUT_ISSUES = frozenset({"gzip_corrupt", "gzip_truncated", "truncated"})
 """Issues of a recording of which everything after some place is missing."""
 
 LOSS_ISSUES = CUT_ISSUES | {
+    "database_damaged",
+    "database_truncated",
     "event_dropped",
     "event_without_time",
     "message_damaged",

@@ -47,7 +47,17 @@ Progress = Callable[[int, int], None]
 QUIET_S = 0.25
 """A fresh file that ends in the middle and does not grow for so long was cut off."""
 
-_CUT_OFF = frozenset({"truncated", "gzip_truncated", "empty_file", "no_events", "gzip_unreadable"})
+_CUT_OFF = frozenset(
+    {
+        "database_truncated",
+        "empty_file",
+        "gzip_truncated",
+        "gzip_unreadable",
+        "no_events",
+        "truncated",
+        "unfinished_database",
+    }
+)
 
 ATTEMPTS = 3
 """Readings of a file that changes meanwhile, before we say so."""
