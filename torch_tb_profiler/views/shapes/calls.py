@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.operator_calls import operator_calls, selected_operator_calls
 from torch_tb_profiler.analysis.operator_identity import operator_identity
 from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection, slice_steps
+from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.shapes.sums import numbered
 
-NO_CODE = -1
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A column of calls.
+
+    Attributes:
+        of_calls: Number of each call's text, from 0.
+        texts: The texts, each once, null for what was not recorded.
+    """
+
+    of_calls: Int64
+    texts: pl.Series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """Calls of operators in iterations.
+
+    Attributes:
+        iteration: Names of steps, in their order.
+        operator: Paths of operators, or names in a file.
+        type: Names of operators, or their types.
+        shape: Shapes of the inputs.
+        time_us: NaN where it is not told.
+    """
+
+    iteration: Coded
+    operator: Coded
+    type: Coded
+    shape: Coded
+    time_us: Float64
 
 
 @per_trace
@@ -23,18 +58,16 @@ def has_shapes(trace: Trace) -> bool:
     return bool((operator_calls(trace)["input_shape_code"] >= 0).any())
 
 
-def calls_of_timeline(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """A row per call with a recorded shape that lies in an iteration, without those that the
-    recording ended in where nobody asks for them: ``iteration`` (row of the
-    steps), ``operator`` (number in :func:`operator_identity`), ``type`` (code of its name),
-    ``shape`` (code), ``time_us``.
+def calls_of_timeline(trace: Trace, selection: Selection) -> Calls:
+    """The calls with a recorded shape that lie in an iteration, without those that the recording
+    ended in where nobody asks for them.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     calls = selected_operator_calls(trace, selection)
     step = slice_steps(trace)[calls["slice"].to_numpy()]
-    operator = operator_identity(trace).operator[calls["call"].to_numpy()]
+    identity = operator_identity(trace)
     time = "host_self_ns" if no_device_time(trace) is not None else "device_self_ns"
     shape = calls["input_shape_code"].to_numpy()
     chosen = (step >= 0) & (shape >= 0) & (calls["calls"].to_numpy() > 0)
@@ -42,54 +75,45 @@ def calls_of_timeline(trace: Trace, selection: Selection) -> pl.DataFrame:
     if selection.steps is None and kept.any():
         chosen &= kept[step]
     rows = np.flatnonzero(chosen)
-    return pl.DataFrame(
-        {
-            "iteration": step[rows],
-            "operator": operator[rows].astype(np.int64),
-            "type": calls["name_code"].to_numpy()[rows],
-            "shape": shape[rows],
-            "time_us": calls[time].to_numpy()[rows] / NS_PER_US,
-        }
+    operators, operator = numbered(identity.operator[calls["call"].to_numpy()[rows]])
+    paths = pl.Series(identity.paths(operators.tolist()), dtype=pl.String)
+    return Calls(
+        Coded(step[rows], trace.steps["name"]),
+        Coded(operator, paths),
+        _of_codes(trace, calls["name_code"].to_numpy()[rows]),
+        _of_codes(trace, shape[rows]),
+        calls[time].to_numpy()[rows] / NS_PER_US,
     )
 
 
-def calls_of_file(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """The same of the side table, with texts in place of codes, null where nothing was recorded.
+def _of_codes(trace: Trace, of_rows: Int64) -> Coded:
+    distinct, number = numbered(of_rows)
+    return Coded(number, codes.texts(trace, pl.Series(distinct)))
+
+
+def calls_of_file(trace: Trace, selection: Selection) -> Calls:
+    """The calls that the side table tells of.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
     rows = rows_of_steps(trace, selection, trace.side["recorded_shapes"].frame, "iteration")
-    return rows.select(
-        iteration=pl.col("iteration").cast(pl.String),
-        operator="name",
-        type="type",
-        shape="input_shapes",
-        time_us="time_us",
+    return Calls(
+        _of_texts(rows["iteration"].cast(pl.String)),
+        _of_texts(rows["name"]),
+        _of_texts(rows["type"]),
+        _of_texts(rows["input_shapes"]),
+        rows["time_us"].fill_null(np.nan).to_numpy(),
     )
 
 
-def by_iteration(calls: pl.DataFrame, key: str, *, with_shapes: bool) -> pl.DataFrame:
-    """Calls summed per value of ``key`` and iteration (and shape), with the figures over the
-    iterations of that value: columns ``key``, ``iteration``, (``shape``, ``type``), ``calls``,
-    ``time_us``, ``mean_us``, ``min_us``, ``max_us``, ``distinct_shapes``."""
-    # A sum of nothing known is not 0.
-    time = pl.when(pl.col("time_us").is_not_null().any()).then(pl.col("time_us").sum())
-    per_iteration = calls.group_by(key, "iteration", maintain_order=True).agg(time.alias("time_us"))
-    over = per_iteration.group_by(key, maintain_order=True).agg(
-        mean_us=pl.col("time_us").mean(),
-        min_us=pl.col("time_us").min(),
-        max_us=pl.col("time_us").max(),
+def _of_texts(column: pl.Series) -> Coded:
+    """The texts of a file, in the order in which they come."""
+    texts = column.rename("text").unique(maintain_order=True)
+    numbers = texts.to_frame().with_row_index("number")
+    joined = (
+        column.rename("text")
+        .to_frame()
+        .join(numbers, on="text", how="left", nulls_equal=True, maintain_order="left")
     )
-    shapes = (
-        calls.filter(pl.col("shape").is_not_null())
-        .group_by(key)
-        .agg(distinct_shapes=pl.col("shape").n_unique().cast(pl.Int64))
-    )
-    keys = [key, "iteration", "shape", "type"] if with_shapes else [key, "iteration"]
-    rows = calls.group_by(keys, maintain_order=True).agg(
-        calls=pl.len().cast(pl.Int64), time_us=time.alias("time_us")
-    )
-    for figures in (over, shapes):
-        rows = rows.join(figures, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return rows.with_columns(pl.col("distinct_shapes").fill_null(0))
+    return Coded(joined["number"].cast(pl.Int64).to_numpy(), texts)

@@ -9,20 +9,17 @@ from functools import partial
 
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.operator_calls import no_operators
-from torch_tb_profiler.analysis.operator_identity import operator_identity
 from torch_tb_profiler.analysis.recorded_rows import can_narrow
 from torch_tb_profiler.analysis.recording import why
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
-from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
 from torch_tb_profiler.views.shapes.calls import (
-    by_iteration,
     calls_of_file,
     calls_of_timeline,
     has_shapes,
@@ -36,6 +33,7 @@ from torch_tb_profiler.views.shapes.columns import (
     TYPES,
 )
 from torch_tb_profiler.views.shapes.curves import type_series
+from torch_tb_profiler.views.shapes.over import instances_over, types_over
 from torch_tb_profiler.views.spec import ViewSpec
 
 IN_TRACE = "timeline"
@@ -55,10 +53,12 @@ def shapes(trace: Trace, selection: Selection) -> View:
 def _shapes(trace: Trace, selection: Selection) -> View:
     if _SIDE in trace.side:
         source, issues = trace.side[_SIDE].source, _FILE_ISSUES
-        types, instances = _of_file(trace, selection)
+        calls = calls_of_file(trace, selection)
     else:
         source, issues = IN_TRACE, LINK_ISSUES
-        types, instances = _of_timeline(trace, selection)
+        calls = calls_of_timeline(trace, selection)
+    types = types_over(calls)
+    instances, distinct = instances_over(calls)
     curves = type_series(types)
     return View(
         series={} if curves is None else {"time_by_type": curves},
@@ -66,7 +66,7 @@ def _shapes(trace: Trace, selection: Selection) -> View:
             TYPES.name: _table(TYPES, types),
             INSTANCES.name: _table(INSTANCES, instances),
         },
-        facts=_facts(instances, source),
+        facts=_facts(distinct, source),
         notes=(*_not_narrowed(trace, selection), *quality_notes(trace, issues)),
     )
 
@@ -76,59 +76,18 @@ _WHOLE = PerTrace(partial(_shapes, selection=Selection()), of_cut=True)
 
 
 def _table(spec: TableSpec, rows: pl.DataFrame) -> Table:
+    """A table of rows that are in its default order already."""
     frame = rows.select(list(spec.polars_schema()))
     reasons = {"type": NO_TYPE, "time_us": NO_TIME}
     reasons |= dict.fromkeys(("mean_us", "min_us", "max_us"), NO_TIME)
     if "input_shapes" in frame.columns:
         reasons |= {"input_shapes": NO_SHAPE, "name": NO_TYPE}
-    return in_default_order(Table(spec, frame, needed(frame, reasons)))
+    return Table(spec, frame, needed(frame, reasons))
 
 
-def _of_file(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame]:
-    calls = calls_of_file(trace, selection)
-    types = by_iteration(calls, "type", with_shapes=False)
-    instances = by_iteration(calls, "operator", with_shapes=True)
-    return types, instances.rename({"operator": "name", "shape": "input_shapes"})
-
-
-def _of_timeline(trace: Trace, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """As of files, with texts of codes at the end: they are of rows, of which there are fewer."""
-    calls = calls_of_timeline(trace, selection)
-    types = by_iteration(calls, "type", with_shapes=False)
-    instances = by_iteration(calls, "operator", with_shapes=True)
-    steps = trace.steps["name"]
-    operators = instances["operator"].unique(maintain_order=True)
-    paths = pl.DataFrame(
-        {
-            "operator": operators,
-            "name": pl.Series(operator_identity(trace).paths(operators.to_list()), dtype=pl.String),
-        }
-    )
-    types = types.with_columns(_texts(trace, types["type"]), _names(steps, types))
-    instances = instances.join(paths, on="operator", how="left", maintain_order="left")
-    return types, instances.with_columns(
-        _texts(trace, instances["type"]),
-        _names(steps, instances),
-        _texts(trace, instances["shape"]).alias("input_shapes"),
-    )
-
-
-def _texts(trace: Trace, of_rows: pl.Series) -> pl.Series:
-    """The text behind each code; each is looked up once, for a code is that of many rows."""
-    distinct = of_rows.unique()
-    texts: pl.Series = of_rows.replace_strict(
-        distinct, codes.texts(trace, distinct), return_dtype=pl.String
-    )
-    return texts
-
-
-def _names(steps: pl.Series, rows: pl.DataFrame) -> pl.Series:
-    return steps.gather(rows["iteration"].cast(pl.UInt32)).alias("iteration")
-
-
-def _facts(instances: pl.DataFrame, source: str) -> tuple[Fact, ...]:
-    per_operator = instances.unique("name")
-    dynamic = per_operator.filter(pl.col("distinct_shapes") > 1).height
+def _facts(distinct: Int64, source: str) -> tuple[Fact, ...]:
+    """Facts by how many shapes each operator has."""
+    dynamic = int((distinct > 1).sum())
     return (
         Fact(
             "dynamic_operators",
@@ -141,7 +100,7 @@ def _facts(instances: pl.DataFrame, source: str) -> tuple[Fact, ...]:
         Fact(
             "operator_count",
             "Operators",
-            per_operator.height,
+            len(distinct),
             "count",
             None,
             "Operators with recorded input shapes; of a file: all that it tells.",

@@ -1,0 +1,133 @@
+"""Calls summed per operator or type and iteration, with the figures over the iterations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+from torch_tb_profiler.views.shapes.calls import Calls, Coded
+from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, numbered, told_sum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Over:
+    """Calls by a key and their iterations.
+
+    Attributes:
+        place: Per call the number of its key and iteration.
+        key: Per place its key.
+        figures: Per key over its places.
+        distinct: Per key how many shapes were recorded.
+    """
+
+    place: Int64
+    key: Int64
+    figures: Figures
+    distinct: Int64
+
+
+def types_over(calls: Calls) -> pl.DataFrame:
+    """The rows of the table of types, those with the highest mean first."""
+    over = _over(calls, calls.type)
+    order = _by_key(np.lexsort((-over.figures.mean,)), over.key)
+    first = first_of(over.place, len(over.key))
+    return _frame(calls, over, over.place, first, order).select(
+        _texts(calls.type, first[order], "type"), pl.all()
+    )
+
+
+def instances_over(calls: Calls) -> tuple[pl.DataFrame, Int64]:
+    """The rows of the table of operators, those of most shapes and then of the highest mean first;
+    and per operator how many shapes were recorded."""
+    over = _over(calls, calls.operator)
+    row = _by_detail(calls, over)
+    first = first_of(row, int(row.max(initial=-1)) + 1)
+    keys = np.lexsort((-over.figures.mean, -over.distinct))
+    order = _by_key(keys, calls.operator.of_calls[first])
+    shown = first[order]
+    frame = _frame(calls, over, row, first, order).select(
+        _texts(calls.operator, shown, "name"),
+        _texts(calls.type, shown, "type"),
+        pl.all(),
+        _texts(calls.shape, shown, "input_shapes"),
+    )
+    return frame, over.distinct
+
+
+def _over(calls: Calls, key: Coded) -> _Over:
+    width = len(calls.iteration.texts)
+    places, place = numbered(key.of_calls * width + calls.iteration.of_calls)
+    of_place = places // max(width, 1)
+    times = told_sum(place, len(places), calls.time_us)
+    count = len(key.texts)
+    return _Over(place, of_place, figures(of_place, count, times), _distinct(calls, key))
+
+
+def _distinct(calls: Calls, key: Coded) -> Int64:
+    """How many shapes each key has."""
+    is_shape = calls.shape.texts.is_not_null().to_numpy()
+    width = max(len(is_shape), 1)
+    pairs, _ = numbered(key.of_calls * width + calls.shape.of_calls)
+    told = pairs[is_shape[pairs % width]] if len(pairs) else pairs
+    return np.bincount(told // width, minlength=len(key.texts))
+
+
+def _by_detail(calls: Calls, over: _Over) -> Int64:
+    """Per call its row: its place, but a row per type and shape where its operator has several.
+    Rows of a place follow each other."""
+    detail = calls.shape.of_calls * len(calls.type.texts) + calls.type.of_calls
+    operator = calls.operator.of_calls
+    example = np.empty(len(calls.operator.texts), np.int64)
+    example[operator] = detail
+    varies: Bools = np.zeros(len(example), np.bool_)
+    varies[operator[example[operator] != detail]] = True
+    if not varies.any():
+        return over.place
+    inside = np.zeros(len(detail), np.int64)
+    chosen = varies[operator]
+    _, inside[chosen] = numbered(detail[chosen])
+    _, row = numbered(over.place * (int(inside.max()) + 1) + inside)
+    return row
+
+
+def _by_key(keys: Int64, of_rows: Int64) -> Int64:
+    """The order of rows in which their keys come as in ``keys``; short numbers sort fast."""
+    rank = np.empty(
+        len(keys), np.uint16 if len(keys) < 1 << 16 else np.int64
+    )  # short ones are fast
+    rank[keys] = np.arange(len(keys))
+    return np.argsort(rank[of_rows], kind="stable")
+
+
+def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) -> pl.DataFrame:
+    """What both tables tell of rows.
+
+    Args:
+        row: Per call its row.
+        first: Per row its first call.
+        order: The order of the rows.
+    """
+    shown = first[order]
+    key = over.key[over.place[shown]]
+    return pl.DataFrame(
+        {
+            "iteration": _texts(calls.iteration, shown, "iteration"),
+            "calls": np.bincount(row, minlength=len(first))[order],
+            "time_us": _told(told_sum(row, len(first), calls.time_us)[order]),
+            "mean_us": _told(over.figures.mean[key]),
+            "min_us": _told(over.figures.low[key]),
+            "max_us": _told(over.figures.high[key]),
+            "distinct_shapes": over.distinct[key],
+        }
+    )
+
+
+def _told(values: Float64) -> pl.Series:
+    return pl.Series(values, nan_to_null=True)
+
+
+def _texts(column: Coded, rows: Int64, name: str) -> pl.Series:
+    return column.texts.gather(column.of_calls[rows]).alias(name)

@@ -1,0 +1,60 @@
+"""Rows with equal numbers, counted and summed over whole columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.trace.columns import Float64, Int64
+
+_ROOM = 8
+"""Numbers up to so many times the rows are counted in place, greater ones are sorted."""
+
+
+def numbered(values: Int64) -> tuple[Int64, Int64]:
+    """The distinct values, ascending, and for each row the place of its value among them.
+
+    Args:
+        values: None is negative.
+    """
+    if not len(values):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if int(values.max()) > _ROOM * len(values):
+        distinct, place = np.unique(values, return_inverse=True)
+        return distinct, place
+    is_present = np.bincount(values) > 0
+    return np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[values]
+
+
+def told_sum(group: Int64, count: int, values: Float64) -> Float64:
+    """The sum of each of ``count`` groups; NaN of those in which no value is told."""
+    is_told = ~np.isnan(values)
+    sums: Float64 = np.bincount(group[is_told], values[is_told], count).astype(np.float64)
+    sums[np.bincount(group[is_told], minlength=count) == 0] = np.nan
+    return sums
+
+
+def first_of(group: Int64, count: int) -> Int64:
+    """The first row of each of ``count`` groups, none empty."""
+    first = np.empty(count, np.int64)
+    first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
+    return first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """Per group over its values; NaN where none is told."""
+
+    mean: Float64
+    low: Float64
+    high: Float64
+
+
+def figures(group: Int64, count: int, values: Float64) -> Figures:
+    """Mean and extremes of each of ``count`` groups, none empty, whose rows lie together."""
+    told = np.bincount(group[~np.isnan(values)], minlength=count)
+    with np.errstate(invalid="ignore"):
+        mean = told_sum(group, count, values) / told
+    first = np.searchsorted(group, np.arange(count))
+    return Figures(mean, np.fmin.reduceat(values, first), np.fmax.reduceat(values, first))
