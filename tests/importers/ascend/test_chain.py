@@ -54,6 +54,15 @@ def test_without_calls_the_arrow_tells_the_operator() -> None:
     assert chain.unlinked == 1
 
 
+def test_without_a_queue_the_arrow_owns_calls_of_another_thread() -> None:
+    slices = slices_of((0, 0, 10), (0, 2, 2), (1, 30, 5), (2, 90, 9), (2, 99, 9))
+    work, calls = marked((3, 7), (4, 8)), marked((1, 7), (2, 8))
+    chain = follow(slices, work, calls, NO_QUEUE, np.array([0, 0]))
+    assert chain.launch.tolist() == [NONE] * 3 + [1, 2]
+    assert chain.owner.tolist() == [NONE, NONE, 0, NONE, NONE], "who holds its call needs no word"
+    assert chain.differing == 0
+
+
 def test_an_arrow_from_elsewhere_is_told_and_does_not_count() -> None:
     slices = slices_of((0, 0, 10), (0, 50, 10), (0, 52, 2), (2, 90, 9))
     chain = follow(slices, marked((3, 7)), marked((2, 7)), NO_QUEUE, np.array([0]))

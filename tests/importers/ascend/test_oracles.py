@@ -199,3 +199,20 @@ def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None
         told = [pairs for key, pairs in document.items() if not key.startswith("Total Op Info")]
         sizes = [sent["Transit Size(MB)"] * 1e6 for pairs in told for sent in pairs.values()]
         assert sorted(between["size_bytes"]) == pytest.approx(sorted(sizes))
+
+
+def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> None:
+    """Databases hold the three decimals of text files times 1024², cut off."""
+    trace, folder = opened[0].trace, opened[1]
+    samples = trace.samples.with_columns(
+        pl.col(f"{key}_code").map_elements(trace.text, return_dtype=pl.String).alias(key)
+        for key in ("metric", "unit")
+    )
+    moved = samples.filter(pl.col("metric").str.contains("HBM ./|Throughput"))
+    assert set(moved["unit"]) == {"bytes/s"}
+    if (folder / "trace_view.json").exists():
+        events = json.loads((folder / "trace_view.json").read_text(encoding="utf-8"))
+        name = "LLC 0 Read/Throughput"
+        told = [each["args"]["Throughput(MB/s)"] for each in events if each["name"] == name]
+        ours = moved.filter(pl.col("metric") == name)["value"]
+        assert sorted(ours) == pytest.approx(sorted(float(each) * 1024**2 for each in told))

@@ -63,7 +63,8 @@ class Chain:
 
     Attributes:
         launch: Per slice the row of the call, or of the operator where there is no call.
-        owner: Per call on a thread that works off a queue, the row that put the entry there.
+        owner: Per call on a thread that works off a queue, the row that put the entry there;
+            where no queue was recorded, the operator that the arrow says.
         unlinked: Pieces of device work without either.
         differing: Pieces whose arrow comes from an operator that does not hold the end of the
             chain.
@@ -92,12 +93,22 @@ def follow(slices: Slices, work: Marked, calls: Marked, queue: Queue, arrow: Int
     take = _around_start(slices, queue.takes.rows, calls.rows)
     entry = np.append(queue.takes.ids, ABSENT)[take]
     owner[calls.rows] = queue.puts.first_with(entry)
+    _own_by_arrow(slices, owner, call, arrow)
     return Chain(
         launch,
         owner,
         unlinked=int((launch[work.rows] < 0).sum()),
         differing=_differing(slices, call, owner, arrow),
     )
+
+
+def _own_by_arrow(slices: Slices, owner: Int64, call: Int64, arrow: Int64) -> None:
+    """Calls on another thread than the operator whose work they launch, for which no queue was
+    recorded, are owned by it: the arrow alone tells. In place."""
+    both = np.flatnonzero((call >= 0) & (arrow >= 0))
+    both = both[owner[call[both]] < 0]
+    away = both[slices.track[call[both]] != slices.track[arrow[both]]]
+    owner[call[away[::-1]]] = arrow[away[::-1]]
 
 
 def starting_at(slices: Slices, rows: Int64, track: Int32, time_ns: Int64) -> Int64:

@@ -22,8 +22,10 @@ LAYER, DEVICE = 5, 31
 """The last bits of the number of a process are its device's."""
 
 UNIT = re.compile(r"(?P<name>.*?)\((?P<unit>[^()]*)\)$")
-UNITS = {"MHz": "MHz", "KB": "bytes", "MB": "bytes"}
-BYTES = {"KB": 1024.0, "MB": 1024.0**2}
+UNITS = {"MHz": "MHz", "KB": "bytes", "MB": "bytes", "MB/s": "bytes/s"}
+BYTES = {"KB": 1024.0, "MB": 1024.0**2, "MB/s": 1024.0**2}
+"""A megabyte of msprof is 1024²: its databases hold bytes/s that are that many times what its text
+files say, with three decimals, cut off."""
 NUMBERED = "acc_id"
 """A series that numbers the accelerator of the values before it."""
 
