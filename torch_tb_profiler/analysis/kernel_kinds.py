@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.collectives.described import moving_slices
+from torch_tb_profiler.analysis.device_kind import device_kind
 from torch_tb_profiler.analysis.forests import indices, with_ancestors
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.trace.categories import Category
@@ -36,7 +37,8 @@ class KernelKinds:
             collective metadata, or (unknown name) by being launched directly by a communication
             range (``docs/metrics.md#categories``).
         tensor_core: Verdict of :mod:`torch_tb_profiler.analysis.codes` whether a kernel runs on
-            matrix units; ``NO`` for copies, sets and communication.
+            matrix units; ``NO`` for copies, sets and communication, ``UNKNOWN`` for all kernels of
+            devices that have units of another kind.
     """
 
     is_kernel: Bools
@@ -95,6 +97,8 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
     is_communication = np.zeros(len(is_kernel), np.bool_)
     is_communication[rows] = by_name | described | (unknown & of_owner)
     tensor_core[is_communication] = codes.NO
+    if device_kind(trace) is not None:
+        tensor_core[is_kernel] = codes.UNKNOWN
     return KernelKinds(is_kernel, is_communication, tensor_core)
 
 
@@ -116,12 +120,16 @@ def eligible_slices(trace: Trace) -> Int8:
     """Per slice the verdict whether it could use Tensor Cores; only nodes are meaningful.
 
     Yes if its name says so, if a node inside it is eligible, or if it launched a kernel that did
-    use them (``docs/metrics.md#operators``); else what its name says.
+    use them (``docs/metrics.md#operators``); else what its name says. Nothing is known of operators
+    for devices that have no Tensor Cores.
     """
     names = trace.slices["name_code"].to_numpy()
     category = trace.slices["category"].to_numpy()
     verdicts = np.full(len(names), codes.NO, np.int8)
     rows = np.flatnonzero(category == Category.OPERATOR)
+    if device_kind(trace) is not None:
+        verdicts[rows] = codes.UNKNOWN
+        return verdicts
     verdicts[rows] = codes.of_names(
         trace,
         names[rows],

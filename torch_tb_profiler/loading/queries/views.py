@@ -29,6 +29,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
+from torch_tb_profiler.views.device_words import in_words_of
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.registry import PairView, RunView, TraceView, ViewSpec
 from torch_tb_profiler.views.schema import Note, View
@@ -153,7 +154,8 @@ def trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
     """
     selection, said = without_phase(spec, selection)
     trace = cut(trace, selection.iterations_by)
-    return _noted(_trace_view(spec, trace, selection), said + cut_notes(trace))
+    view = _noted(_trace_view(spec, trace, selection), said + cut_notes(trace))
+    return in_words_of({"": trace}, view)
 
 
 def _trace_view(spec: ViewSpec, trace: Trace, selection: Selection) -> View:
@@ -200,7 +202,7 @@ def run_view(
     notes = left_out + view.notes
     if spec.name == "distributed":
         notes += advice.damage_notes(notes) + advice.run_advice(traces, selection)
-    return replace(view, notes=said + cut_notes_of_ranks(traces) + notes)
+    return in_words_of(traces, replace(view, notes=said + cut_notes_of_ranks(traces) + notes))
 
 
 def _noted(view: View, said: tuple[Note, ...]) -> View:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.device_kind import device_kind
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.utilization import gpu_profiles
@@ -17,7 +18,13 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.sampled import sampled_counters
-from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit, group_of_row
+from torch_tb_profiler.views.timeline.tracks import (
+    Group,
+    TimelineTrack,
+    Unit,
+    device_titles,
+    group_of_row,
+)
 
 MAX_FILE_COUNTERS = 500
 """Counters of a file that are drawn; a damaged one may have a series per event."""
@@ -85,16 +92,20 @@ def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:
 def device_group(trace: Trace, device: int) -> Group:
     """The heading of a device."""
     row: dict[str, object] = {"is_device": True, "device": device}
-    return group_of_row(row, dict(trace.devices.select("device", "name").iter_rows()))
+    return group_of_row(row, device_titles(trace))
 
 
 def _gpu_counters(trace: Trace) -> list[Counter]:
     listed = []
     origin = trace.meta.start_ns
+    kind = device_kind(trace)
+    utilization = (
+        _UTILIZATION if kind is None else _UTILIZATION._replace(title=f"{kind.name} utilization")
+    )
     for device, profile in gpu_profiles(trace).items():
         group = device_group(trace, device)
         busy = _busy_curve(profile.busy, origin)
-        listed.append(_counter(f"d{device}.utilization", _UTILIZATION, group, busy))
+        listed.append(_counter(f"d{device}.utilization", utilization, group, busy))
         if profile.filled is not None:
             edges, level = profile.filled.levels()
             curve = MeanCurve.of_levels(edges - origin, level * 100)
@@ -170,7 +181,7 @@ def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) 
     if not points.height:
         return []
     rows = {row["track"]: row for row in trace.tracks.to_dicts()}
-    names = dict(trace.devices.select("device", "name").iter_rows())
+    names = device_titles(trace)
     listed = []
     parts = points.partition_by(_SERIES, maintain_order=True)
     for number, part in enumerate(parts):

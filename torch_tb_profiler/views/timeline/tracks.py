@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.device_kind import device_kind
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
     NODE_CATEGORIES,
@@ -137,7 +138,7 @@ def place_tracks(trace: Trace) -> Placement:
     """The tracks that hold slices of ``trace``."""
     counts = _slices_by_category(trace)
     rows = trace.tracks.sort("sort_index").to_dicts()
-    names = dict(trace.devices.select("device", "name").iter_rows())
+    names = device_titles(trace)
     placing = _Placing()
     steps = int(counts[:, Category.STEP].sum())
     if steps:
@@ -185,14 +186,23 @@ def _numbers(tracks: list[TimelineTrack], held: dict[str, tuple[int, Tree]], tra
     return number
 
 
-def group_of_row(row: dict[str, object], device_names: dict[int, str | None]) -> Group:
-    """The heading above one row of ``trace.tracks``."""
+def device_titles(trace: Trace) -> dict[int, str]:
+    """What each device is called: ``"GPU 0 (NVIDIA H100)"``."""
+    kind = device_kind(trace)
+    word = "GPU" if kind is None else kind.name
+    names = dict(trace.devices.select("device", "name").iter_rows())
+    numbers = trace.tracks["device"].drop_nulls().unique().to_list()
+    return {
+        device: f"{word} {device}" + (f" ({name})" if (name := names.get(device)) else "")
+        for device in {*names, *numbers}
+    }
+
+
+def group_of_row(row: dict[str, object], titles: dict[int, str]) -> Group:
+    """The heading above one row of ``trace.tracks``, by :func:`device_titles`."""
     device = row["device"]
     if row["is_device"] and isinstance(device, int):
-        name = device_names.get(device)
-        return Group(
-            f"d{device}", f"GPU {device}" + (f" ({name})" if name else ""), "device", device
-        )
+        return Group(f"d{device}", titles.get(device, f"GPU {device}"), "device", device)
     process, label, pid = row["process_name"], row["process_label"], row["pid"]
     title = " ".join(str(part) for part in (process, pid) if part) or "Process"
     return Group(f"p{pid}", title + (f" ({label})" if label else ""), "process")

@@ -1,0 +1,94 @@
+"""Recordings whose devices are no GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import traces as t
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.device_kind import device_kind
+from torch_tb_profiler.analysis.kernel_kinds import eligible_slices, kernel_kinds
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
+from torch_tb_profiler.loading.queries.views import trace_view, view_spec
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.timeline.tracks import place_tracks
+
+REASON = "An NPU has cube units, no Tensor Cores."
+EVENTS = [
+    t.annotation("train", 0, 95),
+    t.op("aten::mm", 0, 90, ext=1),
+    t.call("aclnnMm", 10, 5, corr=1, ext=1),
+    t.kernel("ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_nn", 30, 40, corr=1, ext=1),
+    t.kernel("hcom_allReduce__1", 80, 10, corr=2),
+]
+
+
+def of_devices(label: str) -> Trace:
+    """Work of device 0, whose track the recording gives ``label``."""
+    name = {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": label}}
+    return t.trace([*EVENTS, name])
+
+
+def shown(trace: Trace, name: str) -> View:
+    return trace_view(view_spec(name), trace, Selection())
+
+
+def test_a_kind_takes_its_labels_and_no_other() -> None:
+    for kind in device_file().kinds:
+        assert all(kind_of_label(label) is kind for label in kind.examples)
+        assert not any(kind_of_label(label) for label in kind.counter_examples)
+    assert device_kind(of_devices("GPU 0")) is None
+    assert device_kind(t.trace(EVENTS)) is None
+
+
+def test_nothing_is_known_of_tensor_cores_that_are_not_there() -> None:
+    gpu, npu = of_devices("GPU 0"), of_devices("NPU 0")
+    assert kernel_kinds(gpu).tensor_core.tolist() == [codes.YES, codes.NO]
+    assert kernel_kinds(npu).tensor_core.tolist() == [codes.UNKNOWN, codes.UNKNOWN]
+    assert codes.YES in eligible_slices(gpu)
+    assert codes.YES not in eligible_slices(npu)
+
+
+@pytest.mark.parametrize("name", ["overview", "iterations", "operators", "kernels", "groups"])
+def test_numbers_of_tensor_cores_are_null_with_the_reason(name: str) -> None:
+    view = shown(of_devices("NPU 0"), name)
+    for fact in view.facts:
+        if "tensor_core" in fact.key:
+            assert (fact.value, fact.reason) == (None, REASON), fact.key
+    for table in view.tables.values():
+        for key in table.frame.columns:
+            if "tensor_core" in key and table.frame.height:
+                assert table.frame[key].null_count() == table.frame.height, key
+                assert table.null_reasons[key] == REASON
+    assert "tensor_core_use_unknown" not in {note.code for note in view.notes}
+
+
+def test_rows_of_tensor_cores() -> None:
+    view = shown(of_devices("NPU 0"), "overview")
+    classes = view.tables["kernel_classes"].frame
+    assert classes["kernels"].to_list() == [2, None, 0, 2]
+    assert shown(of_devices("GPU 0"), "overview").tables["kernel_classes"].frame[
+        "kernels"
+    ].to_list() == [2, 1, 0, 1]
+    table = shown(of_devices("NPU 0"), "kernels").tables["tensor_core_time"]
+    assert (table.frame.height, table.why_empty) == (0, REASON)
+
+
+def test_devices_are_called_what_they_are() -> None:
+    npu, gpu = (shown(of_devices(label), "overview") for label in ("NPU 0", "GPU 0"))
+    facts = {(fact.key, fact.scope): fact for fact in npu.facts}
+    assert facts["gpu_utilization_pct", "NPU 0"].title == "NPU Utilization"
+    assert facts["device_type", None].value == "NPU"
+    assert npu.tables["gpus"].spec.title == "NPUs"
+    titles = [view.tables["guidance"].frame["title"] for view in (npu, gpu)]
+    assert [pages.str.contains("GPU").any() for pages in titles] == [False, True]
+    assert "GPU" not in " ".join(note.text for note in npu.notes)
+    assert gpu.tables["gpus"].spec.title == "GPUs"
+
+
+def test_tracks_of_devices_are_called_so_too() -> None:
+    for label in ("NPU 0", "GPU 0"):
+        titles = {group.title for group in place_tracks(of_devices(label)).groups}
+        assert label in titles

@@ -1,0 +1,146 @@
+"""Views of recordings whose devices are no GPUs: called what they are, without Tensor Cores.
+
+Views speak of GPUs and their Tensor Cores; of an NPU each such word and number would be wrong, and
+it would be so in every view. So views are made as they are, and this is done to all of them. Keys
+stay: ``gpu_utilization_mean_pct`` is that of whatever the devices are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import polars as pl
+
+from torch_tb_profiler.analysis.device_kind import device_kind
+from torch_tb_profiler.knowledge.devices import DeviceKind
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.checks import CHECKED
+from torch_tb_profiler.views.schema import (
+    Column,
+    Fact,
+    Note,
+    Scalar,
+    Series,
+    Table,
+    TableSpec,
+    View,
+)
+
+_OF_TENSOR_CORES = "tensor_core"
+"""In keys of what there is nothing of without Tensor Cores."""
+
+_BY_TENSOR_CORES = ("using_tensor_cores", "eligible_not_using", "tensor_core")
+"""First cells of rows likewise."""
+
+_PAGES_OF_GPUS = ("guidance", "title")
+"""The table of which rows are left out that speak of GPUs, and where they do."""
+
+_TOLD_OF_CHECKS = (CHECKED.name, "reason")
+"""The table whose cells hold sentences of ours, and the column of them."""
+
+_GPU = re.compile(r"\bGPU(s?)\b")
+
+
+def in_words_of(traces: Mapping[str, Trace], view: View) -> View:
+    """``view``, of all of ``traces``, in words that are true of their devices."""
+    kinds = {device_kind(trace) for trace in traces.values()}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is None:
+        return view
+    return View(
+        tables={name: _table(table, kind) for name, table in view.tables.items()},
+        series={name: _series(series, kind) for name, series in view.series.items()},
+        facts=tuple(_fact(fact, kind) for fact in view.facts),
+        notes=tuple(
+            _note(note, kind) for note in view.notes if note.code != "tensor_core_use_unknown"
+        ),
+    )
+
+
+def _said(text: str, kind: DeviceKind) -> str:
+    return _GPU.sub(rf"{kind.name}\1", text)
+
+
+def _fact(fact: Fact, kind: DeviceKind) -> Fact:
+    has_none = _OF_TENSOR_CORES in fact.key
+    reason = kind.no_tensor_cores if has_none else fact.reason and _said(fact.reason, kind)
+    return replace(
+        fact,
+        title=_said(fact.title, kind),
+        value=None if has_none else _value(fact, kind),
+        scope=fact.scope and _said(fact.scope, kind),
+        help=_said(fact.help, kind),
+        reason=reason,
+    )
+
+
+def _value(fact: Fact, kind: DeviceKind) -> Scalar:
+    return _said(str(fact.value), kind) if fact.key == "device_type" else fact.value
+
+
+def _note(note: Note, kind: DeviceKind) -> Note:
+    return replace(note, text=_said(note.text, kind))
+
+
+def _series(series: Series, kind: DeviceKind) -> Series:
+    lines = tuple(
+        replace(line, name=_said(line.name, kind))
+        for line in series.lines
+        if "Tensor Core" not in line.name
+    )
+    return replace(series, title=_said(series.title, kind), lines=lines)
+
+
+def _table(table: Table, kind: DeviceKind) -> Table:
+    make_all = table.all_rows
+    table = replace(
+        table,
+        spec=_spec(table.spec, kind),
+        null_reasons={key: _said(text, kind) for key, text in table.null_reasons.items()},
+        all_rows=None if make_all is None else lambda: _table(make_all(), kind),
+    )
+    frame, name = table.frame, table.spec.name
+    if _OF_TENSOR_CORES in name:
+        return replace(table, frame=frame.clear())
+    if name == _PAGES_OF_GPUS[0]:
+        is_of_gpus = pl.col(_PAGES_OF_GPUS[1]).str.contains(_GPU.pattern)
+        return replace(table, frame=frame.filter(~is_of_gpus))
+    if name == _TOLD_OF_CHECKS[0]:
+        told = pl.col(_TOLD_OF_CHECKS[1]).str.replace_all(_GPU.pattern, f"{kind.name}$1")
+        return replace(table, frame=frame.with_columns(told))
+    return _without_tensor_cores(table, kind.no_tensor_cores)
+
+
+def _without_tensor_cores(table: Table, reason: str) -> Table:
+    """``table`` with columns and rows of Tensor Cores null."""
+    frame, reasons = table.frame, dict(table.null_reasons)
+    schema = frame.schema
+    columns = [key for key in schema if _OF_TENSOR_CORES in key]
+    frame = frame.with_columns(pl.lit(None, schema[key]).alias(key) for key in columns)
+    reasons |= dict.fromkeys(columns, reason) if frame.height else {}
+    first, others = frame.columns[0], [key for key in frame.columns[1:] if key not in columns]
+    if schema[first] == pl.String and table.spec.columns[0].key in ("class", "category"):
+        is_of_them = pl.col(first).is_in(_BY_TENSOR_CORES)
+        if frame.select(is_of_them.any()).item():
+            frame = frame.with_columns(pl.when(~is_of_them).then(pl.col(key)) for key in others)
+            reasons = {key: reasons.get(key, reason) for key in (*reasons, *others)}
+    return replace(table, frame=frame, null_reasons=reasons)
+
+
+@lru_cache(maxsize=1024)
+def _spec(spec: TableSpec, kind: DeviceKind) -> TableSpec:
+    has_none = _OF_TENSOR_CORES in spec.name
+    return replace(
+        spec,
+        title=_said(spec.title, kind),
+        help=_said(spec.help, kind),
+        columns=tuple(_column(column, kind) for column in spec.columns),
+        when_empty=kind.no_tensor_cores if has_none else _said(spec.when_empty, kind),
+    )
+
+
+def _column(column: Column, kind: DeviceKind) -> Column:
+    return replace(column, title=_said(column.title, kind), help=_said(column.help, kind))
