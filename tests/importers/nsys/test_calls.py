@@ -43,6 +43,8 @@ def test_names_of_the_documentation(written: str, shown: str) -> None:
     [
         ("/home/me/env/bin/python3 train.py --token=x", "python3"),
         ("C:\\tools\\app.exe", "app.exe"),
+        (r"C:\Users\Jane Doe\env\python.exe train.py --out=D:\x.exe", "python.exe"),
+        ('"/opt/of jane/run" --token=x', "run"),
         ("./saxpy", "saxpy"),
         ("ray::Worker", "ray::Worker"),
         ("", ""),
@@ -86,6 +88,14 @@ def test_correlations_are_of_one_process(tmp_path: Path) -> None:
     assert trace.tracks["pid"].gather(track).to_list() == ["10", "11"]
     assert started[2] is None
     assert trace.quality.counts["kernel_without_launch"] == 1
+
+
+def test_work_without_a_process_is_of_the_only_one(tmp_path: Path) -> None:
+    calls = [call(0, 1, 1, correlationId=8)]
+    kernels = [kernel(50, 100, correlationId=8, globalPid=None)]
+    trace = trace_of(tmp_path, {"StringIds": strings("f"), CALL: calls, KERNEL: kernels})
+    assert trace.device_work["launch"].to_list() == [0]
+    assert "kernel_without_launch" not in trace.quality.counts
 
 
 def test_overhead_names_no_file(tmp_path: Path) -> None:

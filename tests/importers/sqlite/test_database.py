@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -41,6 +43,14 @@ def made(folder: Path, script: str = SCRIPT, *, encoding: str = "UTF-8") -> Path
         connection.execute(f"PRAGMA encoding = '{encoding}'")
         connection.executescript(script)
     return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux only")
+def test_any_name_of_a_file(tmp_path: Path) -> None:
+    path = os.fsdecode(bytes(made(tmp_path)) + b" ?a=1&b#c%20\xff.sqlite")
+    os.rename(tmp_path / "a.sqlite", path)
+    with Database.open(path, "a.sqlite") as database:
+        assert database.count("keyed") == 2
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])

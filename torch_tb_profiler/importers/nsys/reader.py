@@ -157,6 +157,7 @@ def _launches(work: list[Work], by_correlation: CallsByCorrelation) -> list[Int6
     any more: that of another process would be taken for it."""
     processes = set(by_correlation.processes)
     processes.update(*(distinct(each.global_pid)[0].tolist() for each in work))
+    processes.discard(ABSENT)  # work whose process is not told is of the only one there is
     if len(processes) < 2:
         return None
     found = []

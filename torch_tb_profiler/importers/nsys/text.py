@@ -9,6 +9,10 @@ MAX_CHARS = 262_144
 
 UNNAMED = "(unnamed)"
 
+_QUOTED = re.compile(r'\s*"([^"]+)"')
+_WINDOWS = re.compile(r"\s*([A-Za-z]:\\.*?\.exe)(?![^\s\"])", re.IGNORECASE | re.DOTALL)
+"""Paths of programs that may hold blanks."""
+
 _API_TAIL = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
 
 
@@ -28,10 +32,13 @@ def api_name(text: str) -> str:
 
 
 def executable(text: str) -> str:
-    """The base name of a program: no folder, no argument.
+    """The base name of a program: no folder, be there blanks in its name, and no argument.
 
     >>> executable("/home/me/env/bin/python3 train.py --token=x"), executable("ray::Worker")
     ('python3', 'ray::Worker')
+    >>> executable(r'"C:\\Users\\Jane Doe\\python.exe" train.py')
+    'python.exe'
     """
-    first = text.strip().split(maxsplit=1)
+    quoted = _QUOTED.match(text) or _WINDOWS.match(text)
+    first = [quoted[1]] if quoted else text.split(maxsplit=1)
     return re.split(r"[/\\]", first[0])[-1] if first else ""

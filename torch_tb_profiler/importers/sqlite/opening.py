@@ -76,7 +76,7 @@ def connect(path: str, name: str) -> sqlite3.Connection:
     Raises:
         TraceFormatError: its schema cannot be read.
     """
-    uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro&immutable=1"
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     except sqlite3.Error as error:
