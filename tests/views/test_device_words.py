@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from tests.helpers import traces as t
@@ -41,6 +44,10 @@ def test_a_kind_takes_its_labels_and_no_other() -> None:
         assert not any(kind_of_label(label) for label in kind.counter_examples)
     assert device_kind(of_devices("GPU 0")) is None
     assert device_kind(t.trace(EVENTS)) is None
+    on_host = t.trace([t.op("aten::mm", 0, 9)])
+    info = msgspec.structs.replace(on_host.meta.info, recorder="torch_npu.profiler")
+    told = device_kind(replace(on_host, meta=replace(on_host.meta, info=info)))
+    assert (device_kind(on_host), told and told.name) == (None, "NPU")
 
 
 def test_nothing_is_known_of_tensor_cores_that_are_not_there() -> None:

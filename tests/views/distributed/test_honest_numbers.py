@@ -180,3 +180,20 @@ def test_machine_and_process_are_what_the_header_says(
 ) -> None:
     found = view({worker: trace([*gloo(10), kernel("gemm", 20, 10)], **header)})
     assert rows(found, "devices", "node", "process") == [place]
+
+
+def test_ranks_that_share_a_file() -> None:
+    """Each has a step 1 of its own, one after the other; a call is of one of them."""
+    events: list[Event] = []
+    for rank, pid in enumerate(("10", "20")):
+        at = 200 * rank
+        events += [
+            step(1, at, 100, pid=pid),
+            annotation("nccl:all_reduce", at + 10, 2, pid=pid),
+            call("cudaLaunchKernel", at + 10, 1, corr=5 + rank, pid=pid),
+            kernel("ncclDevKernel_X(x)", at + 30, 40, corr=5 + rank, device=rank),
+        ]
+    found = view({"w": trace(events)})
+    assert rows(found, "wait", "step", "unmatched_calls") == [("all", 2), ("1", 1), ("1", 1)]
+    (reason,) = {text for (text,) in rows(found, "unmatched", "reason")}
+    assert "ranks that share a file are not told apart" in reason

@@ -32,6 +32,10 @@ from torch_tb_profiler.trace.model import Trace
 
 NO_PARTNER = "no other worker has this call"
 OTHERS_ABSENT = "the other members are not among the workers of this run"
+ONE_FILE = (
+    "calls are matched between workers, and this run has one: ranks that share a file are not "
+    "told apart"
+)
 PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
 
 
@@ -219,12 +223,15 @@ def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
         pl.element().cast(pl.Int64, strict=False).is_in(list(present))
     ).list.sum()
     ranks_known = pl.lit(None not in present)
+    only = next(iter(traces.values())) if len(traces) == 1 else None
+    # A rank works on one device, as a rule.
+    shares_file = only is not None and int(only.devices["used"].sum()) > 1
     absent = pl.lit(len(traces) < 2) | (ranks_known & (others < 2)).fill_null(value=False)
     return (
         pl.when(pl.col("match").is_not_null())
         .then(None)
         .when(absent)
-        .then(pl.lit(OTHERS_ABSENT))
+        .then(pl.lit(ONE_FILE if shares_file else OTHERS_ABSENT))
         .when(pl.col("peer_unknown"))
         .then(pl.lit(PEER_UNKNOWN))
         .otherwise(pl.lit(NO_PARTNER))

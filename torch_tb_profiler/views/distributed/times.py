@@ -115,18 +115,7 @@ def _in_step_order(frame: pl.DataFrame, steps: WorkerSteps) -> pl.DataFrame:
 
 def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     """The ``wait`` table. Ranges are not cut at the edges of the step they were called in."""
-    place = pl.DataFrame(
-        [
-            (number, name, averaged)
-            for number, worker in enumerate(matching.workers)
-            if worker in steps.windows
-            for window in (steps.windows[worker],)
-            for name, averaged in zip(window.names, window.averaged.tolist(), strict=True)
-        ],
-        schema={"worker": pl.Int64, "step_name": pl.String, "averaged": pl.Boolean},
-        orient="row",
-    ).with_row_index("place")
-    calls = matching.calls.join(place, on=["worker", "step_name"], how="inner")
+    place, calls = _placed(matching, steps)
     ranges = matching.ranges.join(
         calls.select("worker", "record", "place"), on=["worker", "record"], how="inner"
     ).filter(pl.col("transfer_ns").is_not_null())
@@ -150,6 +139,50 @@ def wait_table(matching: Matching, steps: WorkerSteps) -> Table:
     frame = _in_step_order(_with_mean(rows, WAIT), steps)
     reasons = dict.fromkeys(("transfer_us", "wait_us"), NO_TRANSFER)
     return Table(WAIT, frame, needed(frame, reasons))
+
+
+_PLACE = {
+    "worker": pl.Int64,
+    "window": pl.Int64,
+    "step_name": pl.String,
+    "averaged": pl.Boolean,
+}
+
+
+def _placed(matching: Matching, steps: WorkerSteps) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The windows of all workers, numbered by ``place``, and the calls in them with theirs.
+
+    By window, not by name: a file of several processes may have steps of one number twice.
+    """
+    chosen = [
+        (number, steps.windows[worker])
+        for number, worker in enumerate(matching.workers)
+        if worker in steps.windows
+    ]
+    place = pl.DataFrame(
+        [
+            (number, window, windows.names[window], averaged)
+            for number, windows in chosen
+            for window, averaged in enumerate(windows.averaged.tolist())
+        ],
+        schema=_PLACE,
+        orient="row",
+    ).with_row_index("place")
+    of_steps = [windows.of_step for _, windows in chosen]
+    window_of_step = pl.DataFrame(
+        {
+            "worker": np.repeat([number for number, _ in chosen], [len(of) for of in of_steps]),
+            "step": np.concatenate(
+                [np.empty(0, np.int64), *(np.arange(len(of)) for of in of_steps)]
+            ),
+            "window": np.concatenate([np.empty(0, np.int64), *of_steps]),
+        },
+        schema={"worker": pl.Int64, "step": pl.Int32, "window": pl.Int64},
+    )
+    calls = matching.calls.join(window_of_step, on=["worker", "step"], how="inner").join(
+        place.drop("step_name"), on=["worker", "window"], how="inner"
+    )
+    return place, calls
 
 
 def covered_with_transfer(
