@@ -26,6 +26,7 @@ from torch_tb_profiler.trace.details import (
 )
 from torch_tb_profiler.trace.device_numbers import one_number_each
 from torch_tb_profiler.trace.devices import build_devices, build_tracks, places_of_work
+from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.lanes import flat_lanes
 from torch_tb_profiler.trace.links import Links, link
 from torch_tb_profiler.trace.measures import without_impossible
@@ -72,25 +73,14 @@ def build_trace(events: EventColumns) -> Trace:
     steps, step = build_steps(slices, work, events.strings, quality)
     tables = events.tables
     operators = build_operators(events, slices)
-    count_shared_memory(tables["memory"], slices, quality)
-    memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
-    processes = slices.process_on(memory["track"].to_numpy()), work.process
-    memory, declared = one_number_each(memory, device_work, processes, events.info, quality)
+    memory, declared = _memory(events, structure, device_work, quality)
     used = device_work["device"].drop_nulls().unique().to_list()
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     slices.forget_file()
-    meta, columns = (
-        _meta(events, slices),
-        _slice_columns(structure, step, events.time_unit_ns, quality),
-    )
-    del (
-        structure,
-        work,
-        slices,
-        step,
-        processes,
-    )  # what is no column is freed before the frame is made
+    meta = _meta(events, slices)
+    columns = _slice_columns(structure, step, events.time_unit_ns, quality)
+    del structure, work, slices, step  # what is no column is freed before the frame is made
     return Trace(
         meta=meta,
         strings=np.array(events.strings, dtype=object),
@@ -110,6 +100,17 @@ def build_trace(events: EventColumns) -> Trace:
         quality=quality,
         side={table.name: table for table in events.side},
     )
+
+
+def _memory(
+    events: EventColumns, structure: _Structure, device_work: pl.DataFrame, quality: QualityReport
+) -> tuple[pl.DataFrame, tuple[DeviceInfo, ...]]:
+    """The memory events, and the declared devices, both by the numbers of the device work."""
+    slices = structure.slices
+    count_shared_memory(events.tables["memory"], slices, quality)
+    memory = build_memory(events, structure.nodes, structure.frames, structure.absorber)
+    processes = slices.process_on(memory["track"].to_numpy()), structure.links.work.process
+    return one_number_each(memory, device_work, processes, events.info, quality)
 
 
 def _structure(

@@ -65,31 +65,33 @@ def find_launches(
         quality: Is told of shared ids, of work without a launch and of launches without work.
     """
     first, is_launch = _first_calls(slices, calls, launching, quality)
-    given = np.full(len(work), -1, np.int64)
-    if slices.launch is not None:
-        given[:] = slices.launch[work]
+    given = (
+        np.full(len(work), -1) if slices.launch is None else slices.launch[work].astype(np.int64)
+    )
     wanted = np.where(given < 0, slices.correlation[work], 0)
     known, process = slices.correlation[first], slices.process_of(first)
-    if len(first) == 0 or process.min() == process.max() or not wanted.any():
-        row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
-    else:
+    row, is_ambiguous = place_in(known, wanted), np.zeros(len(work), np.bool_)
+    if len(first) and process.min() < process.max() and wanted.any():
         rows = slices.rows_in_file
-        row, is_ambiguous = infer_launches(
-            _launchers(slices, first, rows, strings),
-            _launchable(slices, work, rows, wanted, place),
-            tolerance_ns,
-        )
+        launchers = _launchers(slices, first, rows, strings)
+        launchable = _launchable(slices, work, rows, wanted, place)
+        row, is_ambiguous = infer_launches(launchers, launchable, tolerance_ns)
     launch = np.where(row >= 0, np.append(first, -1)[row], given)
     unanswered = is_launch & ~np.isin(known, wanted[is_ambiguous])
     unanswered[row[row >= 0]] = False
     if slices.launch is not None:
-        is_given = np.zeros(len(slices.start_ns), np.bool_)
-        is_given[given[given >= 0]] = True
-        unanswered &= ~is_given[first]
+        unanswered &= ~_are_given(slices, given)[first]
     quality.add("launch_without_kernel", int(unanswered.sum()))
     quality.add("kernel_without_launch", int(((launch < 0) & ~is_ambiguous).sum()))
     quality.add("launch_ambiguous", int(is_ambiguous.sum()))
     return launch, is_ambiguous
+
+
+def _are_given(slices: OrderedSlices, given: Int64) -> Bools:
+    """Per slice whether it is one of these."""
+    is_given = np.zeros(len(slices.start_ns), np.bool_)
+    is_given[given[given >= 0]] = True
+    return is_given
 
 
 def _launchers(slices: OrderedSlices, calls: Int64, rows: Int64, strings: list[str]) -> Launchers:

@@ -44,26 +44,7 @@ def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     no_size = why(next(iter(traces.values())), "collective_sizes", NO_SIZE)
     of_sizes = dict.fromkeys(("total_bytes", "mean_bytes"), no_size)
     calls = _in_groups(_with_own_times(matching))
-    groups = (
-        calls.group_by("row")
-        .agg(
-            pl.col("worker", "name", "group", "collective").first(),
-            pl.len().cast(pl.Int64).alias("calls"),
-            pl.when(pl.col("input_bytes").is_not_null().any())
-            .then(pl.col("input_bytes").sum())
-            .alias("total_bytes"),
-            pl.col("input_bytes").mean().alias("mean_bytes"),
-            pl.col("input_bytes").count().cast(pl.Int64).alias("sized_calls"),
-            pl.when(pl.col("group_size").n_unique() == 1)
-            .then(pl.col("group_size").first())
-            .alias("group_size"),
-            pl.col("duration_ns").sum().alias("call_ns"),
-            pl.col("duration_ns").null_count().cast(pl.Int64).alias("untimed_calls"),
-            pl.col("transfer_known").sum().cast(pl.Int64).alias("matched_calls"),
-            *_bandwidth_parts(),
-        )
-        .sort("row")
-    )
+    groups = _summed(calls)
     ranges = matching.ranges.join(calls.select(*_PLACE, "row"), on=list(_PLACE))
     total_ns, _ = covered_with_transfer(ranges, ranges["row"], groups.height)
     matched = ranges.filter(pl.col("transfer_ns").is_not_null())
@@ -91,6 +72,30 @@ def collectives_table(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     )
     table = with_shares(in_default_order(table), "total_us", UNTIMED)
     return with_other_names(table, short_names(set(shown["name"].drop_nulls())))
+
+
+def _summed(calls: pl.DataFrame) -> pl.DataFrame:
+    """A row per ``row`` of the calls, in that order."""
+    return (
+        calls.group_by("row")
+        .agg(
+            pl.col("worker", "name", "group", "collective").first(),
+            pl.len().cast(pl.Int64).alias("calls"),
+            pl.when(pl.col("input_bytes").is_not_null().any())
+            .then(pl.col("input_bytes").sum())
+            .alias("total_bytes"),
+            pl.col("input_bytes").mean().alias("mean_bytes"),
+            pl.col("input_bytes").count().cast(pl.Int64).alias("sized_calls"),
+            pl.when(pl.col("group_size").n_unique() == 1)
+            .then(pl.col("group_size").first())
+            .alias("group_size"),
+            pl.col("duration_ns").sum().alias("call_ns"),
+            pl.col("duration_ns").null_count().cast(pl.Int64).alias("untimed_calls"),
+            pl.col("transfer_known").sum().cast(pl.Int64).alias("matched_calls"),
+            *_bandwidth_parts(),
+        )
+        .sort("row")
+    )
 
 
 _REASONS = {
