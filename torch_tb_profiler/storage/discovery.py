@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from torch_tb_profiler.storage.companions import without_companions
 from torch_tb_profiler.storage.content_names import content_name, recorded_s, runs_of_groups
@@ -26,7 +28,12 @@ from torch_tb_profiler.storage.locations import Location, file_state, valid_text
 from torch_tb_profiler.storage.member_files import traces_of_members
 from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key
 from torch_tb_profiler.storage.rank_folders import joined_ranks
-from torch_tb_profiler.storage.remote_walk import check_bucket, remote_found, remote_listing
+from torch_tb_profiler.storage.remote_walk import (
+    check_bucket,
+    held_in,
+    remote_found,
+    remote_listing,
+)
 
 __all__ = ["Discovery", "Looking", "SpanFile", "discover", "is_folder", "no_traces", "single_file"]
 
@@ -86,7 +93,7 @@ def discover(place: Location, how: Looking) -> Discovery:
     Raises:
         StorageError: ``place`` does not exist or cannot be listed at all.
     """
-    if how.names.folder(place.name) is not None:
+    if place.filesystem is None and how.names.folder(place.name, partial(_held, place)) is not None:
         return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
     result = Discovery()
     walk: LocalWalk | None = None
@@ -100,11 +107,20 @@ def discover(place: Location, how: Looking) -> Discovery:
         listing = remote_listing(place, result.others)
         if place.path.rstrip("/") in listing:
             return Discovery(files=[single_file(place, how.names)])
+        if how.names.folder(place.name, partial(held_in, listing, place.path)) is not None:
+            return Discovery(files=[single_file(replace(place, is_folder=True), how.names)])
         found = list(remote_found(place, how.names, listing))
     named = [each for each in found if isinstance(each, Match)]
     named += traces_of_members(each for each in found if isinstance(each, Member))
     unnamed = [each for each in found if isinstance(each, Unnamed)]
     return _Sorting(place, how, result, walk, named, unnamed).discovery()
+
+
+def _held(folder: Location) -> list[str]:
+    """What lies in a folder of this machine; nothing where that cannot be listed."""
+    with suppress(OSError):
+        return os.listdir(folder.path)
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +313,7 @@ def _told_apart(span: str, matches: list[Match]) -> Iterator[tuple[str, Match]]:
 def no_traces(place: Location, names: TraceNames, discovery: Discovery) -> StorageError:
     """What to tell of a folder that holds no trace."""
     others = discovery.others
-    hint = f"Looked for {names.shown}, and into files that end with {' or '.join(names.endings)}, "
+    hint = f"Looked for {names.shown}, and into files that end with {names.shown_endings}, "
     hint += "in it and all folders below."
     if discovery.unfinished:
         hint += f" {discovery.unfinished[0]} is being written and appears when it is done."

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from torch_tb_profiler.storage.errors import StorageError, from_os_error
 from torch_tb_profiler.storage.finished import FinishedFiles
@@ -130,11 +131,20 @@ class LocalWalk:
     def _is_run_folder(self, entry: os.DirEntry[str], root: str) -> bool:
         """Whether what is in it is looked at. What a link inside the logdir leads to is listed
         anyway."""
-        if self.names.folder(entry.name) is not None:
+        if self._trace_folder(entry) is not None:
             return False
         if entry.is_dir(follow_symlinks=False):
             return True
         return self.follows_links and entry.is_dir() and not is_inside(entry.path, root)
+
+    def _trace_folder(self, entry: os.DirEntry[str]) -> TraceName | None:
+        """Worker and stamp of a folder that is a trace."""
+        base_name = valid_text(entry.name)
+        if self.names.folder(base_name) is None or not entry.is_dir(
+            follow_symlinks=self.follows_links
+        ):
+            return None
+        return self.names.folder(base_name, partial(os.listdir, entry.path))
 
     def _found(
         self, entry: os.DirEntry[str], folder: str, root: str, *, is_linked: bool
@@ -148,7 +158,7 @@ class LocalWalk:
         base_name = valid_text(entry.name)
         shown = f"{valid_text(folder)}/{base_name}" if folder else base_name
         is_folder = entry.is_dir(follow_symlinks=self.follows_links)
-        name = self.names.folder(base_name) if is_folder else self.names.file(base_name)
+        name = self._trace_folder(entry) if is_folder else self.names.file(base_name)
         part = None if is_folder or name is not None else self.names.member(base_name)
         is_known = name is not None or part is not None
         if not is_known and (is_folder or not base_name.endswith(self.names.endings)):

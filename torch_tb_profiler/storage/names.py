@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 _DIGITS = re.compile(r"([0-9]+)")
@@ -30,11 +30,14 @@ class NamePattern:
         pattern: Matches whole names; its group ``worker`` says whose trace it is, and ``stamp``,
             digits, which one of that worker.
         format: Of the format whose names they are.
+        holds: Of a folder: something of such a name lies in it; None where its own name says
+            enough.
     """
 
     shown: str
     pattern: re.Pattern[str]
     format: str = ""
+    holds: re.Pattern[str] | None = None
 
     @classmethod
     def ending_with(cls, ending: str) -> NamePattern:
@@ -77,9 +80,25 @@ class TraceNames:
         """Worker and stamp of a file's name; None when it is not that of a trace."""
         return _parsed(base_name, self.files)
 
-    def folder(self, base_name: str) -> TraceName | None:
-        """Worker and stamp of a folder's name; None when it is not that of a trace."""
-        return _parsed(base_name, self.folders)
+    def folder(
+        self, base_name: str, held: Callable[[], Iterable[str]] | None = None
+    ) -> TraceName | None:
+        """Worker and stamp of a folder's name; None when it is not that of a trace.
+
+        Args:
+            base_name: The name.
+            held: Gives the names of what lies in it; None to go by the name alone. People call
+                folders of their own as tools call theirs.
+        """
+        for pattern in self.folders:
+            parsed = pattern.parse(base_name)
+            if parsed is not None and (
+                held is None
+                or pattern.holds is None
+                or any(pattern.holds.fullmatch(each) for each in held())
+            ):
+                return parsed
+        return None
 
     def member(self, base_name: str) -> TraceName | None:
         """Whose trace a file is a part of, by its name; None when it is of none."""
@@ -97,12 +116,31 @@ class TraceNames:
     @property
     def shown(self) -> str:
         """What is looked for, for people."""
-        *most, last = [pattern.shown for pattern in (*self.files, *self.folders)]
-        return f"{', '.join(most)} and {last}" if most else last
+        return _listed([pattern.shown for pattern in (*self.files, *self.folders)])
+
+    @property
+    def shown_endings(self) -> str:
+        """The endings of files that are looked into, for people."""
+        return _listed(self.endings)
 
 
 def _parsed(base_name: str, patterns: Iterable[NamePattern]) -> TraceName | None:
     return next(filter(None, (pattern.parse(base_name) for pattern in patterns)), None)
+
+
+PACKED = ".gz"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Each once, and what is packed with what is not: ``".json(.gz) and .db"``."""
+    distinct = dict.fromkeys(names)
+    shown = [
+        f"{name}({PACKED})" if name + PACKED in distinct else name
+        for name in distinct
+        if not (name.endswith(PACKED) and name.removesuffix(PACKED) in distinct)
+    ]
+    *most, last = shown or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def natural_key(text: str) -> NaturalKey:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from torch_tb_profiler.storage.deadlines import (
@@ -107,10 +108,11 @@ def remote_found(
     """Every trace of a listing, and every file that may be one."""
     prefix, url = place.path.rstrip("/"), place.url.rstrip("/")
     folders: dict[str, list[tuple[str, FileState]]] = {}
+    are_traces = _trace_folders(prefix, names, listing)
     for path, info in listing.items():
         relative = path.removeprefix(prefix).strip("/")
         folder, _, base_name = relative.rpartition("/")
-        above = _trace_folder(folder, names)
+        above = next((each for each in _with_above(folder) if each in are_traces), None)
         if above is not None:
             member = relative.removeprefix(above).strip("/")
             folders.setdefault(above, []).append((member, remote_state(info)))
@@ -134,9 +136,29 @@ def remote_found(
         yield Match(folder, location, joined_state(states), names.named_directly(base_name))
 
 
-def _trace_folder(folder: str, names: TraceNames) -> str | None:
-    """The outermost part of a path that is a folder which is a trace."""
-    parts = folder.split("/") if names.folders else []
-    depths = (depth for depth, part in enumerate(parts, 1) if names.folder(part) is not None)
-    depth = next(depths, None)
-    return None if depth is None else "/".join(parts[:depth])
+def held_in(listing: Iterable[str], folder: str) -> set[str]:
+    """The names of what lies in a folder of a listing."""
+    prefix = f"{folder.rstrip('/')}/"
+    below = (path.removeprefix(prefix) for path in listing if path.startswith(prefix))
+    return {each.partition("/")[0] for each in below}
+
+
+def _trace_folders(prefix: str, names: TraceNames, listing: Iterable[str]) -> set[str]:
+    """The folders of a listing that are a trace each, by their paths below ``prefix``."""
+    held: dict[str, set[str]] = {}
+    for path in listing if names.folders else ():
+        relative = path.removeprefix(prefix).strip("/")
+        for above in _with_above(relative.rpartition("/")[0]):
+            if names.folder(above.rpartition("/")[2]) is not None:
+                held.setdefault(above, set()).add(relative[len(above) + 1 :].partition("/")[0])
+    return {
+        folder
+        for folder, inside in held.items()
+        if names.folder(folder.rpartition("/")[2], partial(iter, inside)) is not None
+    }
+
+
+def _with_above(folder: str) -> list[str]:
+    """A folder and all above it, the outermost first."""
+    parts = folder.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

@@ -22,6 +22,8 @@ from tests.helpers.ascend import (
 )
 from torch_tb_profiler.importers.ascend import FORMAT, is_timeline
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.registry import import_source
+from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import WHATS, JobInfo, ProcessGroup
@@ -96,6 +98,16 @@ def test_what_is_not_analysed_says_how_to(tmp_path: Path, name: str, package: st
         read_folder(tmp_path / name)
     assert raised.value.code == "not_analysed"
     assert f"{package}.profiler.profiler.analyse" in raised.value.hint
+
+
+def test_a_database_out_of_its_folder_is_the_trace_of_its_rank(tmp_path: Path) -> None:
+    folder = write_database(tmp_path / "a_ascend_pt", Run())
+    file = folder / OUTPUT / "ascend_pytorch_profiler_0.db"
+    columns = import_source(Source(str(file), iter([file.read_bytes()]), path=str(file)))
+    assert columns.format == "ascend"
+    assert columns.info.job is not None
+    assert columns.info.job.rank == 0
+    assert len(build_trace(columns).device_work) == 4
 
 
 def test_a_folder_without_events_says_so(tmp_path: Path) -> None:

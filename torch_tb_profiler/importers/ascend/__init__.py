@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 
-from torch_tb_profiler.importers.kineto.heads import tell
+from torch_tb_profiler.importers.ascend import members
+from torch_tb_profiler.importers.kineto import heads
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
+from torch_tb_profiler.storage.heads import Told
 from torch_tb_profiler.storage.names import NamePattern
 
+EVENTS = rf"{members.TIMELINE.pattern}|{members.DATABASE.pattern}"
 TIMELINE = re.compile(r"(?:.*[/\\])?(?:trace_view|msprof_[\w.-]*)\.json(?:\.gz)?", re.DOTALL)
+SQLITE = b"SQLite format 3\0"
 PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis)"')
 
 
@@ -25,19 +29,44 @@ def is_timeline(head: bytes, name: str) -> bool:
     return TIMELINE.fullmatch(name) is not None or PROCESS.search(text) is not None
 
 
+def is_database(head: bytes, name: str) -> bool:
+    """A database that was taken out of its folder, by its name."""
+    base_name = name.replace("\\", "/").rpartition("/")[2]
+    return head.startswith(SQLITE) and members.DATABASE.fullmatch(base_name) is not None
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Whether a file is a timeline or a database."""
+    return is_timeline(head, name) or is_database(head, name)
+
+
+def tell(head: bytes, base_name: str, is_whole: bool) -> Told:
+    """What a file that :func:`sniff` accepts is."""
+    return Told(True) if is_database(head, base_name) else heads.tell(head, base_name, is_whole)
+
+
 FORMAT = Importer(
     name="ascend",
     title="folders of Ascend's profilers (…_ascend_pt, …_ascend_ms)",
     label="Ascend",
     module="torch_tb_profiler.importers.ascend.folder",
-    sniff=is_timeline,
+    sniff=sniff,
     folders=(
         NamePattern(
-            "*_ascend_pt",
+            "*_ascend_pt, *_ascend_ms",
             re.compile(r"(?P<worker>.+?)(?:_(?P<stamp>[0-9]{8,}))?_ascend_(?:pt|ms)", re.DOTALL),
+            holds=re.compile(
+                rf"{members.OUTPUT}|FRAMEWORK|PROF_.*|profiler_(?:info.*|metadata)\.json|{EVENTS}",
+                re.DOTALL,
+            ),
+        ),
+        NamePattern(
+            members.OUTPUT,
+            re.compile(rf"(?P<worker>{members.OUTPUT})"),
+            holds=re.compile(EVENTS),
         ),
     ),
-    endings=(".json", ".json.gz"),
+    endings=(".json", ".json.gz", ".db"),
     tell=tell,
     finder="torch_tb_profiler.importers.ascend.finder",
 )

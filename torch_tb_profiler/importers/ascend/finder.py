@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.importers.ascend import is_database
 from torch_tb_profiler.importers.ascend.members import database_of, timeline_of
 from torch_tb_profiler.importers.kineto import find_event
 from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
@@ -17,6 +18,8 @@ def find(source: AnySource, sought: SoughtEvent, limits: SearchLimits) -> FoundA
         UnpackLimitError: it unpacks too far.
     """
     if not isinstance(source, Folder):
+        if is_database(source.head, source.name):
+            return None
         return find_event.find(source, sought, limits)
     timeline = None if database_of(source.files) else timeline_of(source.files)
     return None if timeline is None else find_event.find(source.files[timeline](), sought, limits)

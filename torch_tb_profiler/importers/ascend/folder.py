@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.importers.ascend import members
+from functools import partial
+
+from torch_tb_profiler.importers.ascend import is_database, members
 from torch_tb_profiler.importers.ascend.database import read_database
 from torch_tb_profiler.importers.ascend.job import with_job
 from torch_tb_profiler.importers.ascend.side_files import SideFiles
@@ -10,7 +12,7 @@ from torch_tb_profiler.importers.ascend.text_folder import read_text_folder
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto import reader
 from torch_tb_profiler.importers.protocol import Reading
-from torch_tb_profiler.importers.source import AnySource, Folder
+from torch_tb_profiler.importers.source import AnySource, Folder, Source
 from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -25,7 +27,9 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         StorageError, OSError: it cannot be read.
     """
     if not isinstance(source, Folder):
-        return reader.read(source, reading)
+        if not is_database(source.head, source.name):
+            return reader.read(source, reading)
+        source = Folder(source.name, {members.base_of(source.name): partial(_itself, source)})
     files = SideFiles(source, QualityReport())
     database, timeline = members.database_of(source.files), members.timeline_of(source.files)
     groups = None
@@ -46,6 +50,10 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     columns.format = "ascend"
     columns.quality.merge(files.quality)
     return columns
+
+
+def _itself(source: Source) -> Source:
+    return source
 
 
 def _rank(path: str | None) -> int | None:
