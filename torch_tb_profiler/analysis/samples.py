@@ -45,12 +45,19 @@ class Samples:
     Attributes:
         series: Those with most samples, at most :data:`MAX_SERIES`.
         left_out: How many more there are.
-        origin_ns: The start of the recording: of its slices, of its samples where it has none.
+        origin_ns: The start of the recording: of its slices; of its samples where it has none, or
+            where these have a clock of their own.
     """
 
     series: tuple[SampleSeries, ...]
     left_out: int
     origin_ns: int
+
+
+def have_own_clock(trace: Trace) -> bool:
+    """Whether the clock of the samples is not that of the slices: their times say nothing of each
+    other."""
+    return bool(trace.quality.counts.get("samples_own_clock"))
 
 
 @per_trace
@@ -75,7 +82,7 @@ def samples(trace: Trace) -> Samples:
         series.append(_series(trace, key, time_ns[rows], value[rows]))
     series.sort(key=_order)
     begin_ns = trace.meta.start_ns
-    if trace.slices.is_empty() and series:
+    if series and (trace.slices.is_empty() or have_own_clock(trace)):
         begin_ns = min(int(each.time_ns[0]) for each in series)
     return Samples(tuple(series), len(first) - len(kept), begin_ns)
 

@@ -34,6 +34,7 @@ class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters: tuple[str, ...]
     elsewhere: tuple[str, ...]
     devices: str
+    momentary: str
     host_cpu: HostCpu
 
 
@@ -56,6 +57,12 @@ def is_elsewhere(metric: str) -> bool:
 def is_device(source: str) -> bool:
     """Whether samples of this source are of a device, not of the host."""
     return re.search(resources_file().devices, source, re.IGNORECASE) is not None
+
+
+def is_momentary(source: str) -> bool:
+    """Whether samples of this source are of one kernel each, and tell nothing of the time behind
+    it."""
+    return re.search(resources_file().momentary, source, re.IGNORECASE) is not None
 
 
 def _is_any(name: str, patterns: tuple[str, ...]) -> bool:

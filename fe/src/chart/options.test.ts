@@ -21,6 +21,16 @@ it("marks any time", () => {
   expect(xAxis([0.5, 1], null).minInterval).toBeUndefined();
 });
 
+it("draws what stands alone as a dot", () => {
+  const data = (y: readonly (number | null)[]) => {
+    const chart: CurveChart = { kind: "stair", x: { title: "Batch", unit: null }, y: { title: "Batches", unit: "count" }, lines: [{ name: "Host queue", x: y.map((_, place) => place), y }], marks: [] };
+    return (chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["series"] as { data: unknown[] }[])[0]?.data;
+  };
+  const dot = { symbol: "circle", symbolSize: 6 };
+  expect(data([3])).toEqual([{ value: [0, 3], ...dot }]);
+  expect(data([3, 4, null, 5])).toEqual([[0, 3], [1, 4], [2, null], { value: [3, 5], ...dot }]);
+});
+
 it("marks moments over the whole height, with names where there is room", () => {
   const line = (count: number) => {
     const verticals = Array.from({ length: count }, (_, place) => ({ x: place, label: `Step ${place}` }));

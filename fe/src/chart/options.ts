@@ -211,9 +211,9 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
     series: lines.map((line, place) => ({
       type: "line",
       name: line.name,
-      data: scaled(line.y, yScale).map((y, index) => [line.x[index] ?? 0, y]),
+      data: points(line.x, scaled(line.y, yScale)),
       step: chart.kind === "stair" ? "end" : false,
-      showSymbol: false,
+      symbol: "none",
       lineStyle: { width: 1.5 },
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
@@ -221,6 +221,17 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       ...(place === 0 ? verticals(chart, colors) : {}),
     })),
   };
+}
+
+type Point = readonly [number, number | null];
+
+/** Points of a line; those that stand alone are dots, for a line of one point is nothing to see. */
+function points(x: readonly number[], y: readonly (number | null)[]): (Point | { value: Point; symbol: string; symbolSize: number })[] {
+  return y.map((each, index) => {
+    const value: Point = [x[index] ?? 0, each];
+    const isAlone = each !== null && (y[index - 1] ?? null) === null && (y[index + 1] ?? null) === null;
+    return isAlone ? { value, symbol: "circle", symbolSize: 6 } : value;
+  });
 }
 
 function counted(colors: ChartColors) {

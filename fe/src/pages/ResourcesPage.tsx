@@ -22,15 +22,14 @@ export function ResourcesPage(props: PageProps) {
         const table = view.tables[SUMMARY];
         const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
         const select = ({ start, end }: ChartRange) => {
-          const base = typeof origin === "number" ? origin : 0;
-          navigate({ ...NO_TIME, start_us: (base + start).toFixed(3), end_us: (base + end).toFixed(3) });
+          if (typeof origin === "number") navigate({ ...NO_TIME, start_us: (origin + start).toFixed(3), end_us: (origin + end).toFixed(3) });
         };
         const axis = { verticals: stepMarks(view), ...wholeRange(view) };
         return (
           <>
             {table?.row_count === 0 && <EmptySelection what="sample" />}
             {Object.entries(view.series).map(([name, series]) => (
-              <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={240} onSelect={select} />
+              <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={240} {...(typeof origin === "number" ? { onSelect: select } : {})} />
             ))}
             {table !== undefined && (
               <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />

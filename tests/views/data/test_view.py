@@ -75,11 +75,18 @@ def test_the_queue_before_the_model_tells_who_waited() -> None:
     assert facts(view)["device_queue_empty_pct"] == 50
     assert facts(view)["host_queue_empty_pct"] == 0
     assert "data_transfer_slow" in {note.code for note in view.notes}
-    host, on_device = view.series["queue_sizes"].lines
+    host, on_device, waited = view.series["queue_sizes"].lines
+    assert (waited.name, waited.x, waited.y) == ("Waited for", [1, 2], [None, 0])
     assert (host.y, on_device.y) == ([2, 3, 4], [3, 0])
     queue = view.tables["queue"].frame.row(0, named=True)
     assert (queue["step"], queue["queue"], queue["fill_pct"]) == (1, "device", None)
     assert view.tables["queue"].frame.row(1, named=True)["fill_pct"] == 50
+
+
+def test_a_queue_of_one_batch_is_a_point() -> None:
+    files = {"device_queue_profiling_0.txt": queue_file([3])}
+    (line,) = data(opened(made(files)), Selection()).series["queue_sizes"].lines
+    assert (line.x, line.y) == ([1], [3])
 
 
 @pytest.mark.parametrize(("sizes", "slow"), [([0, 0, 1, 1], True), ([0, 1, 1, 1], False)])

@@ -158,6 +158,46 @@ def test_a_recording_of_samples_alone() -> None:
     assert panel.lines[0].x == [0, 60, 140]
 
 
+def test_a_panel_of_one_curve_says_of_what_it_is() -> None:
+    sampled = [Sample("NPU 0", "AI Core Freq", "MHz", at, 1800) for at in (100, 200)]
+    sampled += [Sample("host", "context switches", "", 100, 4), *CPU[:1]]
+    titles = {
+        panel.title
+        for panel in resources(recorded(STEPS, samples=sampled), Selection()).series.values()
+    }
+    assert titles == {"NPU 0: AI Core Freq", "Host: context switches", "Host: CPU user"}
+
+
+def test_curves_begin_with_the_recording() -> None:
+    early = [Sample("NPU 0", "clock", "MHz", at, at) for at in (20, 70, 150)]
+    momentary = [Sample("AI Core", "mac", "%", at, at) for at in (50, 160)]
+    view = resources(recorded(STEPS, samples=[*early, *momentary]), Selection())
+    (clock,) = view.series["devices_mhz"].lines
+    assert (clock.x, clock.y) == ([0, 50], [70, 150]), "the value that held at the start"
+    (mac,) = view.series["devices_pct"].lines
+    assert (mac.x, mac.y) == ([60, 60, 60], [160, 160, None])
+    assert rows(view)["clock"]["samples"] == 3
+
+
+def test_what_is_measured_of_a_kernel_does_not_hold_until_the_next() -> None:
+    mac = [Sample("AI Core", "mac", "%", at, value) for at, value in ((100, 5), (101, 7), (300, 9))]
+    (line,) = resources(recorded(STEPS, samples=mac), Selection()).series["devices_pct"].lines
+    assert line.x == [0, 1, 2, 2, 200, 201, 201]
+    assert line.y == [5, 7, 7, None, 9, 9, None]
+
+
+def test_samples_of_another_clock_are_beside_no_steps() -> None:
+    apart = recorded(STEPS, samples=CPU)
+    apart.quality.add("samples_own_clock", 3)
+    for selection in (Selection(), Selection(steps="1")):
+        view = resources(apart, selection)
+        (line,) = view.series["host_pct"].lines
+        assert line.x == [0, 60, 140], "since their first"
+        assert view.tables["resource_steps"].frame.is_empty()
+        assert [fact.value for fact in view.facts] == [None]
+        assert "samples_own_clock" in {note.code for note in view.notes}
+
+
 def test_series_between_each_other_are_told_apart() -> None:
     random = np.random.default_rng(3)
     mixed = [
@@ -182,6 +222,6 @@ def test_counters_of_use_are_resources_too() -> None:
     text = json.dumps({"traceEvents": [*STEPS, *events]}).encode()
     view = resources(build_trace(import_trace([text], name="x")), Selection())
     (panel,) = view.series.values()
-    assert panel.title == "Host: GPU Utilization"
+    assert panel.title == "Devices: GPU Utilization"
     assert [line.name for line in panel.lines] == ["recording", "recording (2)"]
     assert [line.y for line in panel.lines] == [[110, 120], [110, 120]]

@@ -34,6 +34,17 @@ def test_a_heading_per_source_below_the_rows() -> None:
     assert "GPU 0" in str(made.tracks[-2].help)
 
 
+def test_samples_of_another_clock_are_not_drawn() -> None:
+    trace = recorded(EVENTS, samples=SAMPLES)
+    trace.quality.add("samples_own_clock", 4)
+    assert not [group for group in timeline(trace).groups if group.title.endswith("sampled")]
+
+
+def test_what_is_measured_of_a_kernel_says_so() -> None:
+    made = timeline(recorded(EVENTS, samples=[Sample("AI Core", "mac", "%", 300, 50)]))
+    assert "one kernel" in str(made.tracks[-1].help)
+
+
 def test_each_value_holds_until_the_next() -> None:
     made = timeline(recorded(EVENTS, samples=SAMPLES))
     number = len(made.tracks) - 2

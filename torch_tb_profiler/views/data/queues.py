@@ -116,6 +116,14 @@ def wait_series(waits: LoaderWaits) -> Series:
     return Series("Wait for data per step", "bar", "Step", None, "Time", "us", (line,))
 
 
+def _waited(queues: pl.DataFrame) -> pl.DataFrame:
+    """The batches that were waited for (``empty``), and those around them; no row without any."""
+    rows = waiting_queue(queues).filter(pl.col("size").is_not_null()).sort("step")
+    rows = rows.select("step", empty=pl.col("size") == 0)
+    is_near = pl.col("empty") | pl.col("empty").shift(1) | pl.col("empty").shift(-1)
+    return rows.filter(is_near).head(MAX_POINTS)
+
+
 def queue_series(queues: pl.DataFrame) -> Series:
     """The size of each queue over the batches; where it is 0, the batch was waited for."""
     lines = []
@@ -123,8 +131,13 @@ def queue_series(queues: pl.DataFrame) -> Series:
         rows = queues.filter(pl.col("size").is_not_null(), queue=name).sort("step")
         every = max(1, -(-rows.height // MAX_POINTS))
         shown = rows.gather_every(every)
-        if shown.height > 1:
+        if shown.height:
             x = [float(step) for step in shown["step"].to_list()]
             sizes: list[float | None] = [float(size) for size in shown["size"].to_list()]
             lines.append(Line(f"{name.capitalize()} queue", x, sizes))
+    waited = _waited(queues)
+    if lines and waited.height:
+        x = [float(step) for step in waited["step"].to_list()]
+        empty: list[float | None] = [0.0 if is_empty else None for is_empty in waited["empty"]]
+        lines.append(Line("Waited for", x, empty))
     return Series("Batches ready", "stair", "Batch", None, "Batches", "count", tuple(lines))

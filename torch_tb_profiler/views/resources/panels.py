@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from torch_tb_profiler.analysis.samples import SampleSeries, thinned
-from torch_tb_profiler.knowledge.resources import is_device
+from torch_tb_profiler.knowledge.resources import is_device, is_momentary
+from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
@@ -16,6 +21,8 @@ MAX_LINES = 12
 """Of a panel; more cannot be told apart."""
 MAX_POINTS = 400
 """Of a line: about as many as it is wide."""
+SHORTEST = 200
+"""What holds for a moment is drawn as long as this part of its curve, to be seen at all."""
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 """Units that pages scale; others stand in the title of the axis."""
@@ -48,7 +55,7 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
 def _grouped(series: Sequence[SampleSeries]) -> Panels:
     grouped: Panels = {}
     for each in series:
-        kind = "Devices" if is_device(each.source) else "Host"
+        kind = "Devices" if is_device(each.source) or is_device(each.metric) else "Host"
         key = (kind, each.unit, "" if each.unit else each.metric)
         grouped.setdefault(key, []).append(each)
     # Percentages are what one looks for first.
@@ -66,11 +73,8 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
 
 def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     is_scaled = unit in UNITS
-    title = metric or {"%": "use", "bytes": "memory and sizes"}.get(unit, unit)
-    if len({each.metric for each in lines}) == 1:
-        title = lines[0].metric
     return Series(
-        f"{kind}: {title}",
+        _title(kind, unit, metric, lines),
         "stair",
         "Time since the start of the recording",
         "us",
@@ -81,6 +85,16 @@ def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_
             for each, name in zip(lines, _names(lines, with_metric=not metric), strict=True)
         ),
     )
+
+
+def _title(kind: str, unit: str, metric: str, lines: list[SampleSeries]) -> str:
+    """What a panel is called; of one curve also of what it is, for it has no legend."""
+    title = metric or {"%": "use", "bytes": "memory and sizes"}.get(unit, unit)
+    if len({each.metric for each in lines}) == 1:
+        title = lines[0].metric
+    if len(lines) == 1 and lines[0].source.lower() != kind.lower():
+        kind = lines[0].source
+    return f"{kind}: {title}"
 
 
 def _names(lines: list[SampleSeries], *, with_metric: bool) -> list[str]:
@@ -95,9 +109,40 @@ def _names(lines: list[SampleSeries], *, with_metric: bool) -> list[str]:
 
 
 def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
-    rows = thinned(series, MAX_POINTS)
-    time_us = (series.time_ns[rows] - origin_ns) / NS_PER_US
-    return Line(name, time_us.tolist(), series.value[rows].tolist())
+    shown = _since(series, origin_ns)
+    rows = thinned(shown, MAX_POINTS)
+    time_us = (shown.time_ns[rows] - origin_ns) / NS_PER_US
+    value: list[float | None] = shown.value[rows].tolist()
+    if is_momentary(series.source):
+        return Line(name, *_broken(time_us, value))
+    return Line(name, time_us.tolist(), value)
+
+
+def _since(series: SampleSeries, begin_ns: int) -> SampleSeries:
+    """A series from ``begin_ns`` on, with the value that held then."""
+    first = int(np.searchsorted(series.time_ns, begin_ns))
+    time_ns, value = series.time_ns[first:], series.value[first:]
+    if first and not is_momentary(series.source) and (not len(time_ns) or time_ns[0] > begin_ns):
+        time_ns = np.append(np.int64(begin_ns), time_ns)
+        value = np.append(series.value[first - 1], value)
+    return replace(series, time_ns=time_ns, value=value)
+
+
+def _broken(time_us: Float64, value: list[float | None]) -> tuple[list[float], list[float | None]]:
+    """Points of samples that hold for a moment: after each that no other soon follows, the curve
+    ends."""
+    x: list[float] = []
+    y: list[float | None] = []
+    width = (time_us[-1] - time_us[0]) / SHORTEST if len(time_us) else 0.0
+    for at, behind, each in zip(
+        time_us.tolist(), [*time_us[1:].tolist(), math.inf], value, strict=True
+    ):
+        x.append(at)
+        y.append(each)
+        if behind - at > width:
+            x += (at + width, at + width)
+            y += (each, None)
+    return x, y
 
 
 def _slug(text: str) -> str:

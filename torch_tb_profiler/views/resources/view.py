@@ -11,12 +11,19 @@ from collections.abc import Sequence
 import polars as pl
 
 from torch_tb_profiler.analysis.memory.selected import selected_time
-from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples, within
+from torch_tb_profiler.analysis.samples import (
+    MAX_SERIES,
+    SampleSeries,
+    have_own_clock,
+    samples,
+    within,
+)
 from torch_tb_profiler.analysis.selection import Selection, selected_steps
 from torch_tb_profiler.knowledge.resources import HostCpu, resources_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.resources.columns import STEPS, SUMMARY
 from torch_tb_profiler.views.resources.measured import (
     HOST,
@@ -33,6 +40,7 @@ MAX_STEPS = 300
 """Steps that are marked on the curves."""
 
 ONE_VALUE = "The recorder tells one value for the whole recording."
+OWN_CLOCK = "The samples have a clock of their own: 0 is their first."
 NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
 
 
@@ -43,18 +51,24 @@ def resources(trace: Trace, selection: Selection) -> View:
         SelectionError: the selection names steps the trace does not have.
     """
     every = measured(trace)
-    stretches = selected_time(trace, selection)
+    is_apart = have_own_clock(trace)
+    stretches = selected_time(trace, Selection() if is_apart else selection)
     chosen = [part for each in every if len((part := within(each, stretches)).time_ns)]
     origin_ns = samples(trace).origin_ns
     charts, left_out = panels(chosen, origin_ns)
     return View(
         tables={
             SUMMARY.name: _summary(chosen, means_of_recorder(trace)),
-            STEPS.name: _steps(trace, selection, origin_ns),
+            STEPS.name: _steps(trace, selection, origin_ns, is_apart=is_apart),
         },
         series=charts,
-        facts=(_origin_fact(origin_ns),),
-        notes=(*left_out, *_series_left_out(trace), *_host_cpu(chosen)),
+        facts=(_origin_fact(None if is_apart else origin_ns),),
+        notes=(
+            *left_out,
+            *_series_left_out(trace),
+            *_host_cpu(chosen),
+            *quality_notes(trace, frozenset({"samples_own_clock"})),
+        ),
     )
 
 
@@ -72,9 +86,9 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
     return Table(SUMMARY, frame, needed(frame, reasons))
 
 
-def _steps(trace: Trace, selection: Selection, origin_ns: int) -> Table:
+def _steps(trace: Trace, selection: Selection, origin_ns: int, *, is_apart: bool) -> Table:
     steps = trace.steps.filter(selected_steps(trace, selection), pl.col("slice").is_not_null())
-    if steps.height > MAX_STEPS:
+    if is_apart or steps.height > MAX_STEPS:
         steps = steps.clear()
     frame = steps.select(
         pl.col("name").alias("step"),
@@ -84,14 +98,15 @@ def _steps(trace: Trace, selection: Selection, origin_ns: int) -> Table:
     return Table(STEPS, frame)
 
 
-def _origin_fact(origin_ns: int) -> Fact:
+def _origin_fact(origin_ns: int | None) -> Fact:
     return Fact(
         "origin_us",
         "Start of the recording",
-        origin_ns / NS_PER_US,
+        None if origin_ns is None else origin_ns / NS_PER_US,
         "us",
         None,
         "Trace time of 0 in this view: add it to a time here to get start_us and end_us.",
+        OWN_CLOCK if origin_ns is None else None,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.samples import SampleSeries, samples
+from torch_tb_profiler.analysis.samples import SampleSeries, have_own_clock, samples
+from torch_tb_profiler.knowledge.resources import is_momentary
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import StepCurve
@@ -13,8 +14,9 @@ UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 
 
 def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
-    """A counter per series, by source, and how many series are left out."""
-    if trace.samples.is_empty():
+    """A counter per series, by source, and how many series are left out. None of samples with a
+    clock of their own."""
+    if trace.samples.is_empty() or have_own_clock(trace):
         return [], 0
     sampled = samples(trace)
     groups: dict[str, Group] = {}
@@ -26,6 +28,12 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
     return listed, sampled.left_out
 
 
+def _help(source: str) -> str:
+    if is_momentary(source):
+        return f"Measured of one kernel each, of: {source}. Drawn until the next kernel measured."
+    return f"Sampled beside the events, of: {source}. Each value holds until the next."
+
+
 def _counter(key: str, series: SampleSeries, group: Group, origin_ns: int) -> Counter:
     curve = StepCurve(series.time_ns - origin_ns, series.value)
     unit = UNITS.get(series.unit)
@@ -34,7 +42,7 @@ def _counter(key: str, series: SampleSeries, group: Group, origin_ns: int) -> Co
         series.metric,
         kind="counter",
         group=group.key,
-        help=f"Sampled beside the events, of: {series.source}. Each value holds until the next.",
+        help=_help(series.source),
         lanes=1,
         unit=unit,
         unit_label=None if unit else series.unit or None,
