@@ -37,3 +37,10 @@ def test_no_text_speaks_of_1_in_the_plural() -> None:
     for known in entries().values():
         for text in known.texts.values():
             assert "one" in known.texts or not re.search(r"\{calls\} [a-z]", text), known.code
+
+
+def test_recordings_of_others_are_told_no_options_of_torch_profiler() -> None:
+    words = ("record_function", "with_stack", "prof.step", "schedule(", "stacks and shapes")
+    for known in entries().values():
+        for variant, text in (known.texts | known.elsewhere).items():
+            assert not [word for word in words if word in text], (known.code, variant)
