@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from torch_tb_profiler.trace.model import Trace
 
 Event = dict[str, Any]
 
+Place = tuple[int | str, int | str]
+"""Process and thread."""
+
+
+DEVICE_PROCESS = 0x10000000
+"""Is added to the number of a device that a process of the host has too, as inside containers."""
+
 
 class ChromeTracks:
-    """Where events stand: process and thread as the viewers know them."""
+    """Where events stand: process and thread as the viewers know them, of each track its own."""
 
     def __init__(self, trace: Trace) -> None:
         self._rows = trace.tracks.sort("sort_index").to_dicts()
-        self.place = {
-            row["track"]: (_number(row["pid"]), _number(row["tid"])) for row in self._rows
-        }
+        self.place = _places(self._rows)
         self.process_of_device = {
-            row["device"]: _number(row["pid"])
+            row["device"]: self.place[row["track"]][0]
             for row in self._rows
             if row["is_device"] and row["device"] is not None
         }
@@ -38,6 +44,24 @@ class ChromeTracks:
             for name, args in arguments.items():
                 if None not in args.values():
                     yield {"ph": "M", "name": name, "pid": pid, "tid": tid, "args": args}
+
+
+def _places(rows: list[dict[str, Any]]) -> dict[int, Place]:
+    """Process and thread of each track; of two tracks with the same ones, as streams of one number
+    in two processes have, the second has another thread."""
+    hosts = {row["pid"] for row in rows if not row["is_device"]}
+    places: dict[int, Place] = {}
+    taken: set[Place] = set()
+    for row in rows:
+        pid, tid = _number(row["pid"]), _number(row["tid"])
+        if row["is_device"] and row["pid"] in hosts and isinstance(pid, int):
+            pid += DEVICE_PROCESS
+        other = (f"{row['tid']} ({number})" for number in count(2))
+        while (pid, tid) in taken:
+            tid = next(other)
+        taken.add((pid, tid))
+        places[row["track"]] = pid, tid
+    return places
 
 
 def _number(text: str) -> int | str:
