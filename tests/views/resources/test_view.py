@@ -183,6 +183,7 @@ def test_what_is_measured_of_a_kernel_does_not_hold_until_the_next() -> None:
     mac = [Sample("AI Core", "mac", "%", at, value) for at, value in ((100, 5), (101, 7), (300, 9))]
     (line,) = resources(recorded(STEPS, samples=mac), Selection()).series["devices_pct"].lines
     assert line.x == [0, 1, 2, 2, 200, 201, 201]
+    assert {type(each) for each in line.x} == {float}, "answers hold no numbers of numpy"
     assert line.y == [5, 7, 7, None, 9, 9, None]
 
 

@@ -133,7 +133,7 @@ def _broken(time_us: Float64, value: list[float | None]) -> tuple[list[float], l
     ends."""
     x: list[float] = []
     y: list[float | None] = []
-    width = (time_us[-1] - time_us[0]) / SHORTEST if len(time_us) else 0.0
+    width = float(time_us[-1] - time_us[0]) / SHORTEST if len(time_us) else 0.0
     for at, behind, each in zip(
         time_us.tolist(), [*time_us[1:].tolist(), math.inf], value, strict=True
     ):
