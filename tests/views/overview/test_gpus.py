@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import msgspec
 import pytest
 
 from tests.helpers.traces import (
     kernel,
+    op,
     step,
     trace,
 )
 from tests.views.overview.test_view import FX7, fact
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.info import NotRecorded
 from torch_tb_profiler.views.overview.view import overview
 
 
@@ -153,3 +158,12 @@ def test_a_little_unknown_time_leaves_a_value() -> None:
     assert fact(told, "tensor_core_time_pct", "GPU 0").value == pytest.approx(90)
     longer = overview(trace([*events, kernel("nobody_knows_what", 60, 1)]), Selection())
     assert fact(longer, "tensor_core_time_pct", "GPU 0").value is None
+
+
+def test_no_device_work_has_the_reason_of_the_recording() -> None:
+    on_host = trace([op("aten::mm", 0, 9)])
+    lacks = (NotRecorded("kernels", "not traced: the table of kernels is absent"),)
+    info = msgspec.structs.replace(on_host.meta.info, not_recorded=lacks)
+    told = dataclasses.replace(on_host, meta=dataclasses.replace(on_host.meta, info=info))
+    mean = fact(overview(told, Selection()), "gpu_utilization_mean_pct")
+    assert (mean.value, mean.reason) == (None, "Not traced: the table of kernels is absent.")

@@ -20,7 +20,7 @@ from torch_tb_profiler.views.device_properties import (
     compute_capability,
     property_reasons,
 )
-from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.null_reasons import needed, own_reason, why
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
 NO_GPU_WORK = "No GPU ran work: the program used none, or devices were not profiled."
@@ -212,7 +212,8 @@ def mean_facts(trace: Trace, table: Table) -> tuple[Fact, ...]:
     ran its work."""
     used = table.frame[UTILIZATION.key]
     visible = trace.devices.height
-    reason = NO_GPU_WORK if table.frame.is_empty() else NO_STEP_TIME
+    no_work = own_reason(trace, "kernels") or NO_GPU_WORK
+    reason = no_work if table.frame.is_empty() else NO_STEP_TIME
     known = not used.is_empty() and not used.null_count()
     total = float(used.sum()) if known else 0.0
     return (
