@@ -22,6 +22,7 @@ from torch_tb_profiler.storage.errors import StorageError, remote_errors
 from torch_tb_profiler.storage.finished import FinishedFiles
 from torch_tb_profiler.storage.found import Match, Member, SpanFile, Unnamed
 from torch_tb_profiler.storage.heads import UNREADABLE, Heads, Told
+from torch_tb_profiler.storage.jobs import runs_of_jobs
 from torch_tb_profiler.storage.left_out import NOT_A_TRACE, UNDECIDED, LeftOutFiles
 from torch_tb_profiler.storage.local_walk import LocalWalk
 from torch_tb_profiler.storage.locations import Location, file_state, valid_text
@@ -179,7 +180,7 @@ class _Sorting:
                 traces.setdefault(each.folder, []).append((each, is_what))
         for folder in sorted(traces):
             self._add_runs(folder, traces[folder], by_run)
-        by_run = joined_ranks(self._once_each(by_run))
+        by_run = joined_ranks(runs_of_jobs(self._once_each(by_run)))
         if "" in by_run:
             own_name = "." if self.place.name in by_run else self.place.name or "."
             by_run[own_name] = by_run.pop("")
