@@ -76,8 +76,8 @@ def build_steps(
     steps = _annotated_steps(slices, strings, quality)
     made_up = steps is None
     if steps is None:
-        quality.add("no_steps")
         steps = _whole_recording(slices)
+        quality.add("no_steps", len(steps.name))  # nothing is made up where there is no timeline
     elif steps.sequence_count > 1:
         quality.add("several_processes", steps.sequence_count)
     start, end, device_events = _stretch(steps, slices, work)

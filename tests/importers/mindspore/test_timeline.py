@@ -102,3 +102,10 @@ def test_a_timeline_of_a_gpu() -> None:
     assert trace.device_work.select("device", "stream", "dur_ns").rows() == [(0, 17, 5792)]
     assert trace.slices["category"].to_list().count(Category.OPERATOR) == 1
     assert trace.meta.base_ns == 1600695893 * 10**9
+
+
+def test_no_step_is_made_up_where_there_is_no_timeline() -> None:
+    alone = opened(recorded("profiler", 10))
+    assert len(alone.side["recorded_step_trace"].frame) > 1
+    assert alone.steps.is_empty()
+    assert "no_steps" not in alone.quality.counts

@@ -60,6 +60,14 @@ def test_a_panel_per_unit_and_of_numbers_per_metric() -> None:
     assert series["host_pct"].y_unit == "pct"
 
 
+def test_bytes_per_second_are_drawn_in_gigabytes() -> None:
+    read = [Sample("NPU 0", "HBM read", "bytes/s", at, 25e9) for at in (100, 200)]
+    view = resources(recorded(STEPS, samples=read), Selection())
+    (panel,) = view.series.values()
+    assert (panel.y_title, panel.lines[0].y) == ("Value (GB/s)", [25, 25])
+    assert rows(view)["HBM read"]["mean"] == 25e9
+
+
 def test_steps_are_marked_on_the_same_axis() -> None:
     steps = resources(machine(), Selection()).tables["resource_steps"].frame
     assert steps.rows() == [("1", 0, 100), ("2", 100, 200)]

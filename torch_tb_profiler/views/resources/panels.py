@@ -17,12 +17,15 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
 MAX_PANELS = 16
-MAX_LINES = 12
-"""Of a panel; more cannot be told apart."""
+MAX_LINES = 8
+"""Of a panel; there are no more colours."""
 MAX_POINTS = 400
 """Of a line: about as many as it is wide."""
 SHORTEST = 200
 """What holds for a moment is drawn as long as this part of its curve, to be seen at all."""
+
+LARGE = {"bytes/s": (1e9, "GB/s")}
+"""Units whose values are drawn in a larger one."""
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 """Units that pages scale; others stand in the title of the axis."""
@@ -73,15 +76,16 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
 
 def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     is_scaled = unit in UNITS
+    divisor, shown_unit = LARGE.get(unit, (1.0, unit))
     return Series(
         _title(kind, unit, metric, lines),
         "stair",
         "Time since the start of the recording",
         "us",
-        (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({unit})",
+        (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({shown_unit})",
         UNITS.get(unit),
         tuple(
-            _line(each, name, origin_ns)
+            _line(replace(each, value=each.value / divisor), name, origin_ns)
             for each, name in zip(lines, _names(lines, with_metric=not metric), strict=True)
         ),
     )
