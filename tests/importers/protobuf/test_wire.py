@@ -136,7 +136,8 @@ def test_texts_are_made_once_each(texts: list[str | None]) -> None:
 
 def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch_tb_profiler.importers.protobuf.texts._FACTOR", np.uint64(0))
-    texts = [b"one", b"two", b"one", b"three", b"two"]
+    texts = [b"one of nine", b"two of nine", b"one of nine", b"three of nine", b"two of nine"]
+    texts += [b"1234567\x0f", b"1234567"]  # the one with its size is the other with its own
     data, start, end = spans(texts)
     codes, distinct = distinct_ranges(Wire(data), start, end)
     assert [distinct[code] for code in codes.tolist()] == texts

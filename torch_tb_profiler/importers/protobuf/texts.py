@@ -1,8 +1,8 @@
 """Ranges of bytes → codes of the distinct ones: each distinct text is made once.
 
-Short ranges are hashed eight bytes at a time, all at once, and compared with the range that
-stands for their hash, so that two texts with one hash stay two. Long ones are few, and are looked
-up one by one.
+Short ranges are taken eight bytes at a time, all at once: those of up to eight bytes are numbers
+themselves; longer ones are hashed and compared with the range that stands for their hash, so that
+two texts with one hash stay two. Long ones are few, and are looked up one by one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ DIGITS = 18
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_TOP = np.uint64(56)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 _ZERO, _NINE = np.uint8(ord("0")), np.uint8(9)
 
 
 def distinct_ranges(wire: Wire, start: Int64, end: Int64) -> tuple[Int32, list[bytes]]:
-    """A code per range, and the bytes behind each code.
+    """A code per range, and the bytes behind each code: the short ones by their first rows.
 
     Args:
         wire: The buffer.
@@ -39,13 +40,11 @@ def distinct_ranges(wire: Wire, start: Int64, end: Int64) -> tuple[Int32, list[b
     is_there = start != ABSENT
     is_short = is_there & (size <= SHORT_BYTES)
     rows = np.flatnonzero(is_short)
-    codes[rows], firsts = _short_codes(wire.words, start[rows], size[rows])
+    codes[rows], firsts, wrong = _short_codes(wire.words, start[rows], size[rows])
     kept = rows[firsts]
     data = wire.data
     texts = [data[a:b] for a, b in zip(start[kept].tolist(), end[kept].tolist(), strict=True)]
-    others = np.flatnonzero(is_there & ~is_short)
-    wrong = rows[_differ(wire.words, start, size, rows, kept[codes[rows]])]
-    others = np.concatenate([others, wrong])
+    others = np.concatenate([np.flatnonzero(is_there & ~is_short), rows[wrong]])
     if others.size:
         known = {text: code for code, text in enumerate(texts)}
         for row, a, b in zip(
@@ -62,49 +61,62 @@ def distinct_texts(wire: Wire, start: Int64, end: Int64) -> tuple[Int32, list[st
     return codes, [text.decode("utf-8", "replace") for text in texts]
 
 
-def _short_codes(words: UInt64, start: Int64, size: Int64) -> tuple[Int32, Int64]:
-    """Codes by hash, and a row that stands for each."""
-    if not start.size:
-        return np.empty(0, np.int32), np.empty(0, np.int64)
+def _short_codes(words: UInt64, start: Int64, size: Int64) -> tuple[Int32, Int64, Int64]:
+    """Codes, a row that stands for each, and the rows that are other bytes than that."""
+    codes = np.empty(start.size, np.int32)
+    firsts: list[Int64] = [np.empty(0, np.int64)]
+    wrong: list[Int64] = [np.empty(0, np.int64)]
+    count = 0
+    needed = (size + 7) >> 3
+    for number in np.flatnonzero(np.bincount(needed)).tolist():
+        rows = np.flatnonzero(needed == number)
+        own, first, differs = _codes_of_words(words, start[rows], size[rows], number)
+        codes[rows] = own + count
+        firsts.append(rows[first])
+        wrong.append(rows[differs])
+        count += first.size
+    first = np.concatenate(firsts)
+    order = np.argsort(first)
+    rank = np.empty(order.size, np.int32)
+    rank[order] = np.arange(order.size)
+    return rank[codes], first[order], np.concatenate(wrong)
+
+
+def _codes_of_words(
+    words: UInt64, start: Int64, size: Int64, number: int
+) -> tuple[Int32, Int64, Int64]:
+    """The same of ranges that all take so many words."""
+    if number <= 1:
+        is_whole = size == 8
+        word = words[start] & _MASKS[size]
+        codes, firsts = _codes_of_numbers(word ^ (size.astype(np.uint64) << _TOP))
+        # Seven bytes and their number fit into a word; eight may be like them.
+        return codes, firsts, np.flatnonzero(is_whole != is_whole[firsts][codes])
+    taken = [words[start + 8 * place] for place in range(number - 1)]
+    taken.append(words[start + (size - 8)])
     hashed = size.astype(np.uint64) * _FACTOR
-    at, left = start, size
-    rows: Int64 | None = None  # all of them, until some end
-    for _ in range(int(size.max() + 7) // 8):
-        word = words[at] & _MASKS[np.minimum(left, 8)]
-        before = hashed if rows is None else hashed[rows]
-        mixed = (before ^ word) * _FACTOR
-        mixed ^= mixed >> _SHIFT
-        if rows is None:
-            hashed, rows = mixed, np.arange(start.size)
-        else:
-            hashed[rows] = mixed
-        goes_on = left > 8
-        rows, at, left = rows[goes_on], at[goes_on] + 8, left[goes_on] - 8
-    distinct = np.unique(hashed[:SAMPLE])
-    codes = np.searchsorted(distinct, hashed)
-    is_new = distinct[np.minimum(codes, distinct.size - 1)] != hashed
+    for word in taken:
+        hashed ^= word
+        hashed *= _FACTOR
+        hashed ^= hashed >> _SHIFT
+    codes, firsts = _codes_of_numbers(hashed)
+    differs = size != size[firsts][codes]
+    for word in taken:
+        differs |= word != word[firsts][codes]
+    return codes, firsts, np.flatnonzero(differs)
+
+
+def _codes_of_numbers(numbers: UInt64) -> tuple[Int32, Int64]:
+    """Codes of numbers, and the first row of each."""
+    distinct = np.unique(numbers[:SAMPLE])
+    codes = np.searchsorted(distinct, numbers)
+    is_new = distinct[np.minimum(codes, distinct.size - 1)] != numbers
     if is_new.any():
-        distinct = np.union1d(distinct, hashed[is_new])
-        codes = np.searchsorted(distinct, hashed)
-    codes = codes.astype(np.int32)
+        distinct = np.union1d(distinct, numbers[is_new])
+        codes = np.searchsorted(distinct, numbers)
     firsts = np.empty(distinct.size, np.int64)
-    firsts[codes[::-1]] = np.arange(start.size)[::-1]
-    return codes, firsts
-
-
-def _differ(words: UInt64, start: Int64, size: Int64, rows: Int64, stands_for: Int64) -> Bools:
-    """Which of ``rows`` are not the same bytes as the row that stands for them."""
-    differs: Bools = size[rows] != size[stands_for]
-    at, other, left = start[rows], start[stands_for], size[rows]
-    index = np.flatnonzero((rows != stands_for) & ~differs)
-    at, other, left = at[index], other[index], left[index]
-    while index.size:
-        masks = _MASKS[np.minimum(left, 8)]
-        differs[index] |= (words[at] & masks) != (words[other] & masks)
-        goes_on = left > 8
-        index, left = index[goes_on], left[goes_on] - 8
-        at, other = at[goes_on] + 8, other[goes_on] + 8
-    return differs
+    firsts[codes[::-1]] = np.arange(numbers.size)[::-1]
+    return codes.astype(np.int32), firsts
 
 
 def decimal_numbers(wire: Wire, start: Int64, end: Int64) -> tuple[Int64, Bools]:
