@@ -15,7 +15,8 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.device_words import in_words_of
+from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.timeline.tracks import place_tracks
 
 REASON = "An NPU has cube units, no Tensor Cores."
@@ -95,6 +96,17 @@ def test_devices_are_called_what_they_are() -> None:
     assert [pages.str.contains("GPU").any() for pages in titles] == [False, True]
     assert "GPU" not in " ".join(note.text for note in npu.notes)
     assert gpu.tables["gpus"].spec.title == "GPUs"
+
+
+def test_pages_on_other_devices_are_not_linked() -> None:
+    links = ["https://docs.nvidia.com/cuda/", "https://pytorch.org/docs/"]
+    note = Note("advice", "x", "info", "The GPU waits.", {"links": links})
+    [npu], [gpu] = (
+        in_words_of({"": of_devices(label)}, View(notes=(note,))).notes
+        for label in ("NPU 0", "GPU 0")
+    )
+    assert (npu.evidence["links"], npu.text) == (links[1:], "The NPU waits.")
+    assert gpu is note
 
 
 def test_tracks_of_devices_are_called_so_too() -> None:

@@ -28,11 +28,13 @@ class DeviceKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pattern: Regular expression of what recordings call the device of a track.
         name: What one is called.
         no_tensor_cores: Why it has no Tensor Cores.
+        other_hosts: Names of hosts whose pages are on other devices.
     """
 
     pattern: str
     name: str
     no_tensor_cores: str
+    other_hosts: tuple[str, ...]
     examples: tuple[str, ...]
     counter_examples: tuple[str, ...] = msgspec.field(name="counter-examples")
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -82,7 +83,12 @@ def _value(fact: Fact, kind: DeviceKind) -> Scalar:
 
 
 def _note(note: Note, kind: DeviceKind) -> Note:
-    return replace(note, text=_said(note.text, kind))
+    links = note.evidence.get("links")
+    evidence = note.evidence
+    if isinstance(links, list):
+        kept = [link for link in links if urlsplit(str(link)).hostname not in kind.other_hosts]
+        evidence = {**evidence, "links": kept}
+    return replace(note, text=_said(note.text, kind), evidence=evidence)
 
 
 def _series(series: Series, kind: DeviceKind) -> Series:

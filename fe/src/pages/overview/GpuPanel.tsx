@@ -2,6 +2,7 @@
 import type { Fact, Table } from "../../api/types";
 import { exactValue, formatNumber } from "../../lib/format";
 import { numberOf, textOf } from "../rows";
+import { deviceWord } from "./dashboardFacts";
 
 /** Of more GPUs than this the table tells. */
 const MAX_SHOWN = 16;
@@ -17,14 +18,15 @@ export function GpuPanel({ gpus, facts }: Props) {
   const visible = fact("gpu_count")?.value;
   const unused = typeof visible === "number" ? visible - gpus.row_count : 0;
   const column = gpus.columns.find(({ key }) => key === "utilization_pct");
+  const word = deviceWord(gpus);
   return (
-    <section className="card" aria-label="GPU utilization">
+    <section className="card" aria-label={`${word} utilization`}>
       <header>
-        <h2 title={column?.help}>GPU utilization</h2>
+        <h2 title={column?.help}>{word} utilization</h2>
       </header>
       <div className="body">
         {gpus.row_count === 0 ? (
-          <p className="soft">{mean?.reason ?? gpus.why_empty ?? "No GPU ran work."}</p>
+          <p className="soft">{mean?.reason ?? gpus.why_empty ?? `No ${word} ran work.`}</p>
         ) : (
           <table className="average uses">
             <thead className="soft">
@@ -45,7 +47,7 @@ export function GpuPanel({ gpus, facts }: Props) {
               {gpus.rows.slice(0, MAX_SHOWN).map((row) => {
                 const gpu = textOf(gpus, row, "gpu");
                 const reason = gpus.null_reasons["utilization_pct"];
-                return <Use key={gpu} name={`GPU ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
+                return <Use key={gpu} name={`${word} ${gpu}`} pct={numberOf(gpus, row, "utilization_pct")} help={textOf(gpus, row, "name")} reason={reason} />;
               })}
               {mean !== undefined && gpus.row_count + unused > 1 && (
                 <Use name={`Mean of ${gpus.row_count + unused}`} pct={asNumber(mean)} help={mean.help} reason={mean.reason ?? undefined} total />
@@ -53,10 +55,10 @@ export function GpuPanel({ gpus, facts }: Props) {
             </tbody>
           </table>
         )}
-        {gpus.row_count > MAX_SHOWN && <p className="soft uses-note">The first {MAX_SHOWN} of {gpus.row_count}; the table of GPUs has all.</p>}
+        {gpus.row_count > MAX_SHOWN && <p className="soft uses-note">The first {MAX_SHOWN} of {gpus.row_count}; the table of {word}s has all.</p>}
         {gpus.row_count > 0 && unused > 0 && (
           <p className="soft uses-note">
-            {unused === 1 ? "1 more GPU is" : `${unused} more GPUs are`} visible and not used in this recording. In a job of several processes others may use
+            {unused === 1 ? `1 more ${word} is` : `${unused} more ${word}s are`} visible and not used in this recording. In a job of several processes others may use
             {unused === 1 ? " it" : " them"}.
           </p>
         )}

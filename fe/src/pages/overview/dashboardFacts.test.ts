@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Fact } from "../../api/types";
-import { performanceFacts, systemFacts } from "./dashboardFacts";
+import { deviceWord, performanceFacts, systemFacts } from "./dashboardFacts";
 
 const fact = (key: string, value: Fact["value"]): Fact => ({ key, title: key, value, unit: null, scope: null, help: "", reason: null });
 const keys = (facts: readonly Fact[]) => facts.map((each) => each.key);
@@ -16,4 +16,10 @@ it("tells both means of the utilization only where they differ", () => {
   const means = (all: number, used: number) => performanceFacts([fact("gpu_utilization_mean_pct", all), fact("gpu_utilization_used_mean_pct", used)]);
   expect(means(10, 40)).toHaveLength(2);
   expect(means(40, 40)).toHaveLength(1);
+});
+
+it("calls devices what their table does", () => {
+  const column = { key: "gpu", title: "NPU", type: "integer", unit: null, help: "", estimated: false, family: null, hidden: false, additive: false } as const;
+  expect(deviceWord({ columns: [column] })).toBe("NPU");
+  expect(deviceWord({ columns: [] })).toBe("GPU");
 });

@@ -1,5 +1,5 @@
 /** Which facts of the overview stand in which panel. */
-import type { Fact } from "../../api/types";
+import type { Fact, Table } from "../../api/types";
 import { isBig } from "../bigFacts";
 
 const PERFORMANCE = [
@@ -32,4 +32,9 @@ function isTwin(fact: Fact, facts: readonly Fact[]): boolean {
 /** All that has no place elsewhere: the machine, its devices and versions, the job. */
 export function systemFacts(facts: readonly Fact[]): Fact[] {
   return facts.filter((fact) => !isBig(fact) && !PERFORMANCE.includes(fact.key));
+}
+
+/** What devices are called: "GPU", of Ascend's recordings "NPU". */
+export function deviceWord(gpus: Pick<Table, "columns">): string {
+  return gpus.columns.find(({ key }) => key === "gpu")?.title ?? "GPU";
 }
