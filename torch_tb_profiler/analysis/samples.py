@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.numbering import in_groups, numbered
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -70,7 +71,7 @@ def samples(trace: Trace) -> Samples:
     time_ns, value = points["time_ns"].to_numpy(), points["value"].to_numpy()
     first = _runs(keys)
     if _is_mixed(keys, first):
-        order = np.lexsort((time_ns, *keys[::-1]))
+        order = _by_series(keys)
         keys = [key[order] for key in keys]
         time_ns, value = time_ns[order], value[order]
         first = _runs(keys)
@@ -92,6 +93,15 @@ def _is_mixed(keys: list[Int32], first: Int64) -> bool:
     if len(first) > 10 * MAX_SERIES:
         return True
     return len(set(zip(*(key[first].tolist() for key in keys), strict=True))) < len(first)
+
+
+def _by_series(keys: list[Int32]) -> Int64:
+    """The order in which the samples of a series follow each other."""
+    number = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        distinct, of_key = numbered(key.astype(np.int64) + 1)
+        number = numbered(number * len(distinct) + of_key)[1]
+    return in_groups(number)
 
 
 def _runs(keys: list[Int32]) -> Int64:

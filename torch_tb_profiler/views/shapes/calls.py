@@ -9,6 +9,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.numbering import numbered
 from torch_tb_profiler.analysis.operator_calls import operator_calls, selected_operator_calls
 from torch_tb_profiler.analysis.operator_identity import operator_identity
 from torch_tb_profiler.analysis.recorded_rows import rows_of_steps
@@ -17,7 +18,6 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.shapes.sums import numbered
 
 
 @dataclass(frozen=True, slots=True, eq=False)

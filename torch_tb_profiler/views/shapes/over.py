@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.numbering import in_groups, numbered
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.views.shapes.calls import Calls, Coded
-from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, numbered, told_sum
+from torch_tb_profiler.views.shapes.sums import Figures, figures, first_of, told_sum
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +95,10 @@ def _by_detail(calls: Calls, over: _Over) -> Int64:
 
 
 def _by_key(keys: Int64, of_rows: Int64) -> Int64:
-    """The order of rows in which their keys come as in ``keys``; short numbers sort fast."""
-    rank = np.empty(
-        len(keys), np.uint16 if len(keys) < 1 << 16 else np.int64
-    )  # short ones are fast
+    """The order of rows in which their keys come as in ``keys``."""
+    rank = np.empty(len(keys), np.int64)
     rank[keys] = np.arange(len(keys))
-    return np.argsort(rank[of_rows], kind="stable")
+    return in_groups(rank[of_rows])
 
 
 def _frame(calls: Calls, over: _Over, row: Int64, first: Int64, order: Int64) -> pl.DataFrame:

@@ -8,24 +8,6 @@ import numpy as np
 
 from torch_tb_profiler.trace.columns import Float64, Int64
 
-_ROOM = 8
-"""Numbers up to so many times the rows are counted in place, greater ones are sorted."""
-
-
-def numbered(values: Int64) -> tuple[Int64, Int64]:
-    """The distinct values, ascending, and for each row the place of its value among them.
-
-    Args:
-        values: None is negative.
-    """
-    if not len(values):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    if int(values.max()) > _ROOM * len(values):
-        distinct, place = np.unique(values, return_inverse=True)
-        return distinct, place
-    is_present = np.bincount(values) > 0
-    return np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[values]
-
 
 def told_sum(group: Int64, count: int, values: Float64) -> Float64:
     """The sum of each of ``count`` groups; NaN of those in which no value is told."""
