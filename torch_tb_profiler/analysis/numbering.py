@@ -21,8 +21,10 @@ def numbered(values: Int64) -> tuple[Int64, Int64]:
     if int(values.max()) > _ROOM * len(values):
         distinct, place = np.unique(values, return_inverse=True)
         return distinct, place
-    is_present = np.bincount(values) > 0
-    return np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[values]
+    distinct = np.flatnonzero(np.bincount(values))
+    number = np.empty(int(distinct[-1]) + 1, np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[values]
 
 
 def in_groups(numbers: Int64) -> Int64:
