@@ -5,6 +5,7 @@ whole and cut, packed and not; and text that begins like a Perfetto trace.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import pickle
 import sqlite3
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     assert "is an SQLite database, but none that Nsight Systems exported" in error.value.message
     assert "nsys export --type sqlite" in error.value.hint
     assert tell_head(data, "places.sqlite", True).reason == "not_nsight"
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "text"),
+    [
+        (hashlib.shake_128(b"key").digest(8192), "encrypted_database", "it is encrypted"),
+        (b"ERROR: no such report\n", "not_a_database", "is no SQLite database"),
+        (b"<!DOCTYPE html><html></html>", "html_page", "is a web page"),
+        (b"", "empty_file", "is empty"),
+    ],
+)
+def test_what_is_called_like_a_database(data: bytes, code: str, text: str) -> None:
+    told = tell_head(data, "run.sqlite", True)
+    assert (told.is_trace, told.reason) == (False, code)
+    with pytest.raises(TraceFormatError, match=text) as error:
+        import_trace([data], name="run.sqlite")
+    assert error.value.code == code
 
 
 def test_a_pickle_and_a_table() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.source import HEAD_BYTES
+from torch_tb_profiler.importers.sqlite.opening import no_database
 from torch_tb_profiler.importers.text import text_head
 
 LFS_POINTER = b"version https://git-lfs"
@@ -20,6 +21,8 @@ KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
 
 PERFETTO_PACKET = b"\x0a"
 """Field 1, of a length, of the message ``perfetto.protos.Trace``: a file is nothing but these."""
+
+DATABASE_ENDINGS = (".sqlite", ".sqlite3", ".db")
 
 PROTOBUF_ENDINGS = (".pb", ".pb.gz")
 MEMORY_USAGE = re.compile(r"memory_usage_\w+\.pb(\.gz)?$", re.IGNORECASE)
@@ -56,7 +59,10 @@ def refusal(head: bytes, name: str, titles: Iterable[str]) -> TraceFormatError:
             f"{name} is a git-LFS pointer, not the trace itself.",
             "Run 'git lfs pull' in its repository.",
         )
-    if text.lower().startswith(HTML_STARTS):
+    is_page = text.lower().startswith(HTML_STARTS)
+    if name.lower().endswith(DATABASE_ENDINGS) and not (is_page and head.isascii()):
+        return no_database(head, name)
+    if is_page:
         return TraceFormatError(
             "html_page",
             f"{name} is a web page, not a trace.",

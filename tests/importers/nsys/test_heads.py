@@ -52,6 +52,13 @@ def test_names_of_tables_beyond_the_head_tell_nothing_yet(tmp_path: Path) -> Non
     assert (told.is_trace, told.wants_more) == (True, True)
 
 
+def test_a_database_that_is_cut_short_says_so(tmp_path: Path) -> None:
+    data = database(tmp_path, [f"moz_places_{number}" for number in range(40)])
+    told = tell_head(data[:5000], "x.db", True)
+    assert (told.is_trace, told.reason) == (False, "damaged_database")
+    assert told.text == "is an SQLite database that is cut short."
+
+
 def test_any_ending_of_databases(tmp_path: Path) -> None:
     data = database(tmp_path, ["StringIds", "NVTX_EVENTS"])
     for name in ("x.db", "x.sqlite", "x.sqlite3"):

@@ -35,12 +35,20 @@ def tell(head: bytes, _name: str, is_whole: bool) -> Told:
     names_lie_further = head[_ROOT_KIND : _ROOT_KIND + 1] == bytes([_INTERIOR])
     if names_lie_further and b"CREATE TABLE" not in head and not is_whole:
         return Told(True, wants_more=True)
+    if is_whole and _told_bytes(head) > len(head):
+        return Told(False, "damaged_database", "is an SQLite database that is cut short.")
     return Told(
         False,
         "not_nsight",
         "is an SQLite database, and none that Nsight Systems exported.",
         wants_more=not is_whole,
     )
+
+
+def _told_bytes(head: bytes) -> int:
+    """How long the database is by its header: pages and the size of each."""
+    page_bytes = int.from_bytes(head[16:18], "big")
+    return int.from_bytes(head[28:32], "big") * (65536 if page_bytes == 1 else page_bytes)
 
 
 FORMAT = Importer(

@@ -50,7 +50,7 @@ def page_file(path: str, name: str) -> PageFile:
         head = file.read(HEAD_BYTES)
         size_bytes = os.fstat(file.fileno()).st_size
     if not is_database(head):
-        raise _no_database(head, name)
+        raise no_database(head, name)
     _refuse_unfinished(path, name)
     page_bytes = int.from_bytes(head[16:18], "big")
     page_bytes = LARGEST_PAGE if page_bytes == 1 else page_bytes
@@ -101,7 +101,8 @@ def damaged_database(name: str, what: str) -> TraceFormatError:
     )
 
 
-def _no_database(head: bytes, name: str) -> TraceFormatError:
+def no_database(head: bytes, name: str) -> TraceFormatError:
+    """The error for a file that is called like a database and is none, by its first bytes."""
     if not head:
         return TraceFormatError(
             "empty_file",
