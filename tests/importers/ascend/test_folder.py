@@ -186,6 +186,46 @@ def test_databases_of_others_and_empty_ones_are_refused(tmp_path: Path) -> None:
         read_folder(folder)
 
 
+@pytest.mark.parametrize("data", [b"", b"<html>not found</html>"])
+def test_a_damaged_analysis_costs_its_own_tables(tmp_path: Path, data: bytes) -> None:
+    folder = write_database(tmp_path / "a_ascend_pt", Run())
+    (folder / OUTPUT / "analysis.db").write_bytes(data)
+    columns = read_folder(folder)
+    assert columns.quality.examples["ascend_file_unreadable"] == ["analysis.db"]
+    assert [table.name for table in columns.side] == ["recorded_operators"]
+    assert len(build_trace(columns).device_work) == 4
+
+
+def test_text_files_stand_in_for_a_database_that_is_none(tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "a_ascend_pt", Run())
+    (folder / OUTPUT / "ascend_pytorch_profiler_0.db").write_bytes(b"<html>")
+    columns = read_folder(folder)
+    assert "ascend_both" not in columns.quality.counts
+    assert "profiler_0.db" in columns.quality.examples["ascend_file_unreadable"][0]
+    assert len(build_trace(columns).device_work) == 4
+
+
+@BOTH
+def test_groups_named_after_a_host_are_a_number(write: Write, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a_ascend_pt", Run())
+    if write is write_database:
+        with sqlite3.connect(folder / OUTPUT / "analysis.db") as database:
+            database.execute(
+                "CREATE TABLE CommAnalyzerTime (hccl_op_name, group_name, elapse_time)"
+            )
+            database.execute("INSERT INTO CommAnalyzerTime VALUES ('hcom', ?, 2.5)", (ADDRESS,))
+        database.close()
+    else:
+        times = {"Communication Time Info": {"Elapse Time(ms)": 2.5}}
+        told = {"step3": {"collective": {f"hcom@{ADDRESS}": times}}}
+        (folder / OUTPUT / "communication.json").write_text(json.dumps(told), encoding="utf-8")
+    columns = read_folder(folder)
+    assert ADDRESS not in everything(columns)
+    (recorded,) = (each for each in columns.side if each.name == "recorded_collectives")
+    ((elapse_us, group),) = recorded.frame.select("elapse_us", "group").rows()
+    assert (elapse_us, group) == (2500.0, "1359081923264504684"), "the same for every rank"
+
+
 def test_mindspores_folder_is_read_alike(tmp_path: Path) -> None:
     """By the reference alone: no folder of MindSpore 2.3 and later is public."""
     folder = write_text(tmp_path / "a_ascend_ms", Run())

@@ -28,6 +28,7 @@ from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import Folder
 from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -38,6 +39,7 @@ from torch_tb_profiler.trace.columns import (
 )
 from torch_tb_profiler.trace.info import DeviceInfo, TraceInfo
 from torch_tb_profiler.trace.limits import MAX_DEVICES
+from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
 SECOND_NS = 10**9
@@ -69,19 +71,28 @@ def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventCol
                 "Export it again with export_type=ExportType.Db, or open its text files.",
             )
         assembly = _Assembly(database, members.base_of(path), reading.options.python_frames)
-        columns = assembly.columns(_analysis(source))
+        of_analysis = QualityReport()
+        columns = assembly.columns(_analysis(source, of_analysis))
+        columns.quality.merge(of_analysis)
         document = _groups(database)
         columns.quality.merge(database.quality)
     return columns, document
 
 
-def _analysis(source: Folder) -> list[SideTable]:
+def _analysis(source: Folder, quality: QualityReport) -> list[SideTable]:
+    """What Ascend's own analysis found; of a damaged one what can be read, which is told."""
     path = members.named(source.files, members.ANALYSIS)
     if path is None:
         return []
     file = source.files[path]()
-    with closing(file), Database.open(file.local_path(), file.name) as database:
-        return side_tables(database, members.ANALYSIS)
+    try:
+        with closing(file), Database.open(file.local_path(), file.name) as database:
+            tables = side_tables(database, members.ANALYSIS)
+            quality.merge(database.quality)
+            return tables
+    except (TraceFormatError, UnpackLimitError):
+        quality.add("ascend_file_unreadable", 1, members.ANALYSIS)
+        return []
 
 
 def _groups(database: Database) -> Any:

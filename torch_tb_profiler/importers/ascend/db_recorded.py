@@ -6,13 +6,21 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.recorded import MB, MS, PCT, STEP, of_frame
+from torch_tb_profiler.importers.ascend.recorded import (
+    MB,
+    MS,
+    PCT,
+    STEP,
+    of_frame,
+    shown_group,
+)
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.side_tables import SideTable
 
 STEPS, TIMES, MATRIX, BANDWIDTH = (
     "StepTraceTime", "CommAnalyzerTime", "CommAnalyzerMatrix", "CommAnalyzerBandwidth",
 )  # fmt: skip
+GROUP = "group_name"
 STEP_COLUMNS = {
     "computing_us": "computing",
     "communication_not_overlapped_us": "communication_not_overlapped",
@@ -120,9 +128,15 @@ def _step() -> pl.Expr:
 def _frame(database: Database, table: str, texts: Any, numbers: Any) -> pl.DataFrame:
     """Columns of a table; absent ones are null."""
     floats = database.floats(table, tuple(numbers))
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             **{name: database.series(table, name) for name in texts},
             **{name: pl.Series(values).fill_nan(None) for name, values in floats.items()},
         }
+    )
+    if GROUP not in frame.columns:
+        return frame
+    shown = {name: shown_group(name) for name in frame[GROUP].drop_nulls().unique().to_list()}
+    return frame.with_columns(
+        pl.col(GROUP).replace_strict(shown, default=None, return_dtype=pl.String)
     )

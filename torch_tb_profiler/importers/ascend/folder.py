@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from torch_tb_profiler.importers.ascend import is_database, members
 from torch_tb_profiler.importers.ascend.database import read_database
@@ -31,15 +32,8 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
             return reader.read(source, reading)
         source = Folder(source.name, {members.base_of(source.name): partial(_itself, source)})
     files = SideFiles(source, QualityReport())
-    database, timeline = members.database_of(source.files), members.timeline_of(source.files)
-    groups = None
-    if database is not None:
-        columns, groups = read_database(source, database, reading)
-        files.quality.add("ascend_both", int(timeline is not None))
-    elif timeline is not None:
-        columns = read_text_folder(source, timeline, files, reading)
-    else:
-        raise _nothing_to_read(source)
+    columns, groups = _events(source, files, reading)
+    database = members.database_of(source.files)
     info = members.named(source.files, members.INFO)
     columns.info = with_job(
         columns.info,
@@ -50,6 +44,25 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     columns.format = "ascend"
     columns.quality.merge(files.quality)
     return columns
+
+
+def _events(source: Folder, files: SideFiles, reading: Reading) -> tuple[EventColumns, Any]:
+    """The events, and what the database says of the groups; of a database that nothing can be read
+    of those of the text files beside it."""
+    database, timeline = members.database_of(source.files), members.timeline_of(source.files)
+    if database is not None:
+        try:
+            found = read_database(source, database, reading)
+        except TraceFormatError as error:
+            if timeline is None:
+                raise
+            files.quality.add("ascend_file_unreadable", 1, error.message)
+        else:
+            files.quality.add("ascend_both", int(timeline is not None))
+            return found
+    if timeline is None:
+        raise _nothing_to_read(source)
+    return read_text_folder(source, timeline, files, reading), None
 
 
 def _itself(source: Source) -> Source:

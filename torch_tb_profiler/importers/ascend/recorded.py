@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -42,6 +43,9 @@ TIMES = {
     "synchronization_us": "Synchronization Time(ms)",
     "idle_us": "Idle Time(ms)",
 }
+ADDRESS = re.compile(r"[%:]|\d+\.\d+\.\d+\.\d+")
+"""What only names made of an address and an interface hold: ``10.1.2.3%eth0_60000_0_17…``."""
+
 PAIR = re.compile(r"(\d{1,9})-(\d{1,9})")
 KINDS = ("p2p", "collective")
 TOTAL = "Total Op Info"
@@ -177,7 +181,19 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 def _named(step: str, key: str) -> dict[str, Any]:
     name, _, group = key.partition("@")
-    return {"step": step or None, "name": name, "group": group or None}
+    return {"step": step or None, "name": name, "group": shown_group(group)}
+
+
+def shown_group(group: str | None) -> str | None:
+    """A group's own name; a number, the same for all ranks, for one made of a host's address.
+
+    >>> shown_group("17522688603477080586"), shown_group("hccl_world_group"), shown_group("")
+    ('17522688603477080586', 'hccl_world_group', None)
+    """
+    if group and ADDRESS.search(group):
+        digest = hashlib.blake2b(group.encode("utf-8", "replace"), digest_size=8).digest()
+        return str(int.from_bytes(digest, "big"))
+    return group or None
 
 
 def _text(value: Any) -> str | None:
