@@ -51,6 +51,10 @@ def check(messages: list[bytes]) -> None:
     data, start, end = spans(messages)
     found = Wire(data).fields(start, end)
     expected = [decode(data, a, b) for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+    for number, wire_type in found.tags:
+        loose = found.unordered(number, wire_type)
+        order = loose.of(np.argsort(loose.message, kind="stable"))
+        assert _columns(order) == _columns(found.pick(number, wire_type))
     rows = sorted(
         (message, start, number, wire_type, value, end)
         for number, wire_type in found.tags

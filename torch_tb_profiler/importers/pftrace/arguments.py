@@ -65,13 +65,19 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
         return _decoded_annotations(texts, _Named(picked, row, packet, None))
     key = texts.inline(*names)
     kept = np.flatnonzero(_are_read(texts, key, row))
-    named = _Named(picked.of(kept), row[kept], packet[kept], key[kept])
+    named = _Named(_behind(names[1], picked, kept), row[kept], packet[kept], key[kept])
     is_list = _are_lists(texts)[named.key]
     lists, others = named.of(is_list), named.of(~is_list)
     given = _lists(texts, lists)
     if any(isinstance(value, InternedText) for _, one in given for value in one.values):
         return _decoded_annotations(texts, named)
     return given + _decoded_annotations(texts, others)
+
+
+def _behind(end: Int64, picked: Picked, rows: Int64) -> Picked:
+    """Some messages from the end of their names on."""
+    start, behind = end[rows], picked.end[rows]
+    return Picked(picked.message[rows], behind - start, start, behind)
 
 
 class _Named(NamedTuple):
@@ -126,8 +132,8 @@ def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:
     key = None
     if names is not None:
         key = texts.inline(*names)
-        kept = _are_read(texts, key, row)
-        picked, row, key = picked.of(kept), row[kept], key[kept]
+        kept = np.flatnonzero(_are_read(texts, key, row))
+        picked, row, key = _behind(names[1], picked, kept), row[kept], key[kept]
     fields = texts.wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
     if key is None:

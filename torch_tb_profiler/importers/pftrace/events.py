@@ -63,9 +63,10 @@ def read_events(rows: Rows, packets: Fields) -> None:
     _add_counters(rows, events, packet, track, kind == COUNTER)
     row_of = np.full(events.count, -1, np.int64)
     row_of[slices] = before + np.arange(slices.size)
-    given = events.pick(Event.ANNOTATIONS, DELIMITED)
+    given = events.unordered(Event.ANNOTATIONS, DELIMITED)
     on_slices = row_of[given.message] >= 0
-    given = given.of(on_slices)
+    if not on_slices.all():
+        given = given.of(on_slices)
     rows.arguments += debug_annotations(texts, given, row_of[given.message], packet[given.message])
     _add_flows(rows, events, row_of)
 

@@ -15,6 +15,8 @@ from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 MAX_IID = 1 << 40
+MAX_TABLE = 1 << 20
+"""Numbers below are looked up in a table of as many places."""
 
 
 class Texts:
@@ -70,15 +72,15 @@ class Texts:
         is_there = (iid > 0) & (iid < MAX_IID)
         if not is_there.any():
             return np.full(iid.size, -1, np.int32)
-        scope = self.scopes.scope[packet]
-        keys = np.where(is_there, scope * MAX_IID + iid, -1)
-        distinct = np.unique(keys)
-        known = [self._code(kind, *divmod(key, MAX_IID)) for key in distinct.tolist()]
-        codes: Int32 = np.array(known, np.int32)[np.searchsorted(distinct, keys)]
+        iid = np.where(is_there, iid, 0)
+        width = int(iid.max()) + 1
+        distinct, place = _distinct(self.scopes.scope[packet] * width + iid)
+        known = [self._code(kind, *divmod(key, width)) for key in distinct.tolist()]
+        codes: Int32 = np.array(known, np.int32)[place]
         return codes
 
     def _code(self, kind: int, scope: int, iid: int) -> int:
-        if scope < 0:
+        if not iid:
             return -1
         text: AnyText | None = self.entries.get((scope, kind), {}).get(iid)
         if text is None and self.scopes.is_first[scope]:
@@ -94,3 +96,11 @@ class Texts:
         for other in codes[1:]:
             result = np.where(result < 0, other, result)
         return result
+
+
+def _distinct(keys: Int64) -> tuple[Int64, Int64]:
+    """The distinct ones of some numbers from 0 on, and the place of each number among them."""
+    if keys.max() >= MAX_TABLE:
+        return np.unique(keys, return_inverse=True)
+    is_used = np.bincount(keys) > 0
+    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[keys]

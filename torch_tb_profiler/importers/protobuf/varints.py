@@ -62,12 +62,18 @@ def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]
     stop = ~word & _CONTINUES
     low = stop & (~stop + _ONE)
     value = word & (low - _ONE) & _PAYLOAD
-    for keep, move, shift in _MERGES:
-        value = (value & keep) | ((value & move) >> shift)
+    is_long = low == 0
+    has_long = bool(is_long.any())
+    longest = int(np.bitwise_or.reduce(low))
+    merges = 3 if has_long or longest >> 32 else 2 if longest >> 16 else 1
+    for keep, move, shift in _MERGES[:merges]:
+        upper = value & move
+        upper >>= shift
+        value &= keep
+        value |= upper
     exponent = (low.astype(np.float64).view(np.int64) >> _EXPONENT_SHIFT) - _EXPONENT_BIAS
     length = (exponent >> 3) + 1
-    is_long = low == 0
-    if is_long.any():
+    if has_long:
         rows = np.flatnonzero(is_long)
         value[rows], length[rows] = _long_varints(buffer, value[rows], at[rows])
     return value.view(np.int64), length

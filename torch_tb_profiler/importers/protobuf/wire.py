@@ -161,6 +161,13 @@ class Fields:
         groups[:] = [_joined(groups)]
         return Picked(*groups[0])
 
+    def unordered(self, number: int, wire_type: int) -> Picked:
+        """The same as :meth:`pick`, where only those of one message need be in order."""
+        groups = self._groups.get(number << 3 | wire_type)
+        if groups is None:
+            return Picked(_NONE, _NONE, _NONE, _NONE)
+        return Picked(*map(np.concatenate, zip(*groups, strict=True)))
+
     def ints(self, number: int, wire_type: int = VARINT, default: int = ABSENT) -> Int64:
         """One value per message: the last one that it gives, as protobuf has it."""
         column = np.full(self.count, default, np.int64)
@@ -270,27 +277,35 @@ class _Rounds:
 
     def __init__(self, wire: Wire, start: Int64, end: Int64) -> None:
         self.wire = wire
-        self.at = np.array(start, np.int64)
+        self.at = np.asarray(start, np.int64)
         self.end = np.asarray(end, np.int64)
         self.broken = 0
         self.parts: list[Part] = []
 
     def run(self) -> None:
         alive = np.flatnonzero(self.at < self.end)
-        while alive.size >= FEW_MESSAGES:
-            alive = self._round(alive)
-        for message in alive.tolist():
-            self._rest(message)
-
-    def _round(self, alive: Int64) -> Int64:
-        """Read the next field of every message of ``alive``; return those with more to read."""
-        buffer, words = self.wire.buffer, self.wire.words
         at, end = self.at[alive], self.end[alive]
+        while alive.size >= FEW_MESSAGES:
+            alive, at, end = self._round(alive, at, end)
+        for message, place in zip(alive.tolist(), at.tolist(), strict=True):
+            self._rest(message, place)
+
+    def _round(self, alive: Int64, at: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
+        """Read the next field of messages.
+
+        Args:
+            alive: The messages.
+            at: Where the field of each begins.
+            end: Where each message ends.
+
+        Returns:
+            The same of those with more to read.
+        """
+        buffer, words = self.wire.buffer, self.wire.words
         first = buffer[at]
         if first.max() < 0x80:
             tag, place = first.astype(np.int64), at + 1
-            is_good = place <= end
-            is_good &= _IS_FIELD[first]
+            is_good = _IS_FIELD[first]
         else:
             tag, length = read_varints(buffer, words, at)
             place = at + length
@@ -307,9 +322,10 @@ class _Rounds:
             start, behind, end = start[is_good], behind[is_good], end[is_good]
         if alive.size:
             self.parts.append((alive, tag, value, start, behind))
-        self.at[alive] = behind
-        more: Int64 = alive[behind < end]
-        return more
+        goes_on = behind < end
+        if goes_on.all():
+            return alive, behind, end
+        return alive[goes_on], behind[goes_on], end[goes_on]
 
     def _contents(self, tag: Int64, place: Int64, end: Int64) -> tuple[Int64, Int64, Int64, Bools]:
         """What stands behind tags: value, start and end, and whether that lies in its message."""
@@ -333,10 +349,10 @@ class _Rounds:
         fits &= (size >= 0) & (size <= end - start)
         return value, start, start + size, fits
 
-    def _rest(self, message: int) -> None:
-        """Read what is left of one message, field by field."""
+    def _rest(self, message: int, at: int) -> None:
+        """Read one message from a place on, field by field."""
         data = self.wire.data
-        at, end = int(self.at[message]), int(self.end[message])
+        end = int(self.end[message])
         rows: list[tuple[int, int, int, int, int]] = []
         while at < end:
             field = read_field(data, at, end)
