@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.helpers.recorded import Sample, recorded, side_table
 from tests.helpers.traces import (
     Event,
     annotation,
@@ -18,7 +19,6 @@ from tests.helpers.traces import (
     memory,
     op,
     step,
-    trace,
 )
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.queries.views import pair_result, run_view, trace_view
@@ -62,26 +62,34 @@ def _events(slower: int = 0) -> list[Event]:
     return events
 
 
+def _trace(slower: int = 0) -> Trace:
+    """With samples of every 20 µs, and what a file tells of the whole recording."""
+    samples = [Sample("host", "CPU user", "%", at, at % 70) for at in range(0, 200 * STEPS, 20)]
+    flops = [{"level": "operator", "name": "mm", "flops": 2e9}]
+    side = [side_table("recorded_flops", "flops_0.txt", flops)]
+    return recorded(_events(slower), samples=samples, side=side)
+
+
 @pytest.fixture(scope="module")
-def recorded() -> Trace:
-    return trace(_events())
+def usual() -> Trace:
+    return _trace()
 
 
 @pytest.fixture(scope="module")
 def other() -> Trace:
-    return trace(_events(slower=9))
+    return _trace(slower=9)
 
 
 def _asked(
-    spec: ViewSpec, recorded: Trace, other: Trace, by: str | None, steps: str | None = None
+    spec: ViewSpec, usual: Trace, other: Trace, by: str | None, steps: str | None = None
 ) -> View:
     selection = Selection(steps=steps, iterations_by=by)
     if spec.scope == "trace":
-        return trace_view(spec, recorded, selection)
+        return trace_view(spec, usual, selection)
     if spec.scope == "run":
-        return run_view(spec, {"a": recorded, "b": other}, selection)
+        return run_view(spec, {"a": usual, "b": other}, selection)
     subject = Subject("run", "a", "1", selection)
-    return pair_result(spec, (subject, other), (subject, recorded), TableQuery()).view
+    return pair_result(spec, (subject, other), (subject, usual), TableQuery()).view
 
 
 def _frames(view: View) -> dict[str, pl.DataFrame]:
@@ -93,14 +101,16 @@ def _codes(view: View) -> list[str]:
 
 
 SPECS = list(all_views().values())
+OF_THE_WHOLE = ("efficiency",)
+"""Views of what files tell of the whole recording."""
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 @pytest.mark.parametrize("by", ["name:train_step", "name:ProfilerStep#*"])
 def test_a_range_over_the_same_interval_gives_the_same(
-    spec: ViewSpec, by: str, recorded: Trace, other: Trace
+    spec: ViewSpec, by: str, usual: Trace, other: Trace
 ) -> None:
-    steps, cut = _asked(spec, recorded, other, None), _asked(spec, recorded, other, by)
+    steps, cut = _asked(spec, usual, other, None), _asked(spec, usual, other, by)
     expected, found = _frames(steps), _frames(cut)
     assert expected.keys() == found.keys()
     for name in expected:
@@ -114,24 +124,28 @@ def test_a_range_over_the_same_interval_gives_the_same(
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_another_key_node_gives_other_iterations(
-    spec: ViewSpec, recorded: Trace, other: Trace
+    spec: ViewSpec, usual: Trace, other: Trace
 ) -> None:
     """The first ends with the first product: what the step does behind it is not in it."""
-    steps = _asked(spec, recorded, other, None, "0")
-    cut = _asked(spec, recorded, other, "name:aten::mm", "0")
+    steps = _asked(spec, usual, other, None, "0")
+    cut = _asked(spec, usual, other, "name:aten::mm", "0")
     calls: Any = next(note for note in cut.notes if note.code == "iterations_cut").evidence["calls"]
     assert calls == STEPS or set(calls.values()) == {STEPS}
     expected, found = _frames(steps), _frames(cut)
+    if spec.name in OF_THE_WHOLE:
+        assert all(found[name].equals(expected[name]) for name in expected)
+        assert "recorded_whole" in _codes(cut)
+        return
     assert any(not found[name].equals(expected[name]) for name in expected)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_steps_of_a_selection_are_those_of_the_cut(
-    spec: ViewSpec, recorded: Trace, other: Trace
+    spec: ViewSpec, usual: Trace, other: Trace
 ) -> None:
     if spec.scope != "trace":
         return
     chosen = Selection(steps="3", iterations_by="name:aten::mm")
     with pytest.raises((RequestError, ValueError), match="no step '3'"):
-        trace_view(spec, recorded, Selection(steps="3"))
-    assert trace_view(spec, recorded, chosen).tables
+        trace_view(spec, usual, Selection(steps="3"))
+    assert trace_view(spec, usual, chosen).tables

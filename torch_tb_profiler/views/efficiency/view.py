@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection, selected_steps
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.columns import (
     OPERATORS,
@@ -33,7 +33,12 @@ _TIMES = {"name": pl.String, "calls": pl.Int64, "device_time_us": pl.Float64}
 
 
 def efficiency(trace: Trace, selection: Selection) -> View:
-    """What the files of the recording tell of FLOPs and of sums of operators."""
+    """What the files of the recording tell of FLOPs and of sums of operators.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    selected_steps(trace, selection)
     flops = recorded_frame(trace, "recorded_flops")
     sums = recorded_frame(trace, "recorded_operators")
     tables = [_operators(trace, flops, sums)]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from torch_tb_profiler.analysis.iterations.cut import cut_of
 from torch_tb_profiler.analysis.memory.selected import selected_time
 from torch_tb_profiler.analysis.samples import (
     MAX_SERIES,
@@ -87,7 +88,9 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
 
 
 def _steps(trace: Trace, selection: Selection, origin_ns: int, *, is_apart: bool) -> Table:
-    steps = trace.steps.filter(selected_steps(trace, selection), pl.col("slice").is_not_null())
+    is_cut = cut_of(trace).by.kind != "steps"
+    is_told = pl.col("slice").is_not_null() | pl.lit(is_cut)
+    steps = trace.steps.filter(selected_steps(trace, selection), is_told)
     if is_apart or steps.height > MAX_STEPS:
         steps = steps.clear()
     frame = steps.select(
