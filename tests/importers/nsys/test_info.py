@@ -46,6 +46,15 @@ def test_time_zero(tmp_path: Path, epoch: Any, base_ns: int) -> None:
     assert columns_of(tmp_path, {**BASE, **start}).base_ns == base_ns
 
 
+def test_times_that_count_from_1970_already(tmp_path: Path) -> None:
+    """As ``nsys export --ts-normalize=true`` writes them; one that is damaged changes nothing."""
+    epoch = 1779630014975716426
+    start = {"TARGET_INFO_SESSION_START_TIME": [{"utcEpochNs": epoch}]}
+    kernels = [kernel(epoch + 7, epoch + 9), kernel(0, 5), kernel(epoch + 10, epoch + 12)]
+    columns = columns_of(tmp_path, {**BASE, KERNEL: kernels, **start})
+    assert columns.base_ns == 0
+
+
 @pytest.mark.parametrize(
     ("severity", "text", "code"),
     [

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from torch_tb_profiler.importers.nsys.export import Export
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
 
 EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
@@ -42,13 +45,20 @@ def records_graphs_whole(export: Export) -> bool:
     return mode.strip().lower() == "graph"
 
 
-def base_ns(export: Export) -> int:
-    """Nanoseconds since 1970 of time 0; 0 where that is not told."""
+def base_ns(export: Export, start_ns: Int64) -> int:
+    """Nanoseconds since 1970 of time 0; 0 where that is not told, and where the times count from
+    there already (``nsys export --ts-normalize=true``).
+
+    Args:
+        export: The export.
+        start_ns: When its events begin.
+    """
     if START not in export.database.tables:
         return 0
     for (epoch,) in export.database.rows(START, ("utcEpochNs",)):
         if isinstance(epoch, int) and 0 < epoch < LATEST_NS:
-            return epoch
+            some = start_ns[:: 1 + len(start_ns) // 1000]
+            return 0 if len(some) and np.median(some) > epoch / 2 else epoch
     return 0
 
 

@@ -132,7 +132,7 @@ def _columns(export: Export) -> EventColumns:
         tables=tables,
         strings=export.names.strings,
         tracks=export.tracks.tracks(),
-        base_ns=base_ns(export),
+        base_ns=base_ns(export, tables["slices"]["start_ns"]),
         time_unit_ns=1,
         info=trace_info(export),
         quality=export.quality,
