@@ -128,7 +128,7 @@ def _tracks(columns: EventColumns, names: pl.Series, time_ns: Int64, strings: St
     of its own, so that no operator around it by chance is taken for its owner."""
     slices = columns.tables["slices"]
     operators = np.flatnonzero(slices["category"] == Category.OPERATOR)
-    by_name = {name: strings.code(name) for name in names.unique().to_list()}
+    by_name = {name: strings.code(name) for name in names.unique(maintain_order=True).to_list()}
     wanted = names.replace_strict(by_name, return_dtype=pl.Int64).to_numpy()
     track = np.full(len(wanted), NONE, np.int32)
     if len(operators):
