@@ -216,3 +216,14 @@ def test_bandwidths_are_bytes_per_second(opened: tuple[OpenedTrace, Path]) -> No
         told = [each["args"]["Throughput(MB/s)"] for each in events if each["name"] == name]
         ours = moved.filter(pl.col("metric") == name)["value"]
         assert sorted(ours) == pytest.approx(sorted(float(each) * 1024**2 for each in told))
+
+
+def test_msprofs_own_overlap_is_ours(corpus: Path) -> None:
+    """A graph calls its collective after the operator, ``Default/AllReduce-op534_0``."""
+    file = corpus / "ascend_mindspore" / "msprof_0_2_1.json"
+    with open_trace(str(file), cache=False) as opened:
+        assert "ascend_overlap_differs" not in opened.trace.quality.counts
+        row = opened.view("distributed").tables["overlap"].rows(named=True)[0]
+        assert (row["computation_us"], row["communication_us"]) == pytest.approx(
+            (5914.58, 41534.3), abs=0.5
+        )

@@ -18,7 +18,7 @@ from torch_tb_profiler.storage.names import NamePattern
 EVENTS = rf"{members.TIMELINE.pattern}|{members.DATABASE.pattern}"
 TIMELINE = re.compile(r"(?:.*[/\\])?(?:trace_view|msprof_[\w.-]*)\.json(?:\.gz)?", re.DOTALL)
 SQLITE = b"SQLite format 3\0"
-PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis)"')
+PROCESS = re.compile(rb'"name"\s*:\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|Step Trace)"')
 
 
 def is_timeline(head: bytes, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,6 +12,9 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, EventColumns, Int64
 
 PROCESS = "Overlap Analysis"
+HCCL = re.compile("(HCCL|Communication)$")
+"""Processes of collectives, also of those that are called after operators of a graph."""
+
 COMPUTING, COMMUNICATION = "Computing", "Communication"
 MAX_DIFFERENCE = 0.01
 
@@ -41,7 +45,8 @@ def compare(columns: EventColumns, own_ns: Mapping[str, int]) -> None:
     is_hccl = np.zeros(len(columns.strings) + 1, np.bool_)
     for code in np.unique(table["name_code"][is_kernel]).tolist():
         is_hccl[code] = OPERATION.match(columns.strings[code]) is not None
-    communicates = is_kernel & is_hccl[table["name_code"]]
+    on_hccl = [HCCL.search(track.process_name or "") is not None for track in columns.tracks]
+    communicates = is_kernel & (is_hccl[table["name_code"]] | np.array(on_hccl)[table["track"]])
     for name, chosen in (
         (COMPUTING, is_kernel & ~communicates),
         (COMMUNICATION, communicates),
