@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import get_args
 
 from torch_tb_profiler.analysis.recording import Lacking
-from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER, UNKNOWN, recorder_named, recorders
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.recorders import (
+    TORCH_PROFILER,
+    UNKNOWN,
+    RecorderFile,
+    recorder_named,
+    recorders,
+)
 from torch_tb_profiler.trace.info import WHATS
 
 
@@ -15,6 +22,11 @@ def test_what_recorders_record_is_what_recordings_may_lack() -> None:
         assert set(recorder.records) <= own
         assert not any(phrase.endswith(".") for phrase in recorder.records.values())
     assert own >= set(WHATS)
+
+
+def test_each_recorder_has_one_entry() -> None:
+    file = load("recorders.toml", RecorderFile)
+    assert [each.name for each in file.recorders] == list(recorders())
 
 
 def test_names() -> None:
