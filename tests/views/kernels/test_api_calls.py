@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.helpers.recorded import recorded as recorded_by
 from tests.helpers.traces import call, kernel, trace
 from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
 from torch_tb_profiler.analysis.selection import Selection
@@ -42,3 +43,10 @@ def test_work_of_a_call_before_the_selection() -> None:
     table = kernels(recorded, Selection(start_ns=50_000)).tables["api_calls"]
     assert table.frame.select("calls", "mean_us", "device_us").rows() == [(0, None, 5)]
     assert table.null_reasons["mean_us"] == NO_CALL
+
+
+def test_calls_that_a_level_does_not_record_say_so() -> None:
+    lacking = recorded_by([kernel("k", 0, 5)], not_recorded={"runtime": "needs Level1"})
+    assert kernels(lacking, Selection()).tables["api_calls"].why_empty == "Needs Level1."
+    table = kernels(trace([kernel("k", 0, 5)]), Selection()).tables["api_calls"]
+    assert table.why_empty == "No API call is in the selection."

@@ -5,6 +5,8 @@ Definitions: ``docs/metrics.md#api-calls``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
@@ -13,7 +15,7 @@ from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, own_reason
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import schema_before, share_columns, with_shares
@@ -102,5 +104,6 @@ def api_calls_table(trace: Trace, selection: Selection) -> Table:
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema_before(API_CALLS).items())
     reasons = dict.fromkeys(("mean_us", "min_us", "max_us"), NO_CALL)
     reasons |= dict.fromkeys(_LAUNCHED, unknown or "")
-    table = in_default_order(Table(API_CALLS, shown, needed(shown, reasons)))
+    spec = replace(API_CALLS, when_empty=own_reason(trace, "runtime") or API_CALLS.when_empty)
+    table = in_default_order(Table(spec, shown, needed(shown, reasons)))
     return with_shares(table, "host_self_us", NO_HOST_TIME)
