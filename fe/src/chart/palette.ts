@@ -28,6 +28,10 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   optimizer: "--cat-cpu-exec",
   interval: "--cat-dataloader",
   tail: "--cat-cpu-exec",
+  // Files tell some of them together, or by other names.
+  forward_and_backward: "--cat-kernel",
+  computing: "--cat-kernel",
+  free: "--mark-wait",
   communication_hidden: "--mark-overlap",
   communication_exposed: "--cat-communication",
   communication_tail: "--cat-communication",

@@ -24,6 +24,8 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 const STEP_TRACE = "step_trace";
 const WINDOWS = "serving_windows";
 const MEAN = "mean";
+/** Tables that files of the recording tell themselves. */
+const RECORDED = "recorded_";
 /** More are chosen in the table. */
 const LISTED_STEPS = 200;
 
@@ -34,24 +36,33 @@ export function PhasesPage(props: PageProps) {
       {(context) => {
         const { view, fileName } = context;
         const { phases, [STEP_TRACE]: steps, [WINDOWS]: windows } = view.tables;
-        const parts = view.series["step_parts"];
+        const { step_parts: parts, ...recordedParts } = view.series;
+        const recorded = Object.keys(view.tables).filter((name) => name.startsWith(RECORDED));
+        const ours = Object.keys(view.tables).filter((name) => name !== WINDOWS && !recorded.includes(name));
+        // Where our own step trace tells nothing, what the files tell comes first.
+        const isTold = parts?.lines.some(({ y }) => y.some((each) => each !== null)) === true || recorded.length === 0;
         return (
           <>
             <Findings notes={view.notes} always={false} />
-            {steps?.row_count === 0 && <EmptySelection what="step" />}
+            {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection what="step" />}
             {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
-            {steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
+            {isTold && steps !== undefined && steps.row_count > 0 && <Step table={steps} fileName={fileName("step")} />}
             {phases !== undefined && (
               <div className="chart-row even">
                 <PhaseShares table={phases} side="cpu" title="Host time by phase" fileName={fileName("host")} />
                 <PhaseShares table={phases} side="gpu" title="Device time by phase" fileName={fileName("device")} />
               </div>
             )}
-            {parts !== undefined && (steps?.row_count ?? 0) > 2 && (
+            {isTold && parts !== undefined && (steps?.row_count ?? 0) > 2 && (
               <Chart title={parts.title} chart={seriesChart(parts)} fileName={fileName("parts")} height={240} />
             )}
+            {Object.entries(recordedParts).map(([name, series]) => (
+              <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(`${name}_parts`)} height={240} />
+            ))}
+            {!isTold && <Tables context={context} names={recorded} />}
             <FactList title="How the phases were found" facts={view.facts} />
-            <Tables context={context} names={Object.keys(view.tables).filter((name) => name !== WINDOWS)} />
+            <Tables context={context} names={ours} />
+            {isTold && <Tables context={context} names={recorded} />}
             <QualityNotes notes={view.notes} always={false} />
           </>
         );
@@ -99,6 +110,7 @@ function PhaseShares({ table, side, title, fileName }: SharesProps) {
   const whole = table.rows.find((row) => textOf(table, row, "phase") === "step");
   const totalUs = whole === undefined ? null : numberOf(table, whole, key);
   if (totalUs === null || totalUs === 0) return null;
+  if (rows.every((row) => numberOf(table, row, key) === null)) return null;
   const parts = rows.map((row): SharePart => {
     const name = textOf(table, row, "phase");
     const us = numberOf(table, row, key);

@@ -93,3 +93,18 @@ def test_without_files_there_are_no_such_tables() -> None:
     assert not {"recorded_steps", "recorded_step_trace"} & set(
         phases(recorded(STEPS), Selection()).tables
     )
+
+
+def test_parts_that_files_tell_are_curves_over_the_steps() -> None:
+    steps = [
+        {"step": str(number), "total_us": 9, "interval_us": number, "tail_us": 4}
+        for number in (2, 1, 3)
+    ]
+    side = side_table("recorded_step_trace", "step_trace_raw_0_detail_time.csv", steps)
+    series = phases(recorded([], side=[side]), Selection()).series["recorded_step_trace"]
+    assert [(line.name, line.x, line.y) for line in series.lines] == [
+        ("Interval", [1, 2, 3], [1, 2, 3]),
+        ("Tail", [1, 2, 3], [4, 4, 4]),
+    ]
+    twice = side_table("recorded_step_trace", "x.csv", [*steps, steps[0]])
+    assert "recorded_step_trace" not in phases(recorded([], side=[twice]), Selection()).series

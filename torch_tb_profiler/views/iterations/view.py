@@ -62,6 +62,17 @@ def _key_nodes_table(trace: Trace) -> Table:
     return Table(KEY_NODES, shown)
 
 
+NO_EVENTS = "The recording holds no events, and thus no iterations."
+FILES_TELL = "What its files tell of steps is in the view of phases."
+
+
+def _missing(trace: Trace) -> str | None:
+    if trace.slices.height:
+        return None
+    has_files = any(trace.side.get(name) for name in ("recorded_steps", "recorded_step_trace"))
+    return f"{NO_EVENTS} {FILES_TELL}" if has_files else NO_EVENTS
+
+
 SPEC = ViewSpec(
     name="iterations",
     title="Iterations",
@@ -69,5 +80,6 @@ SPEC = ViewSpec(
     scope="trace",
     tables=(ITERATIONS, ITERATION_OPERATORS, ITERATION_KERNELS, KEY_NODES),
     function=iterations_view,
+    missing=_missing,
     leading_facts=("iterations_selected", "iteration_mean_us", "iteration_stddev_us"),
 )

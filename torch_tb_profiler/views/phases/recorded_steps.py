@@ -5,6 +5,8 @@ Definitions: ``docs/views-phases.md#as-recorded``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from torch_tb_profiler.analysis.phases.codes_of_slices import no_phases
@@ -15,7 +17,7 @@ from torch_tb_profiler.analysis.step_overlap import overlap_ns
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.recorded import SOURCE, recorded_frame, recorded_table
-from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.schema import Column, Line, Series, Table, TableSpec
 
 NOT_OURS = "The events of the recording hold no such step, or it is not selected."
 NO_PASS = "Or nothing of a forward or backward pass lies in it."
@@ -99,6 +101,20 @@ RECORDED_STEP_TRACE = TableSpec(
 )
 
 
+MAX_POINTS = 2000
+"""Of more steps each nth is drawn."""
+
+_DRAWN = {
+    RECORDED_STEPS.name: ("computing_us", "communication_not_overlapped_us", "free_us"),
+    RECORDED_STEP_TRACE.name: (
+        "interval_us",
+        "forward_backward_us",
+        "tail_us",
+        "communication_us",
+    ),
+}
+
+
 def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -> list[Table]:
     """The tables that the recording has.
 
@@ -120,6 +136,31 @@ def recorded_step_tables(trace: Trace, selection: Selection, parts: StepTrace) -
         reasons["step"] = NO_STEP
         tables.append(recorded_table(spec, joined, reasons))
     return tables
+
+
+def recorded_series(tables: Iterable[Table]) -> dict[str, Series]:
+    """Curves of the parts over the steps that files tell; none of fewer than two steps, of steps
+    without numbers, or of several devices."""
+    drawn = {}
+    for table in tables:
+        keys = _DRAWN.get(table.spec.name, ())
+        steps = table.frame.with_columns(pl.col("step").cast(pl.Float64, strict=False))
+        if not keys or steps.height < 2 or not _is_curve(steps["step"]):
+            continue
+        steps = steps.sort("step").gather_every(-(-steps.height // MAX_POINTS))
+        titles = {column.key: column.title for column in table.spec.columns}
+        lines = tuple(
+            Line(titles[key], steps["step"].to_list(), steps[key].to_list())
+            for key in keys
+            if steps[key].is_not_null().any()
+        )
+        title = f"{table.spec.title}: parts of the steps"
+        drawn[table.spec.name] = Series(title, "line", "Step", None, "Time", "us", lines)
+    return drawn
+
+
+def _is_curve(step: pl.Series) -> bool:
+    return not step.null_count() and step.is_unique().all()
 
 
 def _joined(told: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:

@@ -33,6 +33,7 @@ from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
 from torch_tb_profiler.views.phases.recorded_steps import (
     RECORDED_STEP_TRACE,
     RECORDED_STEPS,
+    recorded_series,
     recorded_step_tables,
 )
 from torch_tb_profiler.views.phases.serving import SERVING_WINDOWS, serving_table
@@ -79,11 +80,12 @@ def phases(trace: Trace, selection: Selection) -> View:
     ]
     if len(serving_ranges(trace)):
         tables.append(serving_table(trace, selection))
-    tables += recorded_step_tables(trace, whole, parts)
+    recorded = recorded_step_tables(trace, whole, parts)
+    tables += recorded
     notes = (*quality_notes(trace), *_notes(trace, selection, work))
     return View(
         tables={table.spec.name: table for table in tables},
-        series={"step_parts": step_trace_series(step_table)},
+        series={"step_parts": step_trace_series(step_table)} | recorded_series(recorded),
         facts=(*_found_facts(trace, selection), side_fact(parts)),
         notes=notes,
     )
