@@ -96,6 +96,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "samples_thinned": "Samples of devices were so many that each few in a row became their mean.",
     "graph_without_kernels": "Launches of CUDA graphs that were recorded as a whole, without their "
     "kernels: capture again with --cuda-graph-trace=node.",
+    "graph_kernels_at_creation": "Kernels of replayed CUDA graphs belong to the operators and "
+    "ranges inside which their graph was made; ranges around its launches have no time of them.",
     "graph_without_time": "Launches of CUDA graphs whose time is not recorded were left out.",
     "nsys_text_missing": "Texts that the export refers to and does not hold.",
     "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",

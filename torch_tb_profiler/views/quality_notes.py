@@ -23,6 +23,7 @@ HARMLESS = frozenset(
         "duplicate_correlation",
         "empty_event",
         "external_id_untrusted",
+        "graph_kernels_at_creation",
         "impossible_measure",
         "memory_usage_unread",
         "no_steps",
@@ -70,6 +71,7 @@ LINK_ISSUES = (
         "device_without_properties",
         "duplicate_correlation",
         "external_id_untrusted",
+        "graph_kernels_at_creation",
         "graph_node_unknown",
         "graph_without_kernels",
         "graph_without_time",
@@ -114,6 +116,7 @@ _HOST_TIME = ("host_self_us", "host_total_us")
 
 ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "device_without_properties": ("est_sm_efficiency_pct", "est_achieved_occupancy_pct"),
+    "graph_kernels_at_creation": (*_DEVICE_TIME, "gpu_time_us"),
     "graph_node_unknown": (*_DEVICE_TIME, "operator"),
     "huge_duration": (*_HOST_TIME, "total_us", "max_us"),
     "impossible_measure": (

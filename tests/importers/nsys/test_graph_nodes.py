@@ -37,6 +37,7 @@ def test_the_creation_of_its_node_owns_a_kernel(tmp_path: Path) -> None:
     """Each replay has another launch, in other ranges; the owners are the same."""
     trace = traced(tmp_path, made.graph_nodes())
     assert owners(trace) == ["aten::mm", "aten::relu", "capture"] * 2
+    assert trace.quality.counts["graph_kernels_at_creation"] == 6
     launches = trace.device_work["launch"].to_list()
     starts = trace.slices["start_ns"]
     assert [starts[launch] for launch in launches] == [950] * 3 + [1992] * 3

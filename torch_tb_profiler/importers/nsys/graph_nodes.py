@@ -67,7 +67,7 @@ def owners(
         ranges: What was read of the ranges.
         global_pids: Process of each piece.
         graph_nodes: ``graphNodeId`` of each, or :data:`ABSENT`.
-        quality: Is told of nodes that are not in the export.
+        quality: Is told of nodes that are not in the export, and of what was found.
     """
     owner = np.full(len(graph_nodes), ABSENT)
     work = np.flatnonzero((graph_nodes != ABSENT) & (graph_nodes != 0))
@@ -83,6 +83,7 @@ def owners(
     found = _open_at(ranges, track.astype(np.int64), nodes.start_ns[is_used])
     found = found[(np.cumsum(is_used) - 1)[made[known]]]
     owner[work[known]] = np.where(found >= 0, found, ABSENT)
+    quality.add("graph_kernels_at_creation", int((found >= 0).sum()))
     return owner
 
 
