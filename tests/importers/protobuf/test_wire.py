@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.protobuf.texts import (
     decimal_numbers,
     distinct_ranges,
     distinct_texts,
+    leading_texts,
 )
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Picked, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -136,6 +137,24 @@ def test_texts_are_made_once_each(texts: list[str | None]) -> None:
     codes, distinct = distinct_texts(Wire(data), start, end)
     assert [None if code < 0 else distinct[code] for code in codes.tolist()] == texts
     assert len(set(distinct)) == len(distinct)
+
+
+@given(st.lists(st.text("ab", max_size=34), max_size=60), st.booleans())
+def test_texts_that_messages_begin_with_are_made_once_each(texts: list[str], other: bool) -> None:
+    messages = [message((10, text), (2, number)) for number, text in enumerate(texts)]
+    data, start, end = spans([*messages, message((2, 1))] if other else messages)
+    wire = Wire(data)
+    found = leading_texts(wire, Picked(np.arange(start.size), end - start, start, end), 10)
+    if other:
+        assert found is None
+        return
+    alike = {(len(text), text[:6], text[-8:]) for text in texts}
+    assert (found is None) == (len(alike) < len(set(texts)))
+    if found is not None:
+        assert [found.texts[code] for code in found.codes.tolist()] == texts
+        assert found.texts == list(dict.fromkeys(texts))
+        numbers = wire.fields(found.end, end).ints(2)
+        assert numbers.tolist() == list(range(len(texts)))
 
 
 def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from torch_tb_profiler.importers.pftrace.fields import Annotation, Interned, Sta
 from torch_tb_profiler.importers.pftrace.known import INT_FORMS, TARGETS, Form
 from torch_tb_profiler.importers.pftrace.texts import Texts
 from torch_tb_profiler.importers.protobuf.texts import decimal_numbers, distinct_ranges
-from torch_tb_profiler.importers.protobuf.wire import Fields, Picked
+from torch_tb_profiler.importers.protobuf.wire import Fields, Picked, stable_order
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 Given = list[tuple[int, Argument]]
@@ -60,12 +60,12 @@ def debug_annotations(texts: Texts, picked: Picked, row: Int64, packet: Int64) -
         row: The slice of each, or -1.
         packet: The packet of each.
     """
-    names = texts.wire.first_texts(picked, Annotation.NAME)
+    names = texts.leading(picked, Annotation.NAME)
     if names is None:
         return _decoded_annotations(texts, _Named(picked, row, packet, None))
-    key = texts.inline(*names)
+    key, ends = names
     kept = np.flatnonzero(_are_read(texts, key, row))
-    named = _Named(_behind(names[1], picked, kept), row[kept], packet[kept], key[kept])
+    named = _Named(_behind(ends, picked, kept), row[kept], packet[kept], key[kept])
     is_list = _are_lists(texts)[named.key]
     lists, others = named.of(is_list), named.of(~is_list)
     given = _lists(texts, lists)
@@ -128,12 +128,12 @@ def _are_lists(texts: Texts) -> Bools:
 
 def extra_data(texts: Texts, picked: Picked, row: Int64) -> Given:
     """The extra data of render stages: pairs of texts."""
-    names = texts.wire.first_texts(picked, Stage.EXTRA_NAME)
+    names = texts.leading(picked, Stage.EXTRA_NAME)
     key = None
     if names is not None:
-        key = texts.inline(*names)
+        key, ends = names
         kept = np.flatnonzero(_are_read(texts, key, row))
-        picked, row, key = _behind(names[1], picked, kept), row[kept], key[kept]
+        picked, row, key = _behind(ends, picked, kept), row[kept], key[kept]
     fields = texts.wire.fields(picked.start, picked.end)
     texts.quality.add("broken_message", fields.broken)
     if key is None:
@@ -185,7 +185,7 @@ def _by_name(texts: Texts, rows: _Rows, key: Int32) -> Given:
     """Rows by their names, those that are read or whose names are not known yet."""
     names = list(texts.codes)
     kept = np.flatnonzero(_are_read(texts, key, rows.slice))
-    order = kept[np.argsort(key[kept], kind="stable")]
+    order = kept[stable_order(key[kept])]
     sorted_key = key[order]
     edges = np.flatnonzero(np.diff(sorted_key, prepend=-1))
     given: Given = []

@@ -9,8 +9,8 @@ from torch_tb_profiler.importers.pftrace.batch import AnyText, Ref
 from torch_tb_profiler.importers.pftrace.counters import Scoped, take_counter_names
 from torch_tb_profiler.importers.pftrace.fields import TEXT_OF_ENTRY, Interned, Packet
 from torch_tb_profiler.importers.pftrace.scopes import Scopes
-from torch_tb_profiler.importers.protobuf.texts import distinct_texts
-from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
+from torch_tb_profiler.importers.protobuf.texts import distinct_texts, leading_texts
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Picked, Wire
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -60,6 +60,16 @@ class Texts:
         """Codes of texts given in place; -1 for none."""
         codes, texts = distinct_texts(self.wire, start, end)
         return np.array([*(self.codes[text] for text in texts), -1], np.int32)[codes]
+
+    def leading(self, picked: Picked, number: int) -> tuple[Int32, Int64] | None:
+        """Codes of the texts that messages begin with, and the ends of these; None where one
+        begins otherwise."""
+        found = leading_texts(self.wire, picked, number)
+        if found is None:
+            return None
+        return np.array([self.codes[text] for text in found.texts], np.int32)[
+            found.codes
+        ], found.end
 
     def interned(self, kind: int, iid: Int64, packet: Int64) -> Int32:
         """Codes of texts given by their numbers; -1 for none (0 is none, too).

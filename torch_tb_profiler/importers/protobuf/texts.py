@@ -7,10 +7,12 @@ two texts with one hash stay two. Long ones are few, and are looked up one by on
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from torch_tb_profiler.importers.protobuf.varints import UInt64
-from torch_tb_profiler.importers.protobuf.wire import Wire
+from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Picked, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int32, Int64
 
 SHORT_BYTES = 128
@@ -22,7 +24,7 @@ DIGITS = 18
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-_TOP = np.uint64(56)
+_TOP, _BYTE = np.uint64(56), np.uint64(8)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 _ZERO, _NINE = np.uint8(ord("0")), np.uint8(9)
 
@@ -61,6 +63,64 @@ def distinct_texts(wire: Wire, start: Int64, end: Int64) -> tuple[Int32, list[st
     return codes, [text.decode("utf-8", "replace") for text in texts]
 
 
+class Leading(NamedTuple):
+    """Texts that messages begin with.
+
+    Attributes:
+        codes: A code per message.
+        texts: The text behind each code.
+        end: Where the text of each message ends.
+    """
+
+    codes: Int32
+    texts: list[str]
+    end: Int64
+
+
+def leading_texts(wire: Wire, picked: Picked, number: int) -> Leading | None:
+    """The short text (of 127 bytes at most) that each of these messages begins with, in fewer
+    steps than :func:`distinct_texts`; None where one of them begins otherwise, or two look alike.
+
+    Args:
+        wire: The buffer.
+        picked: The messages.
+        number: Of the field of the text, below 16.
+    """
+    words = wire.words
+    word = words[picked.start]
+    length = ((word >> _BYTE) & _MASKS[1]).view(np.int64)
+    end = picked.start + 2 + length
+    begins = (word & _MASKS[1]) == (number << 3 | DELIMITED)
+    if not (begins & (length < 0x80) & (end <= picked.end)).all():
+        return None
+    head = word & _MASKS[np.minimum(length + 2, 8)]
+    rows = np.flatnonzero(length > 6)
+    tail = np.zeros(head.size, np.uint64)
+    tail[rows] = words[end[rows] - 8]
+    codes, firsts = _codes_of_numbers((head * _FACTOR) ^ tail)
+    codes, firsts = _by_first_rows(codes, firsts)
+    differs = (head != head[firsts][codes]) | (tail != tail[firsts][codes])
+    rows = np.flatnonzero(length > 14)  # what is between head and tail
+    stands_for = firsts[codes[rows]]
+    if differs.any() or _differ(words, picked.start, end, rows, stands_for):
+        return None
+    data = wire.data
+    spans = zip((picked.start[firsts] + 2).tolist(), end[firsts].tolist(), strict=True)
+    return Leading(codes, [data[a:b].decode("utf-8", "replace") for a, b in spans], end)
+
+
+def _differ(words: UInt64, start: Int64, end: Int64, rows: Int64, stands_for: Int64) -> bool:
+    """Whether any of ``rows`` is not the same as its other row, of the same size, between the
+    eight bytes that it begins and those that it ends with."""
+    at, other, last = start[rows] + 8, start[stands_for] + 8, end[rows] - 8
+    while at.size:
+        if (words[at] != words[other]).any():
+            return True
+        goes_on = at + 8 < last
+        at, other, last = at[goes_on] + 8, other[goes_on] + 8, last[goes_on]
+    return False
+
+
 def _short_codes(words: UInt64, start: Int64, size: Int64) -> tuple[Int32, Int64, Int64]:
     """Codes, a row that stands for each, and the rows that are other bytes than that."""
     codes = np.empty(start.size, np.int32)
@@ -75,11 +135,16 @@ def _short_codes(words: UInt64, start: Int64, size: Int64) -> tuple[Int32, Int64
         firsts.append(rows[first])
         wrong.append(rows[differs])
         count += first.size
-    first = np.concatenate(firsts)
-    order = np.argsort(first)
+    codes, first = _by_first_rows(codes, np.concatenate(firsts))
+    return codes, first, np.concatenate(wrong)
+
+
+def _by_first_rows(codes: Int32, firsts: Int64) -> tuple[Int32, Int64]:
+    """The same, with the codes in order of their first rows."""
+    order = np.argsort(firsts)
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size)
-    return rank[codes], first[order], np.concatenate(wrong)
+    return rank[codes], firsts[order]
 
 
 def _codes_of_words(

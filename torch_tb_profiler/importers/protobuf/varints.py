@@ -56,8 +56,18 @@ def read_varints(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]
         for one of more than ten.
     """
     first = buffer[at]
+    value, length = first.astype(np.int64), np.ones(at.size, np.int64)
     if first.max(initial=0) < 0x80:  # small numbers and short lengths, for the most part
-        return first.astype(np.int64), np.ones(at.size, np.int64)
+        return value, length
+    rows = np.flatnonzero(first >= 0x80)
+    if 2 * rows.size > at.size:
+        return _words(buffer, words, at)
+    value[rows], length[rows] = _words(buffer, words, at[rows])
+    return value, length
+
+
+def _words(buffer: Bytes, words: UInt64, at: Int64) -> tuple[Int64, Int64]:
+    """The same, whatever their lengths are."""
     word = words[at]
     stop = ~word & _CONTINUES
     low = stop & (~stop + _ONE)

@@ -20,7 +20,7 @@ from torch_tb_profiler.importers.protobuf.varints import (
     signed,
     words_of,
 )
-from torch_tb_profiler.trace.columns import ABSENT, Bools, Float64, Int64
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Float64, Int32, Int64
 
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
 """Wire types. Groups (3, 4) are gone from the language; 6 and 7 never were."""
@@ -58,13 +58,14 @@ def _joined(groups: list[Group]) -> Group:
     message = columns[0]
     if (message[1:] >= message[:-1]).all():
         return columns
-    order = _stable_order(message)
+    order = stable_order(message)
     return tuple(column[order] for column in columns)
 
 
-def _stable_order(keys: Int64) -> Int64:
-    """Numbers of 16 bits are sorted by their digits, which is quicker."""
-    return np.argsort(keys.astype(np.uint16) if keys.max() < 1 << 16 else keys, kind="stable")
+def stable_order(keys: Int64 | Int32) -> Int64:
+    """How numbers from 0 on are sorted: those of 16 bits by their digits, which is quicker."""
+    is_small = keys.max(initial=0) < 1 << 16
+    return np.argsort(keys.astype(np.uint16) if is_small else keys, kind="stable")
 
 
 def _larger(parts: list[Part]) -> list[Part]:
@@ -142,7 +143,7 @@ class Fields:
             if (tag == tag[0]).all():  # as in most rounds
                 self._groups.setdefault(int(tag[0]), []).append(columns)
                 continue
-            order = _stable_order(tag)
+            order = stable_order(tag)
             edges = np.flatnonzero(np.diff(tag[order])) + 1
             for rows in np.split(order, edges):
                 group = tuple(column[rows] for column in columns)
@@ -218,20 +219,6 @@ class Wire:
         rounds = _Rounds(self, start, end)
         rounds.run()
         return rounds.fields()
-
-    def first_texts(self, picked: Picked, number: int) -> tuple[Int64, Int64] | None:
-        """Start and end of a short text (of 127 bytes at most) that each of these messages begins
-        with; None where one of them begins otherwise.
-
-        Args:
-            picked: The messages.
-            number: Of the field of the text, below 16.
-        """
-        place = picked.start + 2
-        end = place + self.buffer[picked.start + 1]
-        begins = self.buffer[picked.start] == (number << 3 | DELIMITED)
-        is_short = (end - place < 0x80) & (end <= picked.end)
-        return (place, end) if (begins & is_short).all() else None
 
     def numbers(self, fields: Fields, number: int) -> tuple[Int64, Int64]:
         """The values of a repeated varint, packed or not: (message, value) in order of messages."""
