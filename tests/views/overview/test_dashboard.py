@@ -148,6 +148,8 @@ def test_the_system_says_what_nobody_recorded() -> None:
     assert fact(view, "gpu_names").value == "V100"
     assert fact(view, "cuda_driver_version").value == "12.9"
     assert fact(view, "profiler").value == "torch.profiler", "as people call it, not the format"
+    numbered = overview(trace(EVENTS, schemaVersion=1), Selection())
+    assert fact(numbered, "profiler").value == "torch.profiler, schema 1"
     for key in ("cpu_model", "cudnn_version", "cuda_runtime_version", "host_name"):
         assert fact(view, key).value is None
         assert fact(view, key).reason

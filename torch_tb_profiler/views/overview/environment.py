@@ -97,7 +97,9 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
     info = trace.meta.info
     hip = hip_version(info.hip_runtime_version)
     no_cuda = NO_CUDA if hip is not None else NOT_RECORDED
-    recorder = f" {info.recorder_version}" if info.recorder_version else ""
+    version = info.recorder_version or ""
+    # A bare number is that of the layout: Kineto writes no other.
+    recorder = f", schema {version}" if version.isdecimal() else f" {version}".rstrip()
     return (
         _Said(
             "cuda_driver_version",
