@@ -94,6 +94,8 @@ def test_rows_of_other_kinds() -> None:
     assert of_track[kinds["AI CPU"]] == Category.KERNEL
     assert of_track[kinds["Host CPU"]] == Category.OPERATOR
     assert of_track[kinds["Merged Computation Op"]] == Category.DEVICE_OTHER
+    reasons = {each.what: each.reason for each in trace.meta.info.not_recorded}
+    assert reasons["occupancy"] == reasons["blocks_per_sm"] == "an NPU has no such measure"
 
 
 def test_a_timeline_of_a_gpu() -> None:

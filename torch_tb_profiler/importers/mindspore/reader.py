@@ -36,6 +36,7 @@ TIMELINES: tuple[Kind, ...] = ("ascend_timeline", "timeline", "gpu_timeline")
 
 NO_TIMELINE = "the files of the recording hold no timeline (ascend_timeline_display_*.json)"
 NO_HOST = "MindSpore's timeline tells what ran on the device, not what the host did"
+NOT_OF_NPU = "an NPU has no such measure"
 NO_MEMORY = "of MindSpore's files memory_usage_*.pb alone tells of memory, and it is not read"
 NO_STEPS = "nothing ties MindSpore's step trace to the clock of its timeline"
 
@@ -47,6 +48,7 @@ _OF_HOST: tuple[What, ...] = (
     "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
     "launches",
 )  # fmt: skip
+_OF_GPU: tuple[What, ...] = ("occupancy", "blocks_per_sm", "shared_memory", "registers")
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:
@@ -136,6 +138,8 @@ def _events(
             taken.quality.add("side_file_unreadable", 1, f"{member.name}: it holds no events")
         else:
             lacks = [NotRecorded(what, NO_HOST) for what in _OF_HOST]
+            if kind != "gpu_timeline":
+                lacks += [NotRecorded(what, NOT_OF_NPU) for what in _OF_GPU]
             if not add_steps(columns, taken.steps, taken.zero_tick):
                 lacks.append(NotRecorded("steps", NO_STEPS))
             return columns, tuple(lacks)
