@@ -49,6 +49,7 @@ def test_rows_of_every_worker(summarised: bool, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert set(calls["source"]) == {"communication.json"}
     link = tables["links"].frame.row(0, named=True)
+    assert not any(column.additive for column in tables["links"].spec.columns), "totals lie beside"
     assert (link["worker"], link["transport"], link["bandwidth_gb_per_s"]) == (
         "rank0",
         "HCCS",

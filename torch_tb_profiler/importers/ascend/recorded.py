@@ -61,13 +61,15 @@ def side_table(name: str, source: str, rows: list[dict[str, Any]]) -> SideTable 
 
 
 def of_frame(name: str, source: str, frame: pl.DataFrame) -> SideTable:
-    """A frame with some of the columns of a side table, as that table."""
+    """A frame with some of the columns of a side table, as that table. Rows of links are told once:
+    the matrix names one collective as a slow one and as one of the middle."""
     schema = SIDE_SCHEMAS[name]
     columns = [
         (pl.col(key) if key in frame.columns else pl.lit(None)).cast(dtype, strict=False).alias(key)
         for key, dtype in schema.items()
     ]
-    return SideTable(name, source, frame.select(columns))
+    told = frame.select(columns)
+    return SideTable(name, source, told.unique(maintain_order=True) if name == "links" else told)
 
 
 def steps(table: CsvTable, source: str) -> SideTable:

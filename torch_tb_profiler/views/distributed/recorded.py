@@ -62,7 +62,8 @@ LINKS = TableSpec(
         Column("source_rank", "From", "integer", None, "Rank that sends; null: of all together."),
         Column("destination_rank", "To", "integer", None, "Rank that receives."),
         Column("transport", "Link", "string", None, "HCCS, PCIE, RDMA, SDMA: what data went over."),
-        Column("size_bytes", "Size", "number", "bytes", "What was moved.", additive=True),
+        # Rows tell the same data by pair, by kind of link and as a total: a sum would be no size.
+        Column("size_bytes", "Size", "number", "bytes", "What was moved."),
         Column("time_us", "Time", "number", "us", "Time that moving it took."),
         Column("bandwidth_gb_per_s", "Bandwidth", "number", "gb_per_s", "Size over Time."),
         Column(
