@@ -193,6 +193,7 @@ def test_links_are_those_of_the_matrix(opened: tuple[OpenedTrace, Path]) -> None
     assert set(between["source_rank"]) == {0 if "rank0" in str(folder) else 1}
     assert set(between["destination_rank"]) == set(range(8))
     assert set(trace.trace.collectives["group_size"]) == {8}
+    assert {name for name in between["name"] if not name.startswith("hcom_")} == {"allreduce-total"}
     file = folder / "communication_matrix.json"
     if file.exists():
         document = json.loads(file.read_text(encoding="utf-8"))["step50"]["collective"]

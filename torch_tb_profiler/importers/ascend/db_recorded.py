@@ -84,11 +84,11 @@ def _links(database: Database, source: str) -> SideTable:
     pairs = _frame(
         database,
         MATRIX,
-        ("op_name", "group_name", "src_rank", "dst_rank", "transport_type", "step"),
+        ("op_name", "hccl_op_name", "group_name", "src_rank", "dst_rank", "transport_type", "step"),
         moved,
     ).select(
         _step(),
-        name="op_name",
+        name=pl.coalesce(pl.col("op_name").replace("", None), "hccl_op_name"),
         group="group_name",
         source_rank=pl.col("src_rank").cast(pl.Int64, strict=False),
         destination_rank=pl.col("dst_rank").cast(pl.Int64, strict=False),
