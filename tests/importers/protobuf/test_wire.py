@@ -148,13 +148,22 @@ def test_texts_that_messages_begin_with_are_made_once_each(texts: list[str], oth
     if other:
         assert found is None
         return
-    alike = {(len(text), text[:6], text[-8:]) for text in texts}
-    assert (found is None) == (len(alike) < len(set(texts)))
-    if found is not None:
-        assert [found.texts[code] for code in found.codes.tolist()] == texts
-        assert found.texts == list(dict.fromkeys(texts))
-        numbers = wire.fields(found.end, end).ints(2)
-        assert numbers.tolist() == list(range(len(texts)))
+    assert found is not None
+    assert [found.texts[code] for code in found.codes.tolist()] == texts
+    assert found.texts == list(dict.fromkeys(texts))
+    assert wire.fields(found.end, end).ints(2).tolist() == list(range(len(texts)))
+
+
+def test_leading_texts_that_are_alike_at_both_ends_stay_two() -> None:
+    texts = [
+        "beginning one ending words",
+        "beginning two ending words",
+        "beginning one ending words",
+    ]
+    data, start, end = spans([message((10, text)) for text in texts])
+    found = leading_texts(Wire(data), Picked(np.arange(3), end - start, start, end), 10)
+    assert found is not None
+    assert [found.texts[code] for code in found.codes.tolist()] == texts
 
 
 def test_texts_whose_hashes_are_equal_stay_two(monkeypatch: pytest.MonkeyPatch) -> None:

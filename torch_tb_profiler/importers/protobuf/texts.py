@@ -79,7 +79,7 @@ class Leading(NamedTuple):
 
 def leading_texts(wire: Wire, picked: Picked, number: int) -> Leading | None:
     """The short text (of 127 bytes at most) that each of these messages begins with, in fewer
-    steps than :func:`distinct_texts`; None where one of them begins otherwise, or two look alike.
+    steps than :func:`distinct_texts`; None where one of them begins otherwise.
 
     Args:
         wire: The buffer.
@@ -103,7 +103,7 @@ def leading_texts(wire: Wire, picked: Picked, number: int) -> Leading | None:
     rows = np.flatnonzero(length > 14)  # what is between head and tail
     stands_for = firsts[codes[rows]]
     if differs.any() or _differ(words, picked.start, end, rows, stands_for):
-        return None
+        return Leading(*distinct_texts(wire, picked.start + 2, end), end)
     data = wire.data
     spans = zip((picked.start[firsts] + 2).tolist(), end[firsts].tolist(), strict=True)
     return Leading(codes, [data[a:b].decode("utf-8", "replace") for a, b in spans], end)
