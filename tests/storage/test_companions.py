@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Protocol
 
 import fsspec
 import pytest
@@ -17,6 +18,13 @@ NAMES = TraceNames(
     members=(NamePattern("steps_*.csv", re.compile(r"(?:steps|flops)_(?P<worker>\d+)\.csv")),),
     replaces=((".db", ".a.json"), (".a.db", ".a.json")),
 )
+
+
+class Place(Protocol):
+    """Puts files somewhere below a folder of a name of its own."""
+
+    def __call__(self, root: Path, *names: str) -> str:
+        """The place as a URL."""
 
 
 def placed(root: Path, *names: str) -> str:
@@ -43,7 +51,7 @@ def spans(discovery: Discovery) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("place", [placed, stored])
-def test_a_companion_is_not_shown(tmp_path: Path, place: type[placed]) -> None:
+def test_a_companion_is_not_shown(tmp_path: Path, place: Place) -> None:
     names = ["r/one.a.json", "r/one.db", "r/two.a.json", "r/three.a.db", "r/three.a.json"]
     discovery = found(place(tmp_path, *names))
     assert spans(discovery) == [
@@ -62,9 +70,7 @@ def test_in_another_folder_it_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [placed, stored])
-def test_files_of_one_folder_are_a_trace_for_each_worker(
-    tmp_path: Path, place: type[placed]
-) -> None:
+def test_files_of_one_folder_are_a_trace_for_each_worker(tmp_path: Path, place: Place) -> None:
     names = ["job/steps_0.csv", "job/flops_0.csv", "job/steps_10.csv", "steps_2.csv", "job/x.csv"]
     discovery = found(place(tmp_path, *names))
     files = {file.path: file for file in discovery.files}

@@ -40,7 +40,8 @@ def test_of_a_file_of_this_machine_there_is_none(tmp_path: Path, cache: Path) ->
 def test_a_remote_file_lies_in_the_cache_folder_while_it_is_read(packed: bool, cache: Path) -> None:
     stored = gzip.compress(DATA) if packed else DATA
     fsspec.filesystem("memory").pipe(f"/copies/{packed}.db", stored)
-    remote, told = source(f"memory://copies/{packed}.db"), []
+    remote = source(f"memory://copies/{packed}.db")
+    told: list[int] = []
     assert remote.head == DATA[: len(remote.head)]
     path = Path(remote.local_path(told.append))
     assert path.read_bytes() == DATA

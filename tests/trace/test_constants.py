@@ -24,7 +24,8 @@ def test_constants_stay_so_when_they_are_joined() -> None:
     assert is_constant(joined([absent, none, absent], np.float64))
     assert len(joined([absent, none, absent], np.float64)) == 4
     both = joined([constant(1, 2, np.int32), constant(2, 1, np.int32)], np.int32)
-    assert (both.tolist(), both.dtype) == ([1, 1, 2], np.int32)
+    assert both.tolist() == [1, 1, 2]
+    assert both.dtype == np.dtype(np.int32)
     assert joined([np.array([3]), constant(3, 1, np.int64)], np.int64).tolist() == [3, 3]
     assert joined([], np.int8).tolist() == []
 

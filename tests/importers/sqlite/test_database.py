@@ -88,7 +88,8 @@ def test_tables_and_columns(tmp_path: Path, encoding: str) -> None:
             0,
             0,
         ]
-        assert database.rows("seen", ["number"]) == database.texts("seen", "number") == []
+        assert database.rows("seen", ["number"]) == []
+        assert database.texts("seen", "number") == []
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
