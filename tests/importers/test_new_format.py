@@ -217,7 +217,7 @@ def test_what_is_looked_for_names_them(tmp_path: Path) -> None:
     problem = Catalog([Place(str(tmp_path))], cache=None).contents().problem
     assert problem is not None
     assert problem.hint is not None
-    assert "*.pt.trace.json.gz, " in problem.hint
+    assert "*.pt.trace.json(.gz), " in problem.hint
     assert ", *.tiny, " in problem.hint
     assert " and *_tiny" in problem.hint
     assert "notes.txt" in problem.hint

@@ -120,7 +120,7 @@ def test_the_summary_names_the_system() -> None:
     }
     system = dict(summary["System"].iter_rows())
     named = [system[name] for name in ("GPU Driver Version", "CUDA Version", "Profiler Version")]
-    assert named == ["12.4", "12.1", "torch.profiler 1"]
+    assert named == ["12.4", "12.1", "torch.profiler, schema 1"]
 
 
 def test_work_outside_every_operator_has_a_name() -> None:
