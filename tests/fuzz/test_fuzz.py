@@ -14,7 +14,7 @@ from bench.format_damages import Options, fuzz_formats, seed_files
 from bench.fuzz import alarm, mutated, outcome, seeds, small_trace
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.json*"))
-COMMANDS_INPUTS = 16
+COMMANDS_INPUTS = 8
 INPUTS = 400
 SEED = 5
 
