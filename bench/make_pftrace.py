@@ -1,5 +1,5 @@
 """Writes a ``.pftrace`` of N events in the shape that PyTorch 2.14 writes: host slices with shapes,
-launches, kernels as render stages, counters. Its own few lines of protobuf: no torch is needed.
+launches, kernels as render stages, counters, by the tests' encoder: no torch is needed.
 
     .venv/bin/python bench/make_pftrace.py big.pftrace --events 1000000
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import struct
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.importers.protobuf.encode import message  # noqa: E402
 
 BASE_NS = 1_790_857_026 * 10**9
 OPERATORS = 60
@@ -22,31 +26,6 @@ HOST_CATEGORIES = {1: "cpu_op", 2: "cuda_runtime"}
 STAGES = {1: "Kernel", 100: "[07] stream 7"}
 ARGUMENTS = {1: "registers_per_thread", 2: "shared_mem_dynamic", 3: "thread_count"}
 EVENTS_PER_OPERATOR = 1 + 2 / LAUNCH_EVERY + 1 / COUNTER_EVERY
-
-
-def varint(value: int) -> bytes:
-    """One number; below zero as its two's complement."""
-    value &= 2**64 - 1
-    parts = bytearray()
-    while value >= 0x80:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*parts, value])
-
-
-def field(number: int, value: int | float | str | bytes) -> bytes:
-    """One field."""
-    if isinstance(value, float):
-        return varint(number << 3 | 1) + struct.pack("<d", value)
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def message(*fields: tuple[int, int | float | str | bytes]) -> bytes:
-    """Fields one behind the other."""
-    return b"".join(field(number, value) for number, value in fields)
 
 
 def packet(*fields: tuple[int, int | float | str | bytes]) -> bytes:
