@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.importers.protobuf.encode import message  # noqa: E402
+from tests.importers.protobuf.encode import field, message
 
 BASE_NS = 1_790_857_026 * 10**9
 OPERATORS = 60
