@@ -105,6 +105,8 @@ def test_a_format_whose_files_are_not_searched(
     answer = ask(catalog)
     assert answer.problem is not None
     assert answer.problem.code == "format_not_searched"
+    assert ": such files are not searched" in answer.problem.message
+    assert answer.problem.hint is not None
 
 
 def test_what_was_found_is_kept_while_the_file_stays(

@@ -9,7 +9,7 @@ from collections import OrderedDict
 import numpy as np
 
 from torch_tb_profiler.importers.errors import TraceFormatError
-from torch_tb_profiler.importers.registry import importer_of
+from torch_tb_profiler.importers.registry import importer_of, label_of
 from torch_tb_profiler.importers.sought import FoundArguments, SearchLimits, SoughtEvent
 from torch_tb_profiler.importers.source import source_of
 from torch_tb_profiler.loading.catalog import Catalog
@@ -109,8 +109,10 @@ def _found(file: SpanFile, trace: Trace, slice_id: int) -> FoundArguments | Prob
     except UnpackLimitError as error:
         return Problem("unpacks_too_far", f"{location.url} {error.reason}", error.hint)
     if found is None:
-        message = f"Files of the format {trace.meta.format} are not searched for single events."
-        return Problem("format_not_searched", message)
+        label = label_of(trace.meta.format)
+        message = f"{location.url} is of {label}: such files are not searched for single events."
+        hint = "What is shown without them is all that is read; the recorder's own tools have more."
+        return Problem("format_not_searched", message, hint)
     if found.end == "found":
         if sum(map(len, found.arguments.values())) <= MAX_KEPT_CHARS:
             _KEPT.put(key, found)
