@@ -34,7 +34,7 @@ demo: $(VENV)/.installed $(PAGES)
 
 # What is quick comes first, for it fails most often, and side by side, as the environments are made.
 test:
-	$(MAKE) --jobs=2 --output-sync=target lint fe-tests fe
+	$(MAKE) --jobs=2 --output-sync=target lint fe-tests fe $(VENV)/.installed-torch
 	$(MAKE) python-tests
 	$(MAKE) e2e
 	@echo "All tests passed."
@@ -48,7 +48,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_schema.py --check
 
-python-tests: $(VENV)/.installed-test $(PAGES)
+python-tests: $(VENV)/.installed-test $(VENV)/.installed-torch $(PAGES)
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist worksteal -m "not alone"
 	$(BIN)/pytest -n 2 --dist worksteal -m alone
 
@@ -86,6 +86,12 @@ $(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
 $(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,cloud-test,dist]'
 	@touch $@ $(VENV)/.installed
+
+# What is recorded, for the tests of the recorder. Without a GPU the CPU build will do:
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu has it.
+$(VENV)/.installed-torch: pyproject.toml | $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[record-test]'
+	@touch $@
 
 fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "$(NODE_HINT)"; exit 1; }

@@ -136,6 +136,7 @@ What = Literal[
     "runtime", "kernels", "copies", "occupancy", "blocks_per_sm", "shared_memory", "registers",
     "launches", "communication", "collective_sizes", "graph_kernels", "device_properties",
     "counters", "flops", "steps", "ranges", "gpu_metrics",
+    "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
 ]  # fmt: skip
 """What a recording may lack, in the words of :class:`NotRecorded`."""
 

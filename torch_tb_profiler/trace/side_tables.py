@@ -116,6 +116,60 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "idle_us": pl.Float64,
         }
     ),
+    "timed_steps": pl.Schema(
+        {
+            "phase": pl.String,  # "train", "evaluation"
+            "by": pl.String,  # what it was found by: "optimizer", "loader", "module", "program"
+            "step": pl.Int64,
+            "start_us": pl.Float64,  # on the clock of the trace, as all starts of a recorder
+            "duration_us": pl.Float64,
+            "reader_us": pl.Float64,  # waiting for data
+            "samples": pl.Int64,
+            "is_warmup": pl.Boolean,
+            "is_traced": pl.Boolean,  # beside a profiler, so slower
+        }
+    ),
+    "loaders": pl.Schema(
+        {
+            "loader": pl.Int64,
+            "dataset": pl.String,
+            "style": pl.String,  # "map", "iterable"
+            "workers": pl.Int64,
+            "batch_size": pl.Int64,
+            "prefetch_factor": pl.Int64,
+            "pin_memory": pl.Boolean,
+            "persistent_workers": pl.Boolean,
+            "start_method": pl.String,
+        }
+    ),
+    "loader_batches": pl.Schema(
+        {
+            "loader": pl.Int64,
+            "phase": pl.String,
+            "batch": pl.Int64,
+            "step": pl.Int64,
+            "start_us": pl.Float64,
+            "wait_us": pl.Float64,
+            "ready": pl.Int64,  # batches that were ready when this one was asked for
+            "capacity": pl.Int64,
+            "samples": pl.Int64,
+            "worker": pl.Int64,
+        }
+    ),
+    "loader_work": pl.Schema(
+        {
+            "loader": pl.Int64,
+            "worker": pl.Int64,  # null: the process of the program itself
+            "batch": pl.Int64,
+            "start_us": pl.Float64,
+            "fetch_us": pl.Float64,
+            "transform_us": pl.Float64,
+            "collate_us": pl.Float64,
+            "pin_us": pl.Float64,
+            "transfer_us": pl.Float64,
+            "samples": pl.Int64,
+        }
+    ),
     "links": pl.Schema(
         {
             "step": pl.String,
@@ -143,6 +197,10 @@ SIDE_TITLES: dict[str, str] = {
     "queues": "data queues",
     "recorded_shapes": "shapes",
     "recorded_collectives": "collectives",
+    "timed_steps": "times of steps",
+    "loaders": "data loaders",
+    "loader_batches": "batches",
+    "loader_work": "work of data loaders",
     "links": "links",
 }
 """Name of a side table → what it tells of, for people."""

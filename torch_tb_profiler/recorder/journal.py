@@ -1,0 +1,125 @@
+"""The journal of a rank: blocks of JSON, a line each, appended so that a killed program loses none.
+
+All processes of a rank append to one file: a line is one write, and writes at the end of a file do
+not mix. Blocks: ``docs/format-record.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+ENDING = ".record.jsonl"
+VARIABLE = "TORCH_TB_PROFILER_JOURNAL"
+"""The environment variable that names the journal to the processes that load data."""
+
+MAX_WAITING_BYTES = 32 << 20
+"""So much is kept for a process that has not done anything worth a file yet."""
+
+
+class Journal:
+    """A journal that is made when there is something to tell; it never raises.
+
+    Attributes:
+        worker: Whose it is, once it is open; before, whose it shall be.
+        problem: Why it could not be written, if so.
+    """
+
+    def __init__(self, folder: str, worker: str, fallback: str) -> None:
+        """Make no file yet.
+
+        Args:
+            folder: The folder of the run, absolute.
+            worker: The name to take.
+            fallback: The name where another process has that one.
+        """
+        self.worker = worker
+        self.problem: str | None = None
+        self._folder = folder
+        self._fallback = fallback
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return os.path.join(self._folder, self.worker + ENDING)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file."""
+        return self._file is not None
+
+    def open_now(self) -> None:
+        """Make the file, with what was told so far."""
+        with self._lock:
+            if self._file is None and self.problem is None:
+                self._open()
+
+    def write(self, block: Mapping[str, Any]) -> None:
+        """Append a block, or keep it until there is a file."""
+        try:
+            line = json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        except (TypeError, ValueError) as error:
+            self.problem = f"a block could not be written: {error}"
+            return
+        with self._lock:
+            if self._file is not None:
+                self._append(self._file, line)
+            elif self._waiting_bytes + len(line) <= MAX_WAITING_BYTES:
+                self._waiting.append(line)
+                self._waiting_bytes += len(line)
+
+    def close(self) -> None:
+        """No more is written."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+                self.problem = self.problem or "it is closed"
+
+    def _open(self) -> None:
+        for name in (self.worker, self._fallback):
+            path = os.path.join(self._folder, name + ENDING)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+            try:
+                os.makedirs(self._folder, exist_ok=True)
+                self._file = os.open(path, flags, 0o644)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                self.problem = f"{path} cannot be written: {error.strerror}"
+                return
+            self.worker = name
+            for line in self._waiting:
+                self._append(self._file, line)
+            self._waiting.clear()
+            return
+        self.problem = f"{self._folder} has a journal of {self._fallback} already"
+
+    def _append(self, file: int, line: bytes) -> None:
+        try:
+            written = os.write(file, line)
+            if written < len(line):  # the disk is full: a half line is skipped by whoever reads
+                os.write(file, b"\n")
+                self.problem = "the disk is full"
+        except OSError as error:
+            self.problem = f"{self.path} cannot be written: {error.strerror}"
+
+
+def append_to(path: str, block: Mapping[str, Any]) -> bool:
+    """Append a block to the journal of another process; whether that worked."""
+    try:
+        line = json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+        try:
+            return os.write(file, line) == len(line)
+        finally:
+            os.close(file)
+    except (OSError, TypeError, ValueError):
+        return False
