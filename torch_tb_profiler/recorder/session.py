@@ -71,9 +71,7 @@ class Session:
         """Begin to record; torch is imported."""
         self.journal.write(self._header())
         for what, module, name in PARTS:
-            self._guard(
-                what, lambda what=what, module=module, name=name: self._add(what, module, name)
-            )
+            self._guard(what, partial(self._add, what, module, name))
         self._ticker = threading.Thread(target=self._tick, name="torch-tb-profiler", daemon=True)
         self._ticker.start()
 
