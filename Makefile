@@ -19,6 +19,8 @@ NODE_HINT := The pages need Node 20.19 or newer with npm: https://nodejs.org
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser \
 	/usr/bin/google-chrome))
 
+# Hundreds of processes start in the tests: each would compile this package again.
+export PYTHONDONTWRITEBYTECODE :=
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 export npm_config_audit := false
 export npm_config_fund := false
