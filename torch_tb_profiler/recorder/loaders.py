@@ -1,0 +1,307 @@
+"""Data loaders of the program: what each batch waited for, and what was ready when it was asked.
+
+The iterators of ``torch.utils.data`` are hooked, so every wrapper of them is seen too. The
+processes that load are recorded by :mod:`.loader_worker`. What is measured: ``docs/record.md``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from torch_tb_profiler.recorder import loader_marks, loader_transforms
+from torch_tb_profiler.recorder.clock import perf_ns, to_unix
+from torch_tb_profiler.recorder.loader_marks import MARKS
+from torch_tb_profiler.recorder.loader_processes import LoaderProcesses
+from torch_tb_profiler.recorder.loader_states import KEY, IteratorState, LoaderBook
+from torch_tb_profiler.recorder.loader_worker import work_block
+from torch_tb_profiler.recorder.session import Session
+
+WHAT = "data_loading"
+
+COLUMNS = ("batch", "step", "start_ns", "wait_ns", "ready", "capacity", "samples", "worker")
+"""The columns of a block ``batches``."""
+
+PENDING = 2
+"""Batches whose phase is not known yet: some programs take a batch before they use the last."""
+
+_Row = tuple[int | None, ...]
+
+_active: LoaderHooks | None = None
+
+
+class LoaderHooks:
+    """The part of a session that sees data loaders."""
+
+    def __init__(self, session: Session) -> None:
+        """Nothing is hooked yet."""
+        self.session = session
+        self.pid = os.getpid()
+        self.book = LoaderBook()
+        self._depth = threading.local()
+        self._batches: deque[tuple[int, str, _Row]] = deque()
+        self._work: deque[tuple[int, _Row]] = deque()
+        self._restore: list[Callable[[], None]] = []
+        self._processes = LoaderProcesses(self)
+        self._own_ns = 0
+        self._calls = 0
+
+    def start(self) -> None:
+        """Hook the iterators of torch."""
+        global _active  # noqa: PLW0603 - hooks are of a process
+        from torch.utils.data import dataloader  # noqa: PLC0415
+
+        base: Any = dataloader._BaseDataLoaderIter
+        self._replace(base, "__init__", _initializer)
+        self._replace(base, "__next__", _nexter)
+        loader_marks.note_collate()
+        loader_marks.note_single_process()
+        self._processes.start(self._replace)
+        _active = self
+
+    def flush(self) -> None:
+        """Write the batches that were given since the last time."""
+        groups: dict[tuple[int, str], list[_Row]] = {}
+        for loader, phase, row in _drained(self._batches):
+            groups.setdefault((loader, phase), []).append(row)
+        for (loader, phase), rows in groups.items():
+            columns = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+            self.session.journal.write(
+                {"kind": "batches", "loader": loader, "phase": phase, **columns}
+            )
+        made: dict[int, list[_Row]] = {}
+        for loader, row in _drained(self._work):
+            made.setdefault(loader, []).append(row)
+        for loader, rows in made.items():
+            self.session.journal.write(work_block(loader, None, rows))
+
+    def stop(self, _reason: str) -> None:
+        """Write the rest; the iterators are as they were."""
+        global _active  # noqa: PLW0603
+        _active = None
+        for restore in reversed(self._restore):
+            restore()
+        loader_marks.note_nothing()
+        loader_transforms.forget_classes()
+        for _, state in self.book.living():
+            self._settle(state, 0)
+        self.flush()
+        if self._calls:
+            cost = {"kind": "cost", "what": "loader", "cpu_ns": self._own_ns, "calls": self._calls}
+            self.session.journal.write(cost)
+
+    def made(self, iterator: Any, loader: Any | None) -> IteratorState:
+        """An iterator was made, or is seen for the first time."""
+        state, is_new = self.book.register(self, iterator, loader)
+        if is_new:
+            self.session.journal.write(state.loader.settings)
+        if not state.in_process:
+            self.session.evidence()  # its processes are told where the journal is
+            self._processes.hand_over(state)
+        return state
+
+    def pinned(self, loader: int, row: _Row) -> None:
+        """A batch was copied into pinned memory, in the thread that does that."""
+        self._work.append((loader, row))
+
+    def wanted(self, iterator: Any) -> IteratorState:
+        """The program asks for a batch."""
+        entered_ns = perf_ns()
+        state: IteratorState | None = iterator.__dict__.get(KEY)
+        if state is None or state.hooks is not self:
+            state = self.made(iterator, None)
+        depth = self._depth.__dict__.get("value", 0)
+        self._depth.value = depth + 1
+        told_ns = 0
+        if depth:
+            state.marks = (MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns)
+        else:
+            self._settle_all(state)
+            before_ns = perf_ns()
+            self.session.batch_wanted(state.loader.number, before_ns)
+            told_ns = perf_ns() - before_ns
+        if state.transforms is not None:
+            state.transforms.begin()
+        else:
+            self._processes.look(iterator, state)
+        state.asked_ns = perf_ns()
+        state.own_ns = state.asked_ns - entered_ns - told_ns
+        return state
+
+    def given(self, iterator: Any, state: IteratorState, batch: Any) -> None:
+        """The program gets it."""
+        given_ns = perf_ns()
+        depth = self._left()
+        wait_ns = given_ns - state.asked_ns
+        if state.in_process:
+            place, worker = state.given, None
+            number = state.loader.next_batch
+            state.loader.next_batch += 1
+        else:
+            place, worker = self._processes.place(iterator, state)
+            number = state.first_batch + place
+            state.loader.next_batch = state.first_batch + iterator._send_idx
+        state.given += 1
+        samples = state.counter.count(place, batch)
+        row = (
+            number,
+            self.session.step,
+            to_unix(state.asked_ns),
+            wait_ns,
+            state.ready,
+            state.capacity,
+            samples,
+            worker,
+        )
+        if state.in_process:
+            self._loaded(iterator, state, number, samples)
+        if depth:
+            MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns = state.marks
+        state.pending.append(row)
+        self.session.evidence()
+        self._own_ns += perf_ns() - given_ns + state.own_ns
+        self._calls += 1
+        if not depth:
+            self.session.batch_given(state.loader.number, given_ns, wait_ns, samples)
+
+    def failed(self, state: IteratorState, error: BaseException) -> None:
+        """There is none."""
+        time_ns = perf_ns()
+        depth = self._left()
+        if state.transforms is not None:
+            state.transforms.end()
+        if depth:
+            MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns = state.marks
+        if isinstance(error, StopIteration):
+            state.is_ended = True
+            state.given = 0
+            self._settle(state, 0)
+            self._processes.changed()
+            if not depth:
+                self.session.loader_ended(state.loader.number, time_ns)
+        elif isinstance(error, Exception):
+            name = state.loader.settings["dataset"]
+            reason = f"Loader {state.loader.number} ({name}) failed: {type(error).__name__}"
+            self.session.miss(WHAT, reason)
+
+    def _left(self) -> int:
+        depth: int = self._depth.value - 1
+        self._depth.value = depth
+        return depth
+
+    def _loaded(
+        self, iterator: Any, state: IteratorState, number: int, samples: int | None
+    ) -> None:
+        """What a batch took that was made in the process itself."""
+        transform_ns = state.transforms.end() if state.transforms is not None else None
+        given_ns = state.asked_ns
+        fetch_ns, collate_ns, pin_ns = MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns
+        if not given_ns <= fetch_ns <= collate_ns <= pin_ns:
+            return  # another version of torch reads other attributes
+        is_pinned = iterator.__dict__.get("_pin_memory")
+        self._work.append(
+            (
+                state.loader.number,
+                (
+                    number,
+                    to_unix(fetch_ns),
+                    collate_ns - fetch_ns - (transform_ns or 0),
+                    transform_ns,
+                    pin_ns - collate_ns,
+                    perf_ns() - pin_ns if is_pinned else None,
+                    None,
+                    samples,
+                ),
+            )
+        )
+
+    def _settle_all(self, asking: IteratorState) -> None:
+        """The phase of batches that were given is known now, but for the last of who asks."""
+        if asking.pending:
+            self._settle(asking, PENDING - 1)
+        for each in self.book.iterators:
+            state = each()
+            if state is not None and state is not asking and state.pending:
+                self._settle(state, 0)
+
+    def _settle(self, state: IteratorState, kept: int) -> None:
+        count = len(state.pending) - kept
+        for row in state.pending[: max(count, 0)]:
+            self._batches.append((state.loader.number, self.session.phase, row))
+        del state.pending[: max(count, 0)]
+
+    def _replace(self, owner: Any, name: str, made: Callable[[Any], Any]) -> None:
+        """Put something into the place of an attribute, and remember to take it back."""
+        before = getattr(owner, name)
+        ours = made(before)
+        setattr(owner, name, ours)
+
+        def restore() -> None:
+            if vars(owner).get(name) is ours:  # else a program wrapped it once more: it stays
+                setattr(owner, name, before)
+
+        self._restore.append(restore)
+
+
+def _drained(rows: deque[Any]) -> list[Any]:
+    return [rows.popleft() for _ in range(len(rows))]
+
+
+def _hooks() -> LoaderHooks | None:
+    """The hooks of this process; a forked child has none."""
+    hooks = _active
+    return hooks if hooks is not None and hooks.pid == os.getpid() else None
+
+
+def _off(hooks: LoaderHooks, error: Exception) -> None:
+    """What failed is not called again."""
+    global _active  # noqa: PLW0603
+    _active = None
+    hooks.session.miss(WHAT, f"The recorder failed: {type(error).__name__}: {error}")
+
+
+def _initializer(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def made(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, loader, *args, **kwargs)
+        hooks = _hooks()
+        if hooks is not None:
+            try:
+                hooks.made(self, loader)
+            except Exception as error:
+                _off(hooks, error)
+
+    return made
+
+
+def _nexter(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def next_batch(self: Any) -> Any:
+        hooks = _hooks()
+        if hooks is None:
+            return original(self)
+        try:
+            state = hooks.wanted(self)
+        except Exception as error:
+            _off(hooks, error)
+            return original(self)
+        try:
+            batch = original(self)
+        except BaseException as error:
+            _told(hooks, hooks.failed, state, error)
+            raise
+        _told(hooks, hooks.given, self, state, batch)
+        return batch
+
+    return next_batch
+
+
+def _told(hooks: LoaderHooks, call: Callable[..., None], *args: Any) -> None:
+    try:
+        call(*args)
+    except Exception as error:
+        _off(hooks, error)
