@@ -1,0 +1,167 @@
+"""What Linux tells of the host and of processes: ``/proc``, as ``proc(5)`` describes it."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable
+from functools import partial
+
+from torch_tb_profiler.recorder.counts import Counts, GoneError
+from torch_tb_profiler.recorder.proc_files import ProcFile, number_after
+
+KIB = 1024
+VIRTUAL_LINKS = (b"lo", b"veth", b"docker", b"br-", b"virbr")
+"""Links inside the machine: what goes over them leaves it over another one, or not at all."""
+STATE, USER, SYSTEM, RESIDENT = 0, 11, 12, 21
+"""Places in ``/proc/<pid>/stat`` behind the name, which may hold anything."""
+
+
+class LinuxSystem:
+    """A machine with Linux."""
+
+    def __init__(self) -> None:
+        """Open what is always looked at.
+
+        Raises:
+            OSError: ``/proc`` is not there.
+        """
+        self.host_cpu: Callable[[], Counts] = partial(_host_cpu, ProcFile("/proc/stat"))
+        memory, paging = ProcFile("/proc/meminfo"), _optional("/proc/vmstat")
+        links = _optional("/proc/net/dev")
+        self.host_memory: Callable[[], Counts] = partial(_host_memory, memory, paging, links)
+        status, io = ProcFile("/proc/self/status"), _optional("/proc/self/io")
+        self.own: Callable[[], Counts] = partial(_own, status, io)
+
+    def process(self, pid: int) -> LinuxProcess:
+        """As :meth:`System.process`."""
+        return LinuxProcess(pid)
+
+
+def _optional(path: str) -> ProcFile | None:
+    try:
+        return ProcFile(path)
+    except OSError:
+        return None
+
+
+def _host_cpu(file: ProcFile) -> Counts:
+    """One read of ``/proc/stat``: the kernel takes long to write it where there are many cores."""
+    text = file.read()
+    words = text[: text.index(b"\n")].split()
+    user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, words[1:9])
+    counts: Counts = {
+        "CPU user": user + nice,
+        "CPU system": system + irq + soft_irq,
+        "CPU I/O wait": io_wait,
+        "CPU steal": steal,
+        "CPU idle": idle,
+    }
+    named = (("runnable processes", b"procs_running"), ("context switches", b"ctxt"))
+    return counts | _numbers(text, named, 1)
+
+
+def _host_memory(memory: ProcFile, paging: ProcFile | None, links: ProcFile | None) -> Counts:
+    text = memory.read()
+    total, available = (number_after(text, key) for key in (b"MemTotal:", b"MemAvailable:"))
+    counts: Counts = {}
+    if total and available is not None:
+        used = total - available
+        counts["memory used"], counts["memory available"] = used * KIB, available * KIB
+        counts["memory in use"] = 100 * used / total
+    swap, free = (number_after(text, key) for key in (b"SwapTotal:", b"SwapFree:"))
+    if swap and free is not None:
+        counts["swap used"] = (swap - free) * KIB
+    counts["load"] = os.getloadavg()[0]
+    if paging is not None:
+        text = paging.read()
+        disk = (("disk read", b"pgpgin"), ("disk written", b"pgpgout"))
+        counts |= _numbers(text, disk, KIB)
+        if swap:
+            pages = (("swap read", b"pswpin"), ("swap written", b"pswpout"))
+            counts |= _numbers(text, pages, resource.getpagesize())
+    return counts if links is None else counts | _network(links.read())
+
+
+def _network(text: bytes) -> Counts:
+    received = sent = 0
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.strip().partition(b":")
+        if not name.startswith(VIRTUAL_LINKS):
+            words = rest.split()
+            received, sent = received + int(words[0]), sent + int(words[8])
+    return {"network received": received, "network sent": sent}
+
+
+def _own(status: ProcFile, io: ProcFile | None) -> Counts:
+    """``getrusage`` counts finer than clock ticks, and the switches of all threads."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    counts: Counts = {
+        "CPU": used.ru_utime + used.ru_stime,
+        "CPU user": used.ru_utime,
+        "CPU system": used.ru_stime,
+        "voluntary context switches": used.ru_nvcsw,
+        "involuntary context switches": used.ru_nivcsw,
+        "major page faults": used.ru_majflt,
+    }
+    text = status.read()
+    memory = (("resident memory", b"VmRSS:"), ("swapped memory", b"VmSwap:"))
+    counts |= _numbers(text, memory, KIB) | _numbers(text, (("threads", b"Threads:"),), 1)
+    return counts | _io(io)
+
+
+def _io(file: ProcFile | None) -> Counts:
+    if file is None:
+        return {}
+    try:
+        text = file.read()
+    except PermissionError:
+        return {}
+    named = (
+        ("read", b"rchar:"),
+        ("written", b"wchar:"),
+        ("storage read", b"read_bytes:"),
+        ("storage written", b"write_bytes:"),
+    )
+    return _numbers(text, named, 1)
+
+
+def _numbers(text: bytes, named: tuple[tuple[str, bytes], ...], unit: int) -> Counts:
+    found = {metric: number_after(text, key) for metric, key in named}
+    return {metric: count * unit for metric, count in found.items() if count is not None}
+
+
+class LinuxProcess:
+    """Another process."""
+
+    def __init__(self, pid: int) -> None:
+        """As :meth:`System.process`."""
+        self.pid = pid
+        try:
+            self._stat = ProcFile(f"/proc/{pid}/stat")
+        except OSError as error:
+            raise GoneError from error
+        self._io = _optional(f"/proc/{pid}/io")
+        self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
+        self._page_bytes = resource.getpagesize()
+
+    def read(self) -> Counts:
+        """As :meth:`ProcessCounts.read`."""
+        try:
+            text = self._stat.read()
+            words = text[text.rindex(b")") + 2 :].split()
+            if words[STATE] in (b"Z", b"X"):
+                raise GoneError
+            counts: Counts = {
+                "CPU": (int(words[USER]) + int(words[SYSTEM])) * self._tick_s,
+                "resident memory": int(words[RESIDENT]) * self._page_bytes,
+            }
+            return counts | _io(self._io)
+        except (OSError, ValueError, IndexError) as error:
+            raise GoneError from error
+
+    def close(self) -> None:
+        """As :meth:`ProcessCounts.close`."""
+        for file in (self._stat, self._io):
+            if file is not None:
+                file.close()
