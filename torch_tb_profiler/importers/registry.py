@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Literal
 
-from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle, pftrace
+from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle, pftrace, recorder
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
@@ -22,6 +22,7 @@ from torch_tb_profiler.storage.names import NamePattern, TraceNames
 from torch_tb_profiler.trace.columns import EventColumns
 
 FORMATS: tuple[Importer, ...] = (
+    recorder.FORMAT,
     paddle.FORMAT,
     ascend.FORMAT,
     kineto.FORMAT,

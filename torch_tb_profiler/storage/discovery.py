@@ -1,10 +1,11 @@
 """Finding traces: a folder tree becomes runs, workers and spans.
 
 Each folder that holds traces is a run; a trace's name gives worker and stamp; a worker's stamps in
-order, as numbers, are its spans 1, 2, 3 …; a trace without stamp is the span ``default``. Two of
-one stamp are two spans (``1`` and ``1-gz``); one unreadable folder does not hide the others. Which
-names are those of traces, files or folders, the formats say (:class:`TraceNames`). Other files are
-traces if their content says so (:mod:`.heads`); their names are read by :mod:`.content_names`.
+order, as numbers, are its spans 1, 2, 3 …; a trace without stamp is the span ``default`` before
+them, or behind them the one that its format names. Two of one stamp are two spans (``1`` and
+``1-gz``); one unreadable folder does not hide the others. Which names are those of traces, files or
+folders, the formats say (:class:`TraceNames`). Other files are traces if their content says so
+(:mod:`.heads`); their names are read by :mod:`.content_names`.
 """
 
 from __future__ import annotations
@@ -250,7 +251,7 @@ def single_file(location: Location, names: TraceNames) -> SpanFile:
     name = names.named_directly(location.name)
     folder = location.path.replace("\\", "/").rstrip("/").rpartition("/")[0]
     run = valid_text(folder.rpartition("/")[2]) or "."
-    span = DEFAULT_SPAN if name.stamp is None else "1"
+    span = name.span or DEFAULT_SPAN if name.stamp is None else "1"
     state, recorded = file_state(location), recorded_s(location.name)
     told = name.format or None
     return SpanFile(run, name.worker, span, location, state, location.name, recorded, told)
@@ -274,17 +275,23 @@ def is_folder(place: Location) -> bool:
 
 def _spans_of_run(run: str, matches: Iterable[Match]) -> list[SpanFile]:
     workers: dict[str, dict[str | None, list[Match]]] = {}
+    named: dict[str, dict[str, list[Match]]] = {}
     for match in matches:
         name = match.name
-        workers.setdefault(name.worker, {}).setdefault(name.stamp, []).append(match)
+        by_stamp = workers.setdefault(name.worker, {})
+        if name.span:
+            named.setdefault(name.worker, {}).setdefault(name.span, []).append(match)
+        else:
+            by_stamp.setdefault(name.stamp, []).append(match)
     spans: list[SpanFile] = []
     for worker in sorted(workers, key=natural_key):
         by_stamp = workers[worker]
         stamped = sorted((s for s in by_stamp if s is not None), key=natural_key)
-        numbered = [(str(n), by_stamp[stamp]) for n, stamp in enumerate(stamped, 1)]
+        in_order = [(str(n), by_stamp[stamp]) for n, stamp in enumerate(stamped, 1)]
         if None in by_stamp:
-            numbered.insert(0, (DEFAULT_SPAN, by_stamp[None]))
-        for span, of_span in numbered:
+            in_order.insert(0, (DEFAULT_SPAN, by_stamp[None]))
+        in_order += sorted(named.get(worker, {}).items())
+        for span, of_span in in_order:
             spans.extend(
                 _span_file(run, worker, span_name, match)
                 for span_name, match in _told_apart(span, of_span)

@@ -13,12 +13,14 @@ NaturalKey = tuple[tuple[str, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class TraceName:
-    """The parts of a trace file's name: worker (maybe empty), span stamp (digits, or None), and the
-    name of the format whose files are called so."""
+    """The parts of a trace file's name: worker (maybe empty), span stamp (digits, or None), the
+    name of the format whose files are called so, and what a span without a stamp is called where
+    the format says it."""
 
     worker: str
     stamp: str | None
     format: str = field(default="", repr=False, compare=False)
+    span: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,21 @@ class NamePattern:
         format: Of the format whose names they are.
         holds: Of a folder: something of such a name lies in it; None where its own name says
             enough.
+        span: What a span of such a name without a stamp is called, behind the numbered ones; empty
+            where it is the usual one, before them.
     """
 
     shown: str
     pattern: re.Pattern[str]
     format: str = ""
     holds: re.Pattern[str] | None = None
+    span: str = ""
 
     @classmethod
-    def ending_with(cls, ending: str) -> NamePattern:
+    def ending_with(cls, ending: str, *, span: str = "") -> NamePattern:
         """Names ``<worker>[.<stamp>]<ending>``."""
         rest = rf"(?P<worker>.*?)(?:\.(?P<stamp>[0-9]+))?{re.escape(ending)}"
-        return cls(f"*{ending}", re.compile(rest, re.DOTALL))
+        return cls(f"*{ending}", re.compile(rest, re.DOTALL), span=span)
 
     def parse(self, base_name: str) -> TraceName | None:
         """Worker and stamp of a base name; None when it is another kind of name.
@@ -55,7 +60,9 @@ class NamePattern:
         if match is None:
             return None
         said = match.groupdict()
-        return TraceName(said.get("worker") or "", said.get("stamp"), self.format)
+        stamp = said.get("stamp")
+        span = self.span if stamp is None else ""
+        return TraceName(said.get("worker") or "", stamp, self.format, span)
 
 
 @dataclass(frozen=True, slots=True)

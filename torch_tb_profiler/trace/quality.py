@@ -115,6 +115,14 @@ ISSUE_TEXTS: dict[str, str] = {
     "ascend_both": "The folder holds a database and text files: the database was read.",
     "ascend_file_missing": "Files that such a folder has are not there: what they tell is missing.",
     "ascend_file_unreadable": "Files of the folder could not be read, or hold other columns.",
+    "journal_line": "Lines of the recorder's journal that are damaged were left out.",
+    "journal_value": "Values of the recorder's journal that are not of their type, or beyond "
+    "sense, were read as null.",
+    "journal_repeated": "Rows that the recorder's journal tells twice count once.",
+    "journal_unknown": "Blocks of the recorder's journal of a kind that this version does not know "
+    "were left out.",
+    "journal_no_header": "The recorder's journal has no header: whose it is, is not known.",
+    "journal_no_end": "The recorder's journal has no end: the program was killed, or still runs.",
 }
 """Issue code → sentence. The count stands beside it in the report."""
 

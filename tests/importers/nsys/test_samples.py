@@ -21,8 +21,9 @@ from tests.importers.nsys.exports import (
     strings,
     trace_of,
 )
-from torch_tb_profiler.importers.nsys.samples import split_unit, thinned
+from torch_tb_profiler.importers.nsys.samples import split_unit
 from torch_tb_profiler.importers.nsys.scheduling import mean_running, running_times
+from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import EventColumns
 
 Sample = tuple[str, str, str, int, float]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.export import Export
 from torch_tb_profiler.importers.nsys.parts import Part, no_slices, rows_of
 from torch_tb_profiler.importers.nsys.rows import TimedRows
 from torch_tb_profiler.importers.nsys.text import shown
+from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Float64, Int64
 
 GPU_METRICS = "GPU_METRICS"
@@ -124,24 +123,3 @@ def _table(
         time_ns=time_ns,
         value=values,
     )
-
-
-def thinned(
-    time_ns: Int64, values: Float64, place: Int64, most: int
-) -> tuple[Int64, Float64, Int64]:
-    """Times, values and series of samples, ordered by series and time. Of more than ``most`` each
-    few in a row of a series become one, their mean, at the time of the first."""
-    order = np.lexsort((time_ns, place))
-    time_ns, values, place = time_ns[order], values[order], place[order]
-    each = -(-len(order) // most)
-    if each <= 1:
-        return time_ns, values, place
-    starts = np.ones(len(place), np.bool_)
-    starts[1:] = place[1:] != place[:-1]
-    begins = np.flatnonzero(starts)
-    within_series = np.arange(len(place)) - np.repeat(
-        begins, np.diff(np.append(begins, len(place)))
-    )
-    first = np.flatnonzero(within_series % each == 0)
-    counts = np.diff(np.append(first, len(place)))
-    return time_ns[first], np.add.reduceat(values, first) / counts, place[first]
