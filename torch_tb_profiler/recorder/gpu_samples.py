@@ -73,10 +73,10 @@ class Gpus:
             self._count = int(nvml.nvmlDeviceGetCount())
         except (nvml.NVMLError, OSError) as error:
             raise NoGpusError(f"The NVIDIA driver does not answer: {error}.") from error
-        self._seen = os.environ.get(VARIABLE)
-        self._gpus = self._opened()
         if not self._count:
             raise NoGpusError("This machine has no NVIDIA GPU.")
+        self._seen = os.environ.get(VARIABLE)
+        self._gpus = self._opened()
 
     def read(self) -> list[tuple[str, int, Reading]]:
         """Source, time and what was told, per GPU; a program may choose its GPUs after its
