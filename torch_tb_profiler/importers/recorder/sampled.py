@@ -18,7 +18,6 @@ from torch_tb_profiler.importers.recorder.values import (
 from torch_tb_profiler.importers.thinning import thinned
 from torch_tb_profiler.trace.columns import (
     ABSENT,
-    SAMPLE_COLUMNS,
     ColumnArrays,
     Float64,
     Int64,
@@ -59,7 +58,7 @@ class Sampled:
 
     def add(self, block: dict[str, Any]) -> None:
         """Take the samples of a block."""
-        source, times, metrics = (block.get(key) for key in ("source", "time_ns", "metrics"))
+        source, times, metrics = block.get("source"), block.get("time_ns"), block.get("metrics")
         if not (isinstance(source, str) and isinstance(times, list) and isinstance(metrics, dict)):
             self.quality.add(WRONG)
             return
@@ -100,8 +99,14 @@ class Sampled:
         codes = [
             np.array([code_of(key[part]) for key in keys], np.int32)[place] for part in range(3)
         ]
-        values = (*codes, time_ns - base_ns, value)
-        return dict(zip(SAMPLE_COLUMNS, values, strict=True))
+        source, metric, unit = codes
+        return {
+            "source_code": source,
+            "metric_code": metric,
+            "unit_code": unit,
+            "time_ns": time_ns - base_ns,
+            "value": value,
+        }
 
     def _joined(self, keys: list[Key]) -> tuple[Int64, Float64, Int64]:
         """Times, values and places of keys, by series and time, each time of a series once."""
