@@ -4,9 +4,10 @@ import polars as pl
 import pytest
 
 from torch_tb_profiler.advice.evidence import filled
-from torch_tb_profiler.advice.finding import MAX_QUOTED, Finding, duration_text, shortened
+from torch_tb_profiler.advice.finding import MAX_QUOTED, Finding, shortened
 from torch_tb_profiler.advice.tensor_core_candidates import EVIDENCE
 from torch_tb_profiler.knowledge.advice import entries
+from torch_tb_profiler.views.scales import duration_text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
-from torch_tb_profiler.advice.finding import Finding, Spot, duration_text
+from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
@@ -12,6 +12,7 @@ from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "dataloader_bound"

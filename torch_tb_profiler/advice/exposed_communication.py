@@ -13,10 +13,11 @@ from torch_tb_profiler.advice.exposure import (
     variant,
     worst_stretch,
 )
-from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.distributed.columns import ALL_STEPS
+from torch_tb_profiler.views.scales import duration_text
 
 CODE = "exposed_communication"
 EVIDENCE = declared(CODE)

@@ -9,7 +9,7 @@ from torch_tb_profiler.advice.evidence import declaration
 from torch_tb_profiler.analysis.intervals import Intervals, intersect, total
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.scales import multiple_for
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note, Scalar, Table
 
 MAX_QUOTED = 300
@@ -127,12 +127,6 @@ def shortened(value: object) -> object:
         return value
     line = " ".join(value.split())
     return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"
-
-
-def duration_text(duration_us: float) -> str:
-    """A duration in the unit a person would use: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
-    label, divisor = multiple_for("us", duration_us)
-    return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
 
 
 def ranked(findings: list[Finding], step_ns: float = 0.0) -> tuple[Note, ...]:

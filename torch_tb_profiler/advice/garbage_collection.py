@@ -7,7 +7,7 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, filled
-from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.host_marks import in_steps, lost_in, marks, outermost, time_of
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.knowledge.advice import entry
@@ -16,6 +16,7 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "garbage_collection"

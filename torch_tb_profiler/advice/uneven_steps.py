@@ -8,7 +8,7 @@ import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.evidence import filled
-from torch_tb_profiler.advice.finding import Finding, duration_text
+from torch_tb_profiler.advice.finding import Finding
 from torch_tb_profiler.advice.program import trains
 from torch_tb_profiler.analysis.iterations.cut import cut_of
 from torch_tb_profiler.analysis.iterations.steady import steadiness
@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.roles import ROLE_TITLES, Role
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "uneven_steps"

@@ -40,6 +40,21 @@ class Operation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     counter_examples: tuple[str, ...] = ()
 
 
+class LoaderAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """What to do about one bottleneck of a loader of torch.
+
+    Attributes:
+        kind: Of :class:`~torch_tb_profiler.analysis.loading.diagnosis.Diagnosis`, a stage, or what
+            the workers' CPU tells.
+        words: What the stage does, for people; empty for what is no stage.
+        advice: What to do.
+    """
+
+    kind: str
+    advice: str
+    words: str = ""
+
+
 class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``data_loading.toml``, whose head tells its values."""
 
@@ -47,13 +62,24 @@ class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     empty_pct: float
     empty_batches_pct: float
     waited_pct: float
+    ready_wait_pct: float
+    most_workers: int
+    busy_worker_pct: float
+    busy_workers_pct: float
     operations: tuple[Operation, ...]
+    loaders: tuple[LoaderAdvice, ...]
 
 
 @once
 def data_loading() -> DataLoading:
     """The entries as they stand in the file."""
     return load("data_loading.toml", DataLoading)
+
+
+@once
+def loader_advice() -> dict[str, LoaderAdvice]:
+    """What is said of loaders of torch, by kind."""
+    return {each.kind: each for each in data_loading().loaders}
 
 
 @once

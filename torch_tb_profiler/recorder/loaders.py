@@ -184,8 +184,8 @@ class LoaderHooks:
             if not depth:
                 self.session.loader_ended(state.loader.number, time_ns)
         elif isinstance(error, Exception):
-            name = state.loader.settings["dataset"]
-            reason = f"Loader {state.loader.number} ({name}) failed: {type(error).__name__}"
+            kind = type(error).__name__ if type(error).__module__ == "builtins" else "an error"
+            reason = f"Loader {state.loader.number} failed to give a batch: {kind}."
             self.session.miss(WHAT, reason)
 
     def _left(self) -> int:

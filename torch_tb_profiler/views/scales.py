@@ -87,6 +87,12 @@ def is_confidence(key: str) -> bool:
     return _CONFIDENCE.search(key) is not None
 
 
+def duration_text(duration_us: float) -> str:
+    """A duration in the unit a person would use: ``"12.3 µs"``, ``"59.3 ms"``, ``"1.50 s"``."""
+    label, divisor = multiple_for("us", duration_us)
+    return f"{duration_us / divisor:.{2 if label == 's' else 1}f} {label}"
+
+
 def confidence_text(pct: float) -> str:
     """``">99.9 %"`` for what would read as certain."""
     least = 100 - 10.0**-CONFIDENCE_DECIMALS

@@ -35,6 +35,8 @@ STAGES = TableSpec(
     + ".",
     (
         Column("stage", "Stage", "string", None, "The stage of loading."),
+        Column("loader", "Loader", "string", None, "The data loader, with its dataset."),
+        Column("phase", "Phase", "string", None, "What it loads for: training or evaluation."),
         Column("calls", "Calls", "integer", "count", "How often: batches."),
         *(
             Column(f"time_{key}_us", title, "number", "us", text, family="time")
@@ -43,8 +45,53 @@ STAGES = TableSpec(
         Column(
             "workers", "Workers", "integer", "count", "Threads or processes that work on the stage."
         ),
+        Column(
+            "busy_pct",
+            "Busy",
+            "number",
+            "pct",
+            "Utilization of the stage: its time ÷ (elapsed time × workers).",
+        ),
+        Column(
+            "work_pct",
+            "Share of Work",
+            "number",
+            "pct",
+            "Share of the time that a worker works on a batch.",
+        ),
+        Column("bottleneck", "Bottleneck", "boolean", None, "Whether it holds up the steps."),
         Column("source", "Source", "string", None, "Where the row is from: a file, or the trace."),
     ),
+)
+
+LOADERS = TableSpec(
+    "loaders",
+    "Data loaders",
+    "One row per data loader and phase: its settings, and what it was waited for.",
+    (
+        Column("loader", "Loader", "string", None, "Number of the loader, with its dataset."),
+        Column("phase", "Phase", "string", None, "What it loads for: training or evaluation."),
+        Column("bottleneck", "Bottleneck", "string", None, "What holds up the steps it feeds."),
+        Column("batches", "Batches", "integer", "count", "Batches that were asked for."),
+        Column("waited", "Waited", "integer", "count", "Batches that were waited for."),
+        Column("wait_us", "Wait", "number", "us", "Mean wait for a batch.", family="time"),
+        Column("work_us", "Work", "number", "us", "Mean work on a batch.", family="time"),
+        Column("step_us", "Step", "number", "us", "Mean time between batches.", family="time"),
+        Column("wait_pct", "Wait Share", "number", "pct", "Share of that time spent waiting."),
+        Column("ready_pct", "Ready", "number", "pct", "How full its queue was when asked, mean."),
+        Column("empty_pct", "Empty", "number", "pct", "Share of batches that found none ready."),
+        Column("workers", "Workers", "integer", "count", "num_workers: 0 is the program itself."),
+        Column("workers_busy_pct", "Workers Busy", "number", "pct", "Time they work on batches."),
+        Column("cpu_pct", "Workers' CPU", "number", "pct", "Mean CPU of a worker; 100: one core."),
+        Column("batch_size", "Batch Size", "integer", "count", "Samples of a full batch."),
+        Column("prefetch_factor", "Prefetch", "integer", "count", "Batches ahead, per worker."),
+        Column("pin_memory", "Pinned", "boolean", None, "Whether batches are pinned."),
+        Column("persistent_workers", "Persistent", "boolean", None, "Whether workers are kept."),
+        Column("start_method", "Started By", "string", None, "How workers are started."),
+        Column("style", "Style", "string", None, "Style of the dataset: map or iterable."),
+        Column("samples", "Samples", "integer", "count", "Samples of the batches.", hidden=True),
+    ),
+    when_empty="The recording tells of no data loader.",
 )
 
 QUEUE = TableSpec(
@@ -107,6 +154,10 @@ PIPELINE = TableSpec(
             "Share of the looks at that queue in which it was empty.",
         ),
         Column("cpu_pct", "CPU", "number", "pct", "Mean CPU of its threads, user and system."),
+        Column("time_mean_us", "Time", "number", "us", "Mean time of it for one batch."),
+        Column(
+            "busy_pct", "Busy", "number", "pct", "Its time ÷ (elapsed time × the workers it has)."
+        ),
         Column("bottleneck", "Bottleneck", "boolean", None, "Whether it holds up the others."),
     ),
     tree=("operation", "parent"),

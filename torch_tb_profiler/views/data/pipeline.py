@@ -19,6 +19,7 @@ _US_PER_MS = 1000
 
 NO_QUEUE = "No queue is behind this operation."
 NO_CPU = "The recording tells no CPU use of this operation."
+NO_TIME = "MindData tells how full queues are, not how long operations take."
 NO_BOTTLENECK = "The recording does not tell how full the queues were."
 
 
@@ -43,10 +44,12 @@ def pipeline_table(frame: pl.DataFrame, pipeline: Pipeline, found: list[Bottlene
     rows = order.join(
         frame.unique("operation", keep="first"), on="operation", maintain_order="left"
     ).with_columns(pl.col("operation").cast(pl.String), parent=pl.col("above").cast(pl.String))
-    shown = rows.select(list(PIPELINE.polars_schema()))
+    no_time = {key: pl.lit(None, pl.Float64) for key in ("time_mean_us", "busy_pct")}
+    shown = rows.with_columns(**no_time).select(list(PIPELINE.polars_schema()))
     of_queue = ("queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct")
     reasons = dict.fromkeys(of_queue, NO_QUEUE)
     reasons |= {"cpu_pct": NO_CPU, "bottleneck": NO_BOTTLENECK}
+    reasons |= dict.fromkeys(no_time, NO_TIME)
     return Table(PIPELINE, shown, needed(shown, reasons))
 
 

@@ -14,6 +14,7 @@ from torch_tb_profiler.views.schema import Table
 
 IN_TRACE = "timeline"
 NO_WORKERS = "Nothing recorded how many workers it had."
+NO_LOADER = "Only a recording of the loader itself tells it: torch-tb-profiler record."
 NO_SOURCE = "Nothing in the recording tells of it."
 _OF_WORKERS = ("fetch", "transform", "collate")
 
@@ -40,7 +41,12 @@ def stages_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) 
                 "time_mean_us": told.mean() if told is not None and has_calls else None,
                 "time_min_us": told.min() if told is not None and has_calls else None,
                 "time_max_us": told.max() if told is not None and has_calls else None,
+                "loader": None,
+                "phase": None,
                 "workers": workers.get(stage),
+                "busy_pct": None,
+                "work_pct": None,
+                "bottleneck": None,
                 "source": sources.get(stage),
             }
         )
@@ -49,6 +55,7 @@ def stages_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) 
         ("calls", *(f"time_{key}_us" for key in ("total", "mean", "min", "max"))), NOT_IN_TRACE
     )
     reasons |= {"workers": NO_WORKERS, "source": NO_SOURCE}
+    reasons |= dict.fromkeys(("loader", "phase", "busy_pct", "work_pct", "bottleneck"), NO_LOADER)
     return Table(STAGES, frame, needed(frame, reasons))
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.loading.batches import batch_rows
 from torch_tb_profiler.analysis.recorded_rows import can_narrow, rows_of_steps
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.bottleneck import bottlenecks, pipeline_of
-from torch_tb_profiler.views.data.columns import PIPELINE, QUEUE, STAGES, WAITS
+from torch_tb_profiler.views.data.columns import LOADERS, PIPELINE, QUEUE, STAGES, WAITS
 from torch_tb_profiler.views.data.loader import LoaderWaits, loader_slices, loader_waits
 from torch_tb_profiler.views.data.notes import bottleneck_notes, empty_pct, queue_notes
 from torch_tb_profiler.views.data.pipeline import (
@@ -26,7 +27,9 @@ from torch_tb_profiler.views.data.queues import (
     wait_series,
     waits_table,
 )
+from torch_tb_profiler.views.data.recorded_view import recorded_loaders
 from torch_tb_profiler.views.data.stages import stages_table
+from torch_tb_profiler.views.null_reasons import own_reason
 from torch_tb_profiler.views.quality_notes import STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Series, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -40,11 +43,14 @@ NO_WAITS = "The recording tells of no queue before the model, and of no call of 
 
 
 def data(trace: Trace, selection: Selection) -> View:
-    """How data was loaded in a selection.
+    """How data was loaded in a selection: as a recorder of the loader tells it, else as MindData's
+    files and the timeline do.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.
     """
+    if batch_rows(trace).height:
+        return recorded_loaders(trace, selection)
     recorded = queue_rows(trace)
     queues = rows_of_steps(trace, selection, recorded, "step")
     waits = loader_waits(trace, selection)
@@ -135,7 +141,9 @@ def _facts(queues: pl.DataFrame, waits: LoaderWaits | None, waited: Table) -> tu
 
 def _missing(trace: Trace) -> str | None:
     is_told = "pipeline" in trace.side or "queues" in trace.side or len(loader_slices(trace)) > 0
-    return None if is_told else NOTHING
+    if is_told or batch_rows(trace).height:
+        return None
+    return own_reason(trace, "data_loading") or NOTHING
 
 
 SPEC = ViewSpec(
@@ -143,7 +151,7 @@ SPEC = ViewSpec(
     title="Data",
     help="How is data loaded, and what waits for it?",
     scope="trace",
-    tables=(STAGES, PIPELINE, QUEUE, WAITS),
+    tables=(STAGES, LOADERS, PIPELINE, QUEUE, WAITS),
     function=data,
     missing=_missing,
 )

@@ -1,0 +1,140 @@
+"""What a recorded loader is told to do, with the figures that say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_tb_profiler.analysis.loading.diagnosis import IN_PROCESS, START, WORKERS, Diagnosis
+from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading
+from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
+from torch_tb_profiler.views.data.loader_stages import Judged
+from torch_tb_profiler.views.data.loader_words import loader_name, phase_word
+from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.schema import Note
+
+CODE = "data_loading_bottleneck"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A diagnosis in sentences; empty ones where there is nothing to say.
+
+    Attributes:
+        waited: How long which steps waited.
+        why: What holds them up, and what to do about that.
+        stage: The stage with most of the work, and what to do about that.
+        won: What would be won, estimated.
+        start: What the start of workers costs.
+        cpu: What the CPU of the workers says of more of them.
+    """
+
+    waited: str
+    why: str
+    stage: str
+    won: str
+    start: str
+    cpu: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        parts = (self.waited, self.why, self.stage, self.won, self.start, self.cpu)
+        return " ".join(part for part in parts if part)
+
+
+def told(loading: Loading, found: Diagnosis) -> Told:
+    """A diagnosis in sentences."""
+    wait, step = duration_text(loading.wait.mean_us), duration_text(loading.step_us)
+    kind = phase_word(loading.phase)
+    waited = (
+        f"Each {kind} batch of loader {loader_name(loading)} was waited for {wait} of {step} "
+        f"in the mean ({loading.wait_pct:.1f} %; {loading.waited} of {loading.batches} batches)."
+    )
+    why = loader_advice()[found.kind].advice.format(needed=found.needed or "…")
+    if found.kind == "model":
+        return Told(waited, why, "", "", "", "")
+    return Told(
+        waited,
+        why,
+        _stage(loading, found),
+        _won(loading, found),
+        _start(loading, found),
+        _cpu(loading) if found.kind == WORKERS else "",
+    )
+
+
+def _stage(loading: Loading, found: Diagnosis) -> str:
+    if found.stage is None or found.share_pct is None or found.kind not in (IN_PROCESS, WORKERS):
+        return ""
+    of = loader_advice()[found.stage]
+    mine, whole = loading.stages[found.stage].mean_us, loading.work_us
+    named = [name for name in IN_WORKER if name in loading.stages]
+    rest = "" if "transform" in named or found.stage != "fetch" else ", with what changes them"
+    return (
+        f"Of the {duration_text(whole)} of work on a batch, {of.words}{rest} ({found.stage}) takes "
+        f"{duration_text(mine)} ({found.share_pct:.0f} %). {of.advice}"
+    )
+
+
+def _won(loading: Loading, found: Diagnosis) -> str:
+    if found.needed is None or found.step_us is None:
+        return ""
+    saved = loading.steady_us - found.step_us
+    if saved <= 0:
+        return ""
+    are = "s" if found.needed > 1 else ""
+    return (
+        f"With {found.needed} worker{are} a step would take {duration_text(found.step_us)} instead "
+        f"of {duration_text(loading.steady_us)}, estimated."
+    )
+
+
+def _start(loading: Loading, found: Diagnosis) -> str:
+    """The start of workers, where it is a good part of the waiting."""
+    share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
+    if share < data_loading().waited_pct:
+        return ""
+    figure = f"Starting workers is {duration_text(loading.start_us)} of all waiting."
+    is_kept = found.kind == START or loading.settings.get("persistent_workers")
+    return figure if is_kept else f"{figure} {loader_advice()[START].advice}"
+
+
+def _cpu(loading: Loading) -> str:
+    """What the CPU of workers says."""
+    if loading.cpu_pct is None:
+        return ""
+    is_busy = loading.cpu_pct >= data_loading().busy_worker_pct
+    figures = f"({loading.cpu_pct:.0f} % CPU each"
+    if loading.idle_cores is not None:
+        figures += f", {loading.idle_cores:.1f} of {loading.cores} cores idle"
+    if not is_busy:
+        kind = "idle_workers"
+    elif loading.idle_cores is None:
+        return ""
+    else:
+        kind = "cores_left" if loading.idle_cores >= 1 else "no_cores"
+    return f"{loader_advice()[kind].advice.removesuffix('.')} {figures})."
+
+
+def loader_notes(judged: Judged) -> tuple[Note, ...]:
+    """One note per loader: advice where it holds up its steps, else that it does not."""
+    return tuple(_note(loading, found) for loading, found in judged)
+
+
+def _note(loading: Loading, found: Diagnosis) -> Note:
+    is_slow = found.kind != "model"
+    evidence: dict[str, object] = {
+        "title": "Data loading",
+        "measured": loading.wait_pct,
+        "threshold": data_loading().waited_pct,
+        "threshold_is_ours": True,
+        "unit": "pct",
+        "kind": found.kind,
+        "stage": found.stage,
+        "loader": loading.loader,
+        "phase": loading.phase,
+        "needed_workers": found.needed,
+        "estimated_step_us": found.step_us,
+    }
+    severity = "warning" if is_slow else "info"
+    return Note("advice", CODE, severity, told(loading, found).text, evidence)  # type: ignore[arg-type]

@@ -1,0 +1,76 @@
+"""Recorded loaders as pipelines: what a batch goes through, and how busy each of it is."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.loading.diagnosis import MODEL
+from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading
+from torch_tb_profiler.views.data.columns import PIPELINE
+from torch_tb_profiler.views.data.loader_stages import Judged, is_slow
+from torch_tb_profiler.views.data.loader_words import phase_word
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table
+
+NO_QUEUE = "No queue is behind this stage."
+NO_CPU = "CPU is sampled of a worker as a whole, not of its stages."
+NO_TIME = "Nothing measured it."
+
+
+def loader_pipeline_table(judged: Judged) -> Table:
+    """A chain per loader: the steps it feeds, and the stages before them, last one first."""
+    rows: list[dict[str, object]] = []
+    for loading, found in judged:
+        name = f"loader {loading.loader}, {phase_word(loading.phase)}"
+        parent = f"{name}: steps"
+        model_us = max(loading.step_us - loading.wait.mean_us, 0.0)
+        rows.append(
+            _row(
+                parent,
+                "steps",
+                None,
+                time_mean_us=model_us,
+                busy_pct=100 - loading.wait_pct,
+                bottleneck=found.kind == MODEL,
+            )
+        )
+        stages = [*(["pin"] if "pin" in loading.stages else []), *reversed(IN_WORKER)]
+        for stage in stages:
+            times = loading.stages.get(stage)
+            if times is None:
+                continue
+            queue = _queue(loading) if parent.endswith(": steps") else {}
+            rows.append(
+                _row(
+                    f"{name}: {stage}",
+                    stage,
+                    parent,
+                    workers=(loading.workers if loading.workers else 1) if stage != "pin" else 1,
+                    time_mean_us=times.mean_us,
+                    busy_pct=loading.busy_pct(stage),
+                    bottleneck=is_slow(found, stage),
+                    **queue,
+                )
+            )
+            parent = f"{name}: {stage}"
+    frame = pl.DataFrame(rows, schema=PIPELINE.polars_schema())
+    queues = ("queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct")
+    reasons = dict.fromkeys(queues, NO_QUEUE) | {"cpu_pct": NO_CPU}
+    reasons |= dict.fromkeys(("time_mean_us", "busy_pct"), NO_TIME)
+    return Table(PIPELINE, frame, needed(frame, reasons))
+
+
+def _queue(loading: Loading) -> dict[str, object]:
+    if loading.capacity is None or loading.fill_pct is None:
+        return {}
+    return {
+        "queue_pct": loading.fill_pct,
+        "queue_mean": loading.fill_pct / 100 * loading.capacity,
+        "queue_capacity": loading.capacity,
+        "queue_empty_pct": loading.empty_pct,
+    }
+
+
+def _row(operation: str, kind: str, parent: str | None, **values: object) -> dict[str, object]:
+    empty = dict.fromkeys(PIPELINE.polars_schema())
+    return empty | {"operation": operation, "type": kind, "parent": parent} | values

@@ -1,0 +1,140 @@
+"""The tables of loaders that a recorder told of: their stages, and one row for each."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.copies import copy_calls
+from torch_tb_profiler.analysis.loading.batches import TRAIN, source_of
+from torch_tb_profiler.analysis.loading.diagnosis import HANDOVER, MODEL, PIN, START, Diagnosis
+from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading, StageTimes, times_of
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.data.columns import LOADERS, STAGE_NAMES, STAGES
+from torch_tb_profiler.views.data.loader_words import loader_name, phase_word
+from torch_tb_profiler.views.data.stages import IN_TRACE
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table
+
+STAGES_OF_LOADER = tuple(name for name in STAGE_NAMES if name != "pipeline")
+
+NO_TIME = (
+    "Nothing measured it. Transforms: no call of a transform, target_transform or transforms of "
+    "the dataset was seen, so changing samples counts as fetch. Pinning: the loader does not pin. "
+    "Sending: the recording has no copies to a device."
+)
+NO_WORK = "It is no work on a batch, or nothing measured that."
+NO_QUEUE = "Without workers nothing is made ahead, or the system cannot count what is ready."
+NO_CPU = "The CPU of workers was not sampled, or the program itself loads."
+NO_SETTING = "The recording does not tell the setting, or it means nothing without workers."
+
+Judged = list[tuple[Loading, Diagnosis]]
+
+
+def transfers(trace: Trace, selection: Selection) -> StageTimes | None:
+    """Copies to devices in a selection; None where there are none.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    calls = copy_calls(trace)
+    if calls.is_empty():
+        return None
+    chosen = device_work_mask(trace, selection)[calls["row"].to_numpy()]
+    sent = calls.filter(pl.Series(chosen) & (pl.col("kind") == "HtoD"))
+    return times_of(sent["dur_ns"] / NS_PER_US)
+
+
+def is_slow(found: Diagnosis, stage: str) -> bool:
+    """Whether a stage holds up the steps."""
+    if found.kind in (MODEL, START, HANDOVER):
+        return False
+    return stage == (PIN if found.kind == PIN else found.stage)
+
+
+def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -> Table:
+    """A row per stage of each loader; ``sent``: copies to devices, those of training."""
+    source = source_of(trace)
+    rows = []
+    for place, (loading, found) in enumerate(judged):
+        for stage in STAGES_OF_LOADER:
+            times = loading.wait if stage == "wait" else loading.stages.get(stage)
+            is_sent = stage == "transfer" and times is None and place == 0
+            if is_sent and loading.phase == TRAIN:
+                times = sent
+            in_worker = stage in IN_WORKER and times is not None and loading.work_us > 0
+            rows.append(
+                {
+                    "stage": stage,
+                    "loader": loader_name(loading),
+                    "phase": phase_word(loading.phase),
+                    "calls": None if times is None else times.calls,
+                    "time_total_us": None if times is None else times.total_us,
+                    "time_mean_us": None if times is None else times.mean_us,
+                    "time_min_us": None if times is None else times.min_us,
+                    "time_max_us": None if times is None else times.max_us,
+                    "workers": loading.workers if stage in IN_WORKER else None,
+                    "busy_pct": loading.busy_pct(stage),
+                    "work_pct": times.mean_us / loading.work_us * 100
+                    if in_worker and times is not None
+                    else None,
+                    "bottleneck": is_slow(found, stage),
+                    "source": None if times is None else (IN_TRACE if is_sent else source),
+                }
+            )
+    frame = pl.DataFrame(rows, schema=STAGES.polars_schema())
+    reasons = dict.fromkeys(
+        ("calls", *(f"time_{key}_us" for key in ("total", "mean", "min", "max")), "source"), NO_TIME
+    )
+    reasons |= {"workers": NO_WORK, "busy_pct": NO_TIME, "work_pct": NO_WORK}
+    return Table(STAGES, frame, needed(frame, reasons))
+
+
+def loaders_table(judged: Judged) -> Table:
+    """A row per loader and phase."""
+    settings = (
+        "batch_size",
+        "prefetch_factor",
+        "pin_memory",
+        "persistent_workers",
+        "start_method",
+        "style",
+    )
+    rows = [
+        {
+            "loader": loader_name(loading),
+            "phase": phase_word(loading.phase),
+            "bottleneck": bottleneck_word(found),
+            "batches": loading.batches,
+            "waited": loading.waited,
+            "wait_us": loading.wait.mean_us,
+            "work_us": loading.work_us or None,
+            "step_us": loading.step_us,
+            "wait_pct": loading.wait_pct,
+            "ready_pct": loading.fill_pct,
+            "empty_pct": loading.empty_pct,
+            "workers": loading.workers,
+            "workers_busy_pct": loading.workers_busy_pct if loading.workers else None,
+            "cpu_pct": loading.cpu_pct,
+            "samples": loading.samples,
+            **{key: loading.settings.get(key) for key in settings},
+        }
+        for loading, found in judged
+    ]
+    frame = pl.DataFrame(rows, schema=LOADERS.polars_schema())
+    reasons = dict.fromkeys((*settings, "workers"), NO_SETTING)
+    reasons |= dict.fromkeys(("ready_pct", "empty_pct", "workers_busy_pct"), NO_QUEUE)
+    reasons |= {"cpu_pct": NO_CPU, "work_us": NO_TIME, "samples": "Not told of every batch."}
+    return Table(LOADERS, frame, needed(frame, reasons))
+
+
+def bottleneck_word(found: Diagnosis) -> str:
+    """What holds up the steps, in a word or two."""
+    words = {
+        MODEL: "the model",
+        START: "starting workers",
+        HANDOVER: "taking batches over",
+        PIN: "pinning",
+    }
+    return words.get(found.kind) or (f"loading: {found.stage}" if found.stage else "loading")
