@@ -7,11 +7,15 @@ from torch_tb_profiler.advice.evidence import CALLS, TOTAL_US, calls_and_time, f
 from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.loading.batches import TRAIN
+from torch_tb_profiler.analysis.loading.diagnosis import MODEL, diagnosis
+from torch_tb_profiler.analysis.loading.summary import loadings
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.data.loader_notes import told
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -50,6 +54,7 @@ def detect(context: Context) -> Finding | None:
         variant = "single"
     elif "MultiProcess" in names:
         variant = "multi"
+    recorded = _recorded(context)
     is_pinnable = TORCH in names and not context.trace.device_work.is_empty()
     return Finding(
         CODE,
@@ -57,14 +62,32 @@ def detect(context: Context) -> Finding | None:
         gain_us or None,
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
-        variant=variant,
+        variant=variant if recorded is None else recorded.pop("variant"),
         values={
             "waited": duration_text(waited_ns / NS_PER_US),
             "options": OPTIONS + (PINNED if is_pinnable else ""),
+            **(recorded or {}),
         },
         time=time,
         spot=_spot(context),
     )
+
+
+def _recorded(context: Context) -> dict[str, str] | None:
+    """What the recorder of the loader says holds it up, as the view ``data`` does; None where no
+    recorder told of one that is waited for while training."""
+    found = [(each, diagnosis(each)) for each in loadings(context.trace, context.selection)]
+    slow = [pair for pair in found if pair[0].phase == TRAIN and pair[1].kind != MODEL]
+    if not slow:
+        return None
+    said = told(*max(slow, key=lambda pair: pair[0].wait.total_us))
+    rest = " ".join(part for part in (said.won, said.cpu) if part)
+    return {
+        "variant": "recorded_stage" if said.stage else "recorded",
+        "why": said.why,
+        "stage": said.stage,
+        "rest": rest,
+    }
 
 
 def _gained(trace: Trace) -> Intervals:

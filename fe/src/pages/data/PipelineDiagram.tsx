@@ -1,4 +1,4 @@
-/** A data pipeline from left to right: readers first, the queue behind each operation as far as it is full. */
+/** Data pipelines from left to right: readers first, how busy each operation is, and the queue behind it as far as it is full. */
 import { exactValue, formatValue } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
 import type { Operation } from "./pipelineTree";
@@ -14,11 +14,14 @@ export function PipelineDiagram({ title, help, last }: Props) {
     <figure className="card" aria-label={`${title}, drawn`}>
       <header>
         <h2 title={help}>{title}</h2>
-        <span className="soft">samples go from left to right; bars are the mean fill of queues</span>
+        <span className="soft">samples go from left to right; bars in boxes are how busy a stage is, those between boxes the mean fill of queues</span>
       </header>
       <div className="body pipeline" tabIndex={0} role="group" aria-label="Operations and queues">
         {last.map((operation) => (
-          <Stage key={operation.id} operation={operation} />
+          <div key={operation.id}>
+            {operation.loader !== null && <h3 className="pipeline-loader">{visibleText(operation.loader)}</h3>}
+            <Stage operation={operation} />
+          </div>
         ))}
       </div>
     </figure>
@@ -26,7 +29,7 @@ export function PipelineDiagram({ title, help, last }: Props) {
 }
 
 function Stage({ operation }: { readonly operation: Operation }) {
-  const { id, type, workers, isBottleneck, inputs } = operation;
+  const { id, type, isBottleneck, inputs, loader } = operation;
   return (
     <div className="pipeline-stage">
       {inputs.length > 0 && (
@@ -38,13 +41,30 @@ function Stage({ operation }: { readonly operation: Operation }) {
       )}
       <div className={isBottleneck ? "pipeline-operation slow" : "pipeline-operation"}>
         <b>
-          {visibleText(type)} ({id})
+          {visibleText(type)}
+          {loader === null && ` (${id})`}
         </b>
-        <small>{workers === null ? "workers not told" : `${workers} worker${workers === 1 ? "" : "s"}`}</small>
+        <Busy operation={operation} />
         {isBottleneck && <small className="pipeline-mark">bottleneck</small>}
       </div>
       <Queue operation={operation} />
     </div>
+  );
+}
+
+function Busy({ operation: { workers, timeUs, busyPct, loader } }: { readonly operation: Operation }) {
+  const many = workers === null ? "" : `${workers} worker${workers === 1 ? "" : "s"}`;
+  return (
+    <>
+      {(loader === null || many !== "") && <small>{many === "" ? "workers not told" : many}</small>}
+      {timeUs !== null && <small title={exactValue(timeUs, "us")}>{formatValue(timeUs, "us")} a batch</small>}
+      {busyPct !== null && (
+        <>
+          <Bar pct={busyPct} />
+          <small title={exactValue(busyPct, "pct")}>{formatValue(busyPct, "pct")} busy</small>
+        </>
+      )}
+    </>
   );
 }
 
@@ -53,10 +73,16 @@ function Queue({ operation: { queuePct, queueMean, capacity } }: { readonly oper
   const size = queueMean === null || capacity === null ? "" : `: ${exactValue(queueMean, null)} of ${capacity} in the mean`;
   return (
     <div className="pipeline-queue" title={`Queue ${exactValue(queuePct, "pct")} full${size}`}>
-      <span className="pipeline-fill" aria-hidden="true">
-        <i style={{ width: `${Math.min(100, Math.max(0, queuePct))}%` }} />
-      </span>
+      <Bar pct={queuePct} />
       <small>{formatValue(queuePct, "pct")} full</small>
     </div>
+  );
+}
+
+function Bar({ pct }: { readonly pct: number }) {
+  return (
+    <span className="pipeline-fill" aria-hidden="true">
+      <i style={{ width: `${Math.min(100, Math.max(0, pct))}%` }} />
+    </span>
   );
 }

@@ -11,12 +11,24 @@ export interface Operation {
   readonly queueMean: number | null;
   readonly capacity: number | null;
   readonly isBottleneck: boolean;
+  /** Its time for one batch in µs; null where nothing measured it. */
+  readonly timeUs: number | null;
+  /** Its time by that of its workers; null where nothing measured it. */
+  readonly busyPct: number | null;
+  /** The loader that it is a stage of; null of operations that go by a number. */
+  readonly loader: string | null;
   readonly inputs: readonly Operation[];
 }
 
 /** More would be no picture: the table has them all. */
 export const MAX_OPERATIONS = 60;
 const MAX_DEPTH = 24;
+
+/** Stages of loaders are named "loader 0, training: fetch", operations of MindData by a number. */
+function loaderOf(operation: string): string | null {
+  const end = operation.lastIndexOf(": ");
+  return end < 0 ? null : operation.slice(0, end);
+}
 
 /** The last operations with all before them; empty where there are too many to draw. */
 export function pipelineTree(table: Table): readonly Operation[] {
@@ -39,6 +51,9 @@ export function pipelineTree(table: Table): readonly Operation[] {
       queueMean: numberOf(table, row, "queue_mean"),
       capacity: numberOf(table, row, "queue_capacity"),
       isBottleneck: cellOf(table, row, "bottleneck") === true,
+      timeUs: numberOf(table, row, "time_mean_us"),
+      busyPct: numberOf(table, row, "busy_pct"),
+      loader: loaderOf(textOf(table, row, "operation")),
       inputs: grown(textOf(table, row, "operation"), depth + 1),
     }));
   };
