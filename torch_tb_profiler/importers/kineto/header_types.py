@@ -194,6 +194,20 @@ class Objects:
         return [item for item in items if item is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What the recorder appended: blocks of its journal; who joins them to the trace reads them."""
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> list[dict[str, Any]]:
+        """The blocks."""
+        blocks = value.get("blocks") if isinstance(value, dict) else None
+        if not isinstance(blocks, list):
+            raise WrongValueError(place, value)
+        whole = [block for block in blocks if isinstance(block, dict)]
+        quality.add("header_value", len(blocks) - len(whole))
+        return whole
+
+
 def _joined(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
 
@@ -266,6 +280,7 @@ JOB = Object(
 EXTRA_INFO = Object({"Process Cpu Utilization": _SHARE, "System Cpu Utilization": _SHARE})
 """Paddle's; beside these two it holds names of threads."""
 
+
 PROGRAM_SETTINGS = Object(
     {
         "cudnn_benchmark": _FLAG,
@@ -298,6 +313,7 @@ HEADER = Object(
         "displayTimeUnit": Text(),
         "ExtraInfo": EXTRA_INFO,
         "program_settings": PROGRAM_SETTINGS,
+        "torch_tb_profiler": Blocks(),
     }
 )
 """What is kept of a header. The rest may hold secrets (dumps of the environment, say) and gets

@@ -98,6 +98,12 @@ class Journal:
         """The rows of ``"steps"``, ``"batches"`` or ``"work"``, by start; times since 1970."""
         return self.rows[kind].frame()
 
+    def first_ns(self) -> int:
+        """The earliest time of anything; 0 where nothing has one."""
+        starts = [self.frame(kind)["start_ns"].min() for kind in self.rows]
+        times = [each for each in (*starts, self.sampled.first_ns()) if isinstance(each, int)]
+        return min(times, default=0)
+
 
 def _header(journal: Journal, block: dict[str, Any]) -> None:
     if journal.header is not None:

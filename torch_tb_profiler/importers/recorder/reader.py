@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.recorder.journal import Journal
 from torch_tb_profiler.importers.recorder.lines import blocks_of_text
 from torch_tb_profiler.importers.recorder.side import side_tables
 from torch_tb_profiler.importers.recorder.slices import draw
+from torch_tb_profiler.importers.recorder.texts import Texts
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, empty_table
@@ -21,14 +22,6 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 FORMAT = "record"
 SECOND_NS = 10**9
-
-
-class Texts(dict[str, int]):
-    """Gives each text its code: the place where it came first."""
-
-    def code(self, text: str) -> int:
-        """The code of a text."""
-        return self.setdefault(text, len(self))
 
 
 def read(source: AnySource, reading: Reading) -> EventColumns:
@@ -62,8 +55,9 @@ def event_columns(journal: Journal, name: str) -> EventColumns:
     """
     journal.quality.add("journal_no_header", int(journal.header is None))
     journal.quality.add("journal_no_end", int(not journal.is_ended))
-    base_ns = _first_ns(journal) // SECOND_NS * SECOND_NS
-    texts = Texts()
+    base_ns = journal.first_ns() // SECOND_NS * SECOND_NS
+    strings: list[str] = []
+    texts = Texts(strings)
     drawn = draw(journal, base_ns, texts.code)
     tables = {each: empty_table(each) for each in TABLE_COLUMNS}
     tables["slices"] = drawn.table()
@@ -74,7 +68,7 @@ def event_columns(journal: Journal, name: str) -> EventColumns:
     return EventColumns(
         format=FORMAT,
         tables=tables,
-        strings=list(texts),
+        strings=strings,
         tracks=[track for track, is_used in zip(drawn.tracks, used, strict=True) if is_used],
         base_ns=base_ns,
         time_unit_ns=1,
@@ -82,14 +76,6 @@ def event_columns(journal: Journal, name: str) -> EventColumns:
         quality=journal.quality,
         side=side_tables(journal, base_ns, name),
     )
-
-
-def _first_ns(journal: Journal) -> int:
-    """The earliest time of anything; 0 where nothing has one."""
-    starts = [journal.frame(kind)["start_ns"].min() for kind in journal.rows]
-    times = [int(each) for each in starts if isinstance(each, int)]
-    first_sample = journal.sampled.first_ns()
-    return min([*times, *([] if first_sample is None else [first_sample])], default=0)
 
 
 def _followed(chunks: Iterable[bytes], tell: Callable[[], None]) -> Iterator[bytes]:
