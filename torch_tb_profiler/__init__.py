@@ -7,12 +7,20 @@ from torch_tb_profiler._version import __version__
 TYPE_CHECKING = False  # the one of typing would load it, see torch_tb_profiler.safe_path
 if TYPE_CHECKING:
     from torch_tb_profiler.api import open_trace
+    from torch_tb_profiler.recorder.program_timer import Timer
 
-__all__ = ["__version__", "open_trace"]
+__all__ = ["Timer", "__version__", "open_trace"]
+
+_LAZY = {
+    "open_trace": ("api", "open_trace"),
+    "Timer": ("recorder.program_timer", "Timer"),
+}
+"""Public name → its module, and its name there."""
 
 
 def __getattr__(name: str) -> object:
     # TensorBoard and the command line import this package first: they must not wait for polars.
-    if name == "open_trace":
-        return import_module("torch_tb_profiler.api").open_trace
+    if name in _LAZY:
+        module, attribute = _LAZY[name]
+        return getattr(import_module(f"torch_tb_profiler.{module}"), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

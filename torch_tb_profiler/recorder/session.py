@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from torch_tb_profiler._version import __version__
 from torch_tb_profiler.recorder import clock
 from torch_tb_profiler.recorder.events import Listener, Part, StepRecord
 from torch_tb_profiler.recorder.journal import Journal
 from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.own_process import header, worker_names
 
 PARTS = (
     ("settings", "program_settings", "SettingsPart"),
@@ -52,12 +51,7 @@ class Session:
         self.pid = os.getpid()
         self.step = 0
         self.phase = "train"
-        own = f"{_host_name()}_{self.pid}"
-        rank = _number("RANK")
-        worker = own if rank is None else f"rank{rank}"
-        self.journal = Journal(
-            options.folder, worker, f"{worker}_{own}" if rank is not None else own
-        )
+        self.journal = Journal(options.folder, *worker_names())
         self.parts: dict[str, Part] = {}
         self._listeners: list[tuple[str, Listener]] = []
         self._workers: dict[str, int] = {}
@@ -69,7 +63,7 @@ class Session:
 
     def start(self) -> None:
         """Begin to record; torch is imported."""
-        self.journal.write(self._header())
+        self.journal.write(header(self.options))
         for what, module, name in PARTS:
             self._guard(what, partial(self._add, what, module, name))
         self._ticker = threading.Thread(target=self._tick, name="torch-tb-profiler", daemon=True)
@@ -124,21 +118,6 @@ class Session:
             self._guard(what, partial(part.stop, reason))
         self.journal.write({"kind": "end", "reason": reason, "time_ns": clock.unix_ns()})
         self.journal.close()
-
-    def _header(self) -> dict[str, Any]:
-        return {
-            "kind": "header",
-            "version": 1,
-            "pid": self.pid,
-            "host": _host_name(),
-            "rank": _number("RANK"),
-            "local_rank": _number("LOCAL_RANK"),
-            "world_size": _number("WORLD_SIZE"),
-            "program": self.options.program,
-            "started_ns": clock.unix_ns(),
-            "sample_every_ms": self.options.sample_every_ms,
-            "recorder_version": __version__,
-        }
 
     def _add(self, what: str, module: str, name: str) -> None:
         part = getattr(import_module(f"torch_tb_profiler.recorder.{module}"), name)(self)
@@ -212,13 +191,3 @@ def end(reason: str) -> None:
     if session is not None:
         session.close(reason)
         _current = None
-
-
-def _host_name() -> str:
-    name = "".join(each if each.isalnum() or each in "-_" else "-" for each in socket.gethostname())
-    return name or "host"
-
-
-def _number(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,47 @@
+"""What a journal says of the process that it is of."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from torch_tb_profiler._version import __version__
+from torch_tb_profiler.recorder import clock
+from torch_tb_profiler.recorder.options import Options
+
+
+def worker_names() -> tuple[str, str]:
+    """The name of this process in the files of a run, and the one where another has that."""
+    own = f"{host_name()}_{os.getpid()}"
+    rank = environment_number("RANK")
+    return (own, own) if rank is None else (f"rank{rank}", f"rank{rank}_{own}")
+
+
+def header(options: Options) -> dict[str, Any]:
+    """The first block of a journal that begins now."""
+    return {
+        "kind": "header",
+        "version": 1,
+        "pid": os.getpid(),
+        "host": host_name(),
+        "rank": environment_number("RANK"),
+        "local_rank": environment_number("LOCAL_RANK"),
+        "world_size": environment_number("WORLD_SIZE"),
+        "program": options.program,
+        "started_ns": clock.unix_ns(),
+        "sample_every_ms": options.sample_every_ms,
+        "recorder_version": __version__,
+    }
+
+
+def host_name() -> str:
+    """The name of the machine, in letters, digits, ``-`` and ``_``."""
+    name = "".join(each if each.isalnum() or each in "-_" else "-" for each in socket.gethostname())
+    return name or "host"
+
+
+def environment_number(variable: str) -> int | None:
+    """A whole number that a launcher sets."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,106 @@
+"""``<worker>.throughput.json``: the timer's figures beside a recording, for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch_tb_profiler.recorder.events import EVALUATION, TRAIN
+from torch_tb_profiler.recorder.throughput import (
+    RULE,
+    UNKNOWN,
+    StepColumns,
+    Throughput,
+    figures_of,
+)
+
+ENDING = ".throughput.json"
+
+_Row = tuple[int, int, int, int]
+
+
+def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
+    """What the blocks of a journal come to; None where they tell of no step.
+
+    A step counts once, as often as it is told; what makes no sense is left out.
+    """
+    rows: dict[str, set[_Row]] = {TRAIN: set(), EVALUATION: set()}
+    warmup_steps = 0
+    windows: dict[str, tuple[int | None, int | None]] = {}
+    for block in blocks:
+        kind = block.get("kind")
+        if kind == "steps":
+            rows.get(str(block.get("phase")), set()).update(_rows(block))
+        elif kind == "timer":
+            warmup_steps = _whole(block.get("warmup_steps"), warmup_steps) or 0
+        elif kind == "window":
+            trace = str(block.get("trace"))
+            start_ns, end_ns = windows.get(trace, (None, None))
+            windows[trace] = (
+                _whole(block.get("start_ns"), start_ns),
+                _whole(block.get("end_ns"), end_ns),
+            )
+    if not any(rows.values()):
+        return None
+    train = sorted(rows[TRAIN])[warmup_steps:]
+    is_traced = [_overlaps(row, windows.values()) for row in train]
+    return Throughput(
+        warmup_steps=min(warmup_steps, len(rows[TRAIN])),
+        warmup_rule=RULE,
+        train=figures_of(
+            _columns(row for row, out in zip(train, is_traced, strict=True) if not out)
+        ),
+        evaluation=figures_of(_columns(sorted(rows[EVALUATION]))),
+        traced=figures_of(_columns(row for row, out in zip(train, is_traced, strict=True) if out)),
+    )
+
+
+def write_throughput(path: str, throughput: Throughput) -> None:
+    """Write the file, at once whole.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    partial = f"{path}.partial"
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump(throughput.as_dict(), file, indent=2, allow_nan=False)
+        file.write("\n")
+    os.replace(partial, path)
+
+
+def _rows(block: Mapping[str, Any]) -> Iterable[_Row]:
+    names = ("start_ns", "end_ns", "reader_ns", "samples")
+    columns = [block.get(name) for name in names]
+    if not all(isinstance(column, list) for column in columns):
+        return
+    for start_ns, end_ns, reader_ns, samples in zip(*columns, strict=False):
+        start, end = _whole(start_ns, None), _whole(end_ns, None)
+        if start is not None and end is not None and end >= start:
+            yield start, end, _or_unknown(reader_ns), _or_unknown(samples)
+
+
+def _columns(rows: Iterable[_Row]) -> StepColumns:
+    columns = StepColumns()
+    for start_ns, end_ns, reader_ns, samples in rows:
+        columns.add(start_ns, end_ns, reader_ns, samples)
+    return columns
+
+
+def _overlaps(row: _Row, windows: Iterable[tuple[int | None, int | None]]) -> bool:
+    return any(
+        start_ns is not None and row[1] > start_ns and (end_ns is None or row[0] < end_ns)
+        for start_ns, end_ns in windows
+    )
+
+
+def _whole(value: object, otherwise: int | None) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
+        return value
+    return otherwise
+
+
+def _or_unknown(value: object) -> int:
+    whole = _whole(value, None)
+    return UNKNOWN if whole is None else whole

@@ -1,0 +1,122 @@
+"""Times the steps that a session finds, with what each waited for data, into the journal."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import deque
+from collections.abc import Iterator
+
+from torch_tb_profiler.recorder.clock import to_unix
+from torch_tb_profiler.recorder.events import TRAIN, StepRecord
+from torch_tb_profiler.recorder.session import Session
+from torch_tb_profiler.recorder.throughput import SETTLED_STEPS, warmup_of
+
+COLUMNS = ("step", "start_ns", "end_ns", "reader_ns", "samples")
+"""The columns of a block ``steps``."""
+
+MAX_WAITS = 4096
+"""Batches that no step has taken yet; of more the oldest are forgotten."""
+
+MAX_ROWS = 10_000
+"""Steps of a block."""
+
+_Row = tuple[int, int, int, int | None, int | None]
+_Wait = tuple[int, int, int | None]
+
+
+class StepTimer:
+    """The part of a session that times steps.
+
+    Steps and batches come in the thread that they happen in, and are only appended there, which
+    Python does as one; the ticker's thread takes them out, each once.
+    """
+
+    def __init__(self, session: Session) -> None:
+        """No step yet."""
+        self._session = session
+        self._steps: deque[tuple[str, str, _Row]] = deque()
+        self._waits: deque[_Wait] = deque(maxlen=MAX_WAITS)
+        self._has_waits = False
+        self._first_ns = array("q")
+        self._trained = 0
+        self._warmup_steps: int | None = None
+        self._flushing = threading.RLock()
+
+    def start(self) -> None:
+        """Nothing is hooked: the session tells of steps."""
+
+    def flush(self) -> None:
+        """Write the steps that ended since the last time."""
+        with self._flushing:
+            groups: dict[tuple[str, str], list[_Row]] = {}
+            for phase, by, row in _taken(self._steps):
+                if phase == TRAIN:
+                    self._count(row)
+                groups.setdefault((phase, by), []).append(row)
+            for (phase, by), rows in groups.items():
+                for at in range(0, len(rows), MAX_ROWS):
+                    self._write(phase, by, rows[at : at + MAX_ROWS])
+            self._tell_warmup()
+
+    def stop(self, _reason: str) -> None:
+        """Write the rest."""
+        self.flush()
+
+    def batch_wanted(self, loader: int, time_ns: int) -> None:
+        """Of no interest: it is told again once the batch is there."""
+
+    def batch_given(self, _loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
+        """The step that is under way waited for it."""
+        self._waits.append((time_ns - wait_ns, time_ns, samples))
+        self._has_waits = True
+
+    def loader_ended(self, loader: int, time_ns: int) -> None:
+        """No step ends with it."""
+
+    def step_ended(self, step: StepRecord) -> None:
+        """Keep its times, with the batches that were given in it."""
+        reader_ns = samples = batches = 0
+        are_sized = True
+        waits = self._waits
+        while waits and waits[0][1] <= step.end_ns:
+            asked_ns, given_ns, count = waits.popleft()
+            if given_ns > step.start_ns:
+                reader_ns += given_ns - max(asked_ns, step.start_ns)
+                batches += 1
+                samples += count or 0
+                are_sized = are_sized and count is not None
+        row = (
+            step.number,
+            step.start_ns,
+            step.end_ns,
+            reader_ns if self._has_waits else None,
+            samples if batches and are_sized else None,
+        )
+        self._steps.append((step.phase, step.by, row))
+
+    def _count(self, row: _Row) -> None:
+        self._trained += 1
+        if len(self._first_ns) < SETTLED_STEPS:
+            self._first_ns.append(row[2] - row[1])
+
+    def _tell_warmup(self) -> None:
+        """Tell which steps are warm-up, once more as often as that changes."""
+        if not self._trained:
+            return
+        warmup_steps = warmup_of(self._first_ns)
+        if warmup_steps != self._warmup_steps:
+            self._warmup_steps = warmup_steps
+            self._session.journal.write({"kind": "timer", "warmup_steps": warmup_steps})
+
+    def _write(self, phase: str, by: str, rows: list[_Row]) -> None:
+        columns = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+        for name in ("start_ns", "end_ns"):
+            columns[name] = [None if each is None else to_unix(each) for each in columns[name]]
+        self._session.journal.write({"kind": "steps", "phase": phase, "by": by, **columns})
+
+
+def _taken(steps: deque[tuple[str, str, _Row]]) -> Iterator[tuple[str, str, _Row]]:
+    """Those that are there now; more may come meanwhile."""
+    for _ in range(len(steps)):
+        yield steps.popleft()
