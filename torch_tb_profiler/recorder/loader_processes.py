@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch_tb_profiler.recorder import loader_worker
-from torch_tb_profiler.recorder.clock import perf_ns, to_unix
+from torch_tb_profiler.recorder.clock import perf_ns
 from torch_tb_profiler.recorder.loader_settings import is_iterable
 from torch_tb_profiler.recorder.loader_states import KEY, IteratorState
 from torch_tb_profiler.recorder.options import VARIABLE
@@ -98,9 +98,16 @@ class LoaderProcesses:
         if not state.given:
             self.changed()
             state.is_ended = False
+            is_in_order = iterator.__dict__.get("_in_order", True)
+            state.is_simple = is_in_order and not is_iterable(iterator)
+            state.capacity = iterator._prefetch_factor * iterator._num_workers
         tasks = iterator._task_info
-        state.tasks = dict(tasks)
-        state.capacity = iterator._prefetch_factor * iterator._num_workers
+        if state.is_simple:
+            state.task = tasks.get(iterator._rcvd_idx)
+            here = len(tasks) - iterator._tasks_outstanding
+        else:
+            state.tasks = dict(tasks)
+            here = sum(len(task) > 1 for task in tasks.values())
         try:
             queued = iterator._data_queue.qsize()
             if iterator._data_queue is not iterator._worker_result_queue:
@@ -108,17 +115,17 @@ class LoaderProcesses:
         except NotImplementedError:  # macOS does not count
             state.ready = None
             return
-        if is_iterable(iterator):
-            here = sum(len(task) > 1 for task in tasks.values())
-        else:
-            here = len(tasks) - iterator._tasks_outstanding
-        state.ready = min(max(queued + here, 0), state.capacity)
+        ready = queued + here
+        state.ready = min(max(ready, 0), state.capacity)
 
     def place(self, iterator: Any, state: IteratorState) -> tuple[int, int | None]:
         """The place of the batch that was given, in its epoch, and who made it."""
+        place: int = iterator._rcvd_idx - 1
+        if state.is_simple:
+            task, state.task = state.task, None
+            return place, None if task is None else task[0]
         tasks, state.tasks = state.tasks or {}, None
-        place = iterator._rcvd_idx - 1
-        if not getattr(iterator, "_in_order", True):
+        if not iterator.__dict__.get("_in_order", True):
             gone = tasks.keys() - iterator._task_info.keys()
             place = min(gone, default=place)
         task = tasks.get(place)
@@ -184,7 +191,7 @@ class _PinQueue:
             taken_ns = self._taken_ns
             row = (
                 state.first_batch + batch,
-                to_unix(taken_ns),
+                taken_ns,
                 None,
                 None,
                 None,

@@ -52,6 +52,16 @@ class IteratorState:
         is_started: Whether its first epoch began.
         is_ended: Whether it has no more.
         hooks: Who made this.
+        iterator: The iterator.
+        asked_ns: When it was asked for the batch under way.
+        own_ns: What the recorder took of that.
+        ready: Batches that were ready then; None where nobody counts.
+        capacity: As many as can be.
+        is_simple: Whether batches are given in the order of their tasks, each one of them.
+        task: The task of the batch under way.
+        tasks: All tasks, where it is not simple.
+        marks: The marks of the loader around it.
+        pending: Batches whose phase is not known yet.
     """
 
     loader: LoaderState
@@ -67,7 +77,9 @@ class IteratorState:
     asked_ns: int = 0
     own_ns: int = 0
     ready: int | None = None
-    capacity: int | None = None
+    capacity: int = 0
+    is_simple: bool = False
+    task: tuple[Any, ...] | None = None
     tasks: dict[int, Any] | None = None
     marks: tuple[int, int, int] = (0, 0, 0)
     pending: list[tuple[int | None, ...]] = field(default_factory=list)

@@ -34,6 +34,12 @@ _Row = tuple[int | None, ...]
 _active: LoaderHooks | None = None
 
 
+class _Nesting(threading.local):
+    """How many loaders of this thread load at once, one inside the other."""
+
+    depth = 0
+
+
 class LoaderHooks:
     """The part of a session that sees data loaders."""
 
@@ -42,7 +48,9 @@ class LoaderHooks:
         self.session = session
         self.pid = os.getpid()
         self.book = LoaderBook()
-        self._depth = threading.local()
+        self._nesting = _Nesting()
+        self._asking: IteratorState | None = None
+        self._has_evidence = False
         self._batches: deque[tuple[int, str, _Row]] = deque()
         self._work: deque[tuple[int, _Row]] = deque()
         self._restore: list[Callable[[], None]] = []
@@ -70,12 +78,13 @@ class LoaderHooks:
             groups.setdefault((loader, phase), []).append(row)
         for (loader, phase), rows in groups.items():
             columns = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+            columns["start_ns"] = list(map(to_unix, columns["start_ns"]))
             self.session.journal.write(
                 {"kind": "batches", "loader": loader, "phase": phase, **columns}
             )
         made: dict[int, list[_Row]] = {}
         for loader, row in _drained(self._work):
-            made.setdefault(loader, []).append(row)
+            made.setdefault(loader, []).append((row[0], to_unix(row[1] or 0), *row[2:]))
         for loader, rows in made.items():
             self.session.journal.write(work_block(loader, None, rows))
 
@@ -114,13 +123,13 @@ class LoaderHooks:
         state: IteratorState | None = iterator.__dict__.get(KEY)
         if state is None or state.hooks is not self:
             state = self.made(iterator, None)
-        depth = self._depth.__dict__.get("value", 0)
-        self._depth.value = depth + 1
+        depth = self._nesting.depth
+        self._nesting.depth = depth + 1
         told_ns = 0
         if depth:
             state.marks = (MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns)
         else:
-            self._settle_all(state)
+            self._settle_before(state)
             before_ns = perf_ns()
             self.session.batch_wanted(state.loader.number, before_ns)
             told_ns = perf_ns() - before_ns
@@ -135,43 +144,42 @@ class LoaderHooks:
     def given(self, iterator: Any, state: IteratorState, batch: Any) -> None:
         """The program gets it."""
         given_ns = perf_ns()
-        depth = self._left()
+        depth = self._nesting.depth - 1
+        self._nesting.depth = depth
         wait_ns = given_ns - state.asked_ns
+        loader = state.loader
         if state.in_process:
             place, worker = state.given, None
-            number = state.loader.next_batch
-            state.loader.next_batch += 1
+            number = loader.next_batch
+            loader.next_batch += 1
         else:
             place, worker = self._processes.place(iterator, state)
             number = state.first_batch + place
-            state.loader.next_batch = state.first_batch + iterator._send_idx
+            loader.next_batch = state.first_batch + iterator._send_idx
         state.given += 1
         samples = state.counter.count(place, batch)
-        row = (
-            number,
-            self.session.step,
-            to_unix(state.asked_ns),
-            wait_ns,
-            state.ready,
-            state.capacity,
-            samples,
-            worker,
-        )
         if state.in_process:
             self._loaded(iterator, state, number, samples)
         if depth:
             MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns = state.marks
-        state.pending.append(row)
-        self.session.evidence()
+        ready, capacity = state.ready, state.capacity or None
+        step = self.session.step
+        state.pending.append(
+            (number, step, state.asked_ns, wait_ns, ready, capacity, samples, worker)
+        )
+        if not self._has_evidence:
+            self._has_evidence = True
+            self.session.evidence()
         self._own_ns += perf_ns() - given_ns + state.own_ns
         self._calls += 1
         if not depth:
-            self.session.batch_given(state.loader.number, given_ns, wait_ns, samples)
+            self.session.batch_given(loader.number, given_ns, wait_ns, samples)
 
     def failed(self, state: IteratorState, error: BaseException) -> None:
         """There is none."""
         time_ns = perf_ns()
-        depth = self._left()
+        depth = self._nesting.depth - 1
+        self._nesting.depth = depth
         if state.transforms is not None:
             state.transforms.end()
         if depth:
@@ -188,11 +196,6 @@ class LoaderHooks:
             reason = f"Loader {state.loader.number} failed to give a batch: {kind}."
             self.session.miss(WHAT, reason)
 
-    def _left(self) -> int:
-        depth: int = self._depth.value - 1
-        self._depth.value = depth
-        return depth
-
     def _loaded(
         self, iterator: Any, state: IteratorState, number: int, samples: int | None
     ) -> None:
@@ -208,7 +211,7 @@ class LoaderHooks:
                 state.loader.number,
                 (
                     number,
-                    to_unix(fetch_ns),
+                    fetch_ns,
                     collate_ns - fetch_ns - (transform_ns or 0),
                     transform_ns,
                     pin_ns - collate_ns,
@@ -219,14 +222,15 @@ class LoaderHooks:
             )
         )
 
-    def _settle_all(self, asking: IteratorState) -> None:
+    def _settle_before(self, asking: IteratorState) -> None:
         """The phase of batches that were given is known now, but for the last of who asks."""
-        if asking.pending:
+        if len(asking.pending) >= PENDING:
             self._settle(asking, PENDING - 1)
-        for each in self.book.iterators:
-            state = each()
-            if state is not None and state is not asking and state.pending:
-                self._settle(state, 0)
+        if asking is not self._asking:
+            self._asking = asking
+            for _, state in self.book.living():
+                if state is not asking:
+                    self._settle(state, 0)
 
     def _settle(self, state: IteratorState, kept: int) -> None:
         count = len(state.pending) - kept
