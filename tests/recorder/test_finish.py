@@ -34,7 +34,7 @@ def test_traces_get_their_part_of_the_journal_and_all_is_compressed(tmp_path: Pa
     finished = finish_folder(str(tmp_path))
     (worker,) = finished.workers
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        ["rank0.record.jsonl.gz", *(f"{name}.gz" for name in names)]
+        ["rank0.record.jsonl.gz", "rank0.throughput.json", *(f"{name}.gz" for name in names)]
     )
     assert (tmp_path / f"{names[0]}.gz").stat().st_mtime_ns == SECOND_NS
     assert [(each.first_step, each.last_step, each.problem) for each in worker.windows] == [
@@ -43,6 +43,9 @@ def test_traces_get_their_part_of_the_journal_and_all_is_compressed(tmp_path: Pa
     ]
     assert (worker.steps, worker.evaluation_steps, worker.ended) == (300, 18, "exit")
     assert worker.elapsed_s == pytest.approx(318 * 0.02)
+    assert worker.throughput is not None
+    assert worker.throughput.train is not None
+    assert worker.throughput.train.steps == 300 - run.warmup_steps - 5 - 3
     assert worker.overhead_pct == pytest.approx(100 * 0.001 / 6.36)
     journal = gzip.decompress((tmp_path / worker.journal).read_bytes())
     assert journal == text_of([*blocks_of(run), {"kind": "later"}])

@@ -12,13 +12,20 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch_tb_profiler.recorder.journal import ENDING, append_to
-from torch_tb_profiler.recorder.journal_reader import Story, read_story, rows_between
+from torch_tb_profiler.recorder.journal_reader import (
+    Story,
+    blocks_of_kinds,
+    read_story,
+    rows_between,
+)
 from torch_tb_profiler.recorder.packing import PACKED, PARTIAL, pack
-from torch_tb_profiler.recorder.throughput import warmup_of
+from torch_tb_profiler.recorder.throughput import Throughput, warmup_of
+from torch_tb_profiler.recorder.throughput_file import ENDING as THROUGHPUT_ENDING
+from torch_tb_profiler.recorder.throughput_file import throughput_of, write_throughput
 from torch_tb_profiler.recorder.trace_tail import append_tail
 
 TRACE_ENDING = ".pt.trace.json"
@@ -63,6 +70,7 @@ class FinishedWorker:
         reasons: (what, reason) of what was not recorded.
         ended: How the process ended; None while it still runs.
         overhead_pct: CPU time of the recorder ÷ ``elapsed_s``; None where nobody told.
+        throughput: What the timer measured; None without steps.
         problems: What could not be finished, as sentences.
     """
 
@@ -76,6 +84,7 @@ class FinishedWorker:
     reasons: tuple[tuple[str, str], ...] = ()
     ended: str | None = None
     overhead_pct: float | None = None
+    throughput: Throughput | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -118,8 +127,9 @@ def _finished(folder: str, worker: str, ended: Mapping[int, str]) -> FinishedWor
             return _told(worker, story, worker + ENDING, (), ("It still runs.",))
         _settle(path, story, ended)
         windows, problems = _finish_traces(folder, worker, story)
-        journal = os.path.basename(pack(path))
-        return _told(worker, story, journal, windows, problems)
+        throughput = _finish_timer(folder, worker)
+        told = _told(worker, story, os.path.basename(pack(path)), windows, problems)
+        return replace(told, throughput=throughput)
     except OSError as error:
         problem = f"The journal cannot be read: {error.strerror}."
         return FinishedWorker(worker, worker + ENDING, problems=(problem,))
@@ -206,6 +216,16 @@ def _finish_traces(
     names = dict.fromkeys([*story.windows, *traces])
     windows = tuple(_window(folder, name, story.windows.get(name, {}), cut) for name in names)
     return windows, tuple(problems)
+
+
+def _finish_timer(folder: str, worker: str) -> Throughput | None:
+    """What the timer measured, also as a file."""
+    place = os.path.join(folder, worker)
+    throughput = throughput_of(blocks_of_kinds(place + ENDING, ("steps", "timer", "window")))
+    if throughput is not None:
+        with suppress(OSError):
+            write_throughput(place + THROUGHPUT_ENDING, throughput)
+    return throughput
 
 
 def _traces(folder: str, worker: str, story: Story) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,6 +139,20 @@ def read_story(path: str) -> Story:
         if block is not None:
             story.take(block, line.strip(b" \r\n\0"))
     return story
+
+
+def blocks_of_kinds(path: str, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The blocks of some kinds, in order.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    for line in lines_of(path):
+        kind = KIND.match(line)
+        if kind is None or kind[1].decode() in kinds:
+            block = block_of(line)
+            if block is not None and block.get("kind") in kinds:
+                yield block
 
 
 def rows_between(path: str, spans: Mapping[str, tuple[int, int]]) -> Iterator[tuple[str, bytes]]:

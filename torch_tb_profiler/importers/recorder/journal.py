@@ -60,7 +60,7 @@ class Journal:
         missing: (what, reason) of what was not recorded.
         loaders: Number of a data loader → its fields.
         windows: Name of the trace → the window.
-        warmup_steps: How many steps of each phase are warm-up; None where no timer said.
+        warmup_steps: How many training steps are warm-up; None where no timer said.
         is_ended: Whether the end was told.
         blocks: How many blocks there were.
         rows: Kind of block → its rows.

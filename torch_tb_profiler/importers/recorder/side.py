@@ -52,11 +52,13 @@ def _declared(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 def _timed_steps(journal: Journal, base_ns: int) -> pl.DataFrame:
     steps = journal.frame("steps")
     start, end = (steps[name].to_numpy() for name in ("start_ns", "end_ns"))
-    place = pl.int_range(pl.len()).over("phase")
-    warmup = pl.lit(None) if journal.warmup_steps is None else place < journal.warmup_steps
+    is_warmup = pl.lit(None, pl.Boolean)
+    if journal.warmup_steps is not None:
+        place = pl.int_range(pl.len()).over("phase")
+        is_warmup = (pl.col("phase") == "train") & (place < journal.warmup_steps)
     return _on_clock(steps, base_ns).with_columns(
         duration_us=(pl.col("end_ns") - pl.col("start_ns")) / 1e3,
-        is_warmup=warmup,
+        is_warmup=is_warmup,
         is_traced=pl.Series(traced(start, end, journal.windows.values()), dtype=pl.Boolean),
     )
 
