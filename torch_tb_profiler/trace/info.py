@@ -19,6 +19,8 @@ Bytes = Annotated[int, Meta(ge=0, le=MAX_BYTES)]
 Usage = Annotated[float, Meta(ge=0, le=1e7)]
 Rank = Annotated[int, Meta(ge=0, lt=MAX_RANKS)]
 Ranks = Annotated[int, Meta(ge=0, le=MAX_RANKS)]
+Option = bool | Annotated[int, Meta(ge=0, lt=2**62)] | str
+"""The value of an option: a switch, a number or a word."""
 
 
 class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,23 +114,77 @@ class RecordingSettings(_Facts, frozen=True):
 
 
 class ProgramSettings(_Facts, frozen=True):
-    """What the program had set while it was recorded.
+    """What the program had set while it was recorded, and what it ran on.
 
     Attributes:
+        torch_version: Of torch, ``"2.13.0+cu130"``.
+        python_version: ``"3.12.3"``.
+        cuda_version: That torch was built with, ``"13.0"``; HIP's with ROCm.
+        cudnn_version: ``"9.10.2"``.
+        nccl_version: ``"2.27.5"``.
+        driver_version: Of the GPUs, ``"580.65.06"``.
+        cpu_model: Name of the processor.
+        cpu_cores: Logical cores that the process may run on.
+        gpu_names: Of the GPUs that the process sees, in order.
+        gpu_memory_bytes: Of each of them.
         cudnn_benchmark: Whether cuDNN tries its algorithms.
-        autocast: The dtype that operators are cast to, ``"bfloat16"``; empty where it is off.
+        cudnn_deterministic: Whether cuDNN takes deterministic algorithms only.
+        deterministic_algorithms: Whether torch does.
+        tf32_matmul: Whether float32 matrix products may run in TF32 on CUDA.
+        tf32_cudnn: Whether float32 convolutions may.
         matmul_precision: Of float32 matrix products, ``"highest"``, ``"high"`` or ``"medium"``.
+        autocast: The dtype that operators are cast to, ``"bfloat16"``; empty where it is off.
         anomaly_mode: Whether autograd looks for NaN.
+        gradcheck: Whether gradients were checked by ``torch.autograd.gradcheck``.
+        compile_mode: Mode of ``torch.compile``, ``"default"`` or ``"max-autotune"``, or its backend
+            where that is another than inductor; empty where nothing was compiled.
+        parameters: Elements of the parameters, trained or not; of a sharded model those of its
+            shards in this process.
+        optimizer: Class, ``"AdamW"``; of several, joined by ``", "``.
+        optimizer_fused: Whether it updates by fused kernels, as it effectively does.
+        optimizer_foreach: Whether it updates by kernels over many tensors, likewise.
+        data_parallel: ``"DDP"``, ``"FSDP"``, ``"FSDP2"`` or ``"DataParallel"``; empty for none.
+        data_parallel_options: Name of an option of that → its value.
         loader_workers: Processes that load data.
         batch_size: Samples of one step.
+        pin_memory: Whether batches are copied to pinned memory.
+        prefetch_factor: Batches that each of those processes makes ahead.
+        persistent_workers: Whether they outlive an epoch.
+        environment: Variable of :mod:`torch_tb_profiler.known_environment` → its value.
     """
 
+    torch_version: str | None = None
+    python_version: str | None = None
+    cuda_version: str | None = None
+    cudnn_version: str | None = None
+    nccl_version: str | None = None
+    driver_version: str | None = None
+    cpu_model: str | None = None
+    cpu_cores: Count | None = None
+    gpu_names: tuple[str, ...] | None = None
+    gpu_memory_bytes: tuple[Bytes, ...] | None = None
     cudnn_benchmark: bool | None = None
-    autocast: str | None = None
+    cudnn_deterministic: bool | None = None
+    deterministic_algorithms: bool | None = None
+    tf32_matmul: bool | None = None
+    tf32_cudnn: bool | None = None
     matmul_precision: str | None = None
+    autocast: str | None = None
     anomaly_mode: bool | None = None
+    gradcheck: bool | None = None
+    compile_mode: str | None = None
+    parameters: Count | None = None
+    optimizer: str | None = None
+    optimizer_fused: bool | None = None
+    optimizer_foreach: bool | None = None
+    data_parallel: str | None = None
+    data_parallel_options: dict[str, Option] | None = None
     loader_workers: Count | None = None
     batch_size: Count | None = None
+    pin_memory: bool | None = None
+    prefetch_factor: Count | None = None
+    persistent_workers: bool | None = None
+    environment: dict[str, str] | None = None
 
 
 What = Literal[

@@ -12,7 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, shown
+from torch_tb_profiler.importers.program_settings import program_settings
 from torch_tb_profiler.trace.limits import MAX_BYTES, MAX_DEVICES, MAX_RANKS
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -281,17 +284,18 @@ EXTRA_INFO = Object({"Process Cpu Utilization": _SHARE, "System Cpu Utilization"
 """Paddle's; beside these two it holds names of threads."""
 
 
-PROGRAM_SETTINGS = Object(
-    {
-        "cudnn_benchmark": _FLAG,
-        "autocast": Text(),
-        "matmul_precision": Text(),
-        "anomaly_mode": _FLAG,
-        "loader_workers": _COUNT,
-        "batch_size": _COUNT,
-    }
-)
-"""What a program that adds it by ``add_metadata_json`` says of itself."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a program that adds it by ``add_metadata_json`` says of itself."""
+
+    def read(self, value: Any, place: str, quality: QualityReport) -> dict[str, Any]:
+        """Its known parts, as JSON has them."""
+        if not isinstance(value, dict):
+            raise WrongValueError(place, value)
+        settings = program_settings(value, quality, "header_value", place)
+        parts = msgspec.json.decode(msgspec.json.encode(settings))
+        return {key: part for key, part in parts.items() if part is not None}
+
 
 HEADER = Object(
     {
@@ -312,7 +316,7 @@ HEADER = Object(
         "with_modules": _FLAG,
         "displayTimeUnit": Text(),
         "ExtraInfo": EXTRA_INFO,
-        "program_settings": PROGRAM_SETTINGS,
+        "program_settings": Settings(),
         "torch_tb_profiler": Blocks(),
     }
 )

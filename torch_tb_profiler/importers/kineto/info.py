@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from torch_tb_profiler.trace.info import (
     DeviceInfo,
     JobInfo,
@@ -63,7 +65,7 @@ def trace_info(header: Header) -> TraceInfo:
         job=_job(job) if job else None,
         process_cpu_pct=_pct(usage.get("Process Cpu Utilization")),
         system_cpu_pct=_pct(usage.get("System Cpu Utilization")),
-        settings=_settings(header.get("program_settings") or {}),
+        settings=msgspec.convert(header.get("program_settings") or {}, ProgramSettings),
         recording=RecordingSettings(**{key: _flag(header.get(key)) for key in RECORDING_KEYS}),
     )
 
@@ -86,17 +88,6 @@ def _device(place: int, properties: Header) -> DeviceInfo:
             "sharedMemPerBlockOptin", properties.get("sharedMemPerBlockOption")
         ),
         **{name: properties.get(key) for name, key in DEVICE_KEYS.items()},
-    )
-
-
-def _settings(program: Header) -> ProgramSettings:
-    flags = {key: _flag(program.get(key)) for key in ("cudnn_benchmark", "anomaly_mode")}
-    return ProgramSettings(
-        autocast=program.get("autocast"),
-        matmul_precision=program.get("matmul_precision"),
-        loader_workers=program.get("loader_workers"),
-        batch_size=program.get("batch_size"),
-        **flags,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from torch_tb_profiler.importers.recorder.journal import Header, Journal
+from torch_tb_profiler.importers.recorder.settings import settings_of
 from torch_tb_profiler.trace.info import WHATS, JobInfo, NotRecorded, TraceInfo, What
 
 RECORDER = "torch-tb-profiler record"
@@ -42,6 +43,7 @@ def trace_info(journal: Journal) -> TraceInfo:
         recorder_version=header.recorder_version,
         host_name=header.host,
         job=job_of(header),
+        settings=settings_of(journal),
         not_recorded=tuple(told.values()),
     )
 

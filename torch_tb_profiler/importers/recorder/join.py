@@ -9,6 +9,7 @@ import msgspec
 
 from torch_tb_profiler.importers.recorder.info import RECORDER, job_of, not_recorded
 from torch_tb_profiler.importers.recorder.journal import Header, Journal
+from torch_tb_profiler.importers.recorder.settings import joined, settings_of
 from torch_tb_profiler.importers.recorder.side import side_tables
 from torch_tb_profiler.importers.recorder.texts import Texts
 from torch_tb_profiler.trace.columns import EventColumns
@@ -48,5 +49,6 @@ def join_run(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> None:
         info,
         host_name=info.host_name or header.host,
         job=info.job or job_of(header),
+        settings=joined(info.settings, settings_of(journal)),
         not_recorded=(*info.not_recorded, *reasons),
     )
