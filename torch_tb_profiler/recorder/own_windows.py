@@ -1,0 +1,81 @@
+"""The program's own profiler as a window of the run: ours gives way, its traces are copied."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+from torch_tb_profiler.recorder.session import Session
+from torch_tb_profiler.recorder.window_files import Window
+
+
+class OwnProfiler:
+    """What the program does with profilers.
+
+    Attributes:
+        is_running: Whether one runs.
+        has_exported: Whether a trace of it is in the folder of the run.
+    """
+
+    def __init__(self, session: Session, windows: GivesWay) -> None:
+        self.is_running = False
+        self.has_exported = False
+        self._session = session
+        self._windows = windows
+        self._was_used = False
+        self._window: Window | None = None
+
+    def own_made(self) -> None:
+        """It has a profiler: ours is not needed."""
+        self._was_used = True
+        self._windows.give_way(for_good=True)
+
+    def own_starts(self) -> None:
+        """It is about to record."""
+        self._was_used = self.is_running = True
+        self._windows.give_way(for_good=False)
+        self._session.evidence()
+        self._window = Window(self._session)
+
+    def own_stopped(self) -> None:
+        """It has recorded."""
+        self.is_running = False
+        if self._window is not None:
+            self._window.end(None)
+
+    def saw(self, step: int) -> None:
+        """A training step ended."""
+        if self.is_running and self._window is not None:
+            self._window.saw(step)
+
+    def own_exported(self, path: str) -> None:
+        """It has written a trace: keep a copy."""
+        window = self._window or Window(self._session)
+        if window.is_settled:  # exported twice
+            return
+        window.end(None)
+        try:
+            window.copy(os.path.abspath(path))
+            self.has_exported = True
+        except OSError as error:
+            window.lose(
+                f"The trace of the program's own profiler was not copied: {error.strerror}."
+            )
+
+    def tell(self) -> None:
+        """Say what became of it, at the end."""
+        if not self._was_used:
+            return
+        reason = (
+            "The program has a profiler of its own: its traces were copied, and ours did not run."
+            if self.has_exported
+            else "The program has a profiler of its own, which has exported no trace."
+        )
+        self._session.miss("window", reason)
+
+
+class GivesWay(Protocol):
+    """Our profiler."""
+
+    def give_way(self, for_good: bool) -> None:
+        """Stop now, and do not start while the program's own runs, or not at all any more."""

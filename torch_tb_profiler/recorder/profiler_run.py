@@ -1,0 +1,125 @@
+"""One run of ``torch.profiler``: started, stopped and exported in the thread of the program."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.own_profiler import ours
+
+TAIL_BYTES = 256
+
+
+class ProfilerRun:
+    """A profiler that runs, or has run.
+
+    Attributes:
+        thread: The thread that it records, and that has to stop it.
+    """
+
+    def __init__(self, options: Options) -> None:
+        """Make a profiler of what the program uses by now; it does not run yet.
+
+        Raises:
+            ImportError, RuntimeError, TypeError: this torch has no such profiler.
+        """
+        from torch.profiler import profile  # noqa: PLC0415 - the program has imported torch
+
+        self.thread = threading.get_ident()
+        self._ranges: dict[str, Any] = {}
+        with ours():
+            self._profile: Any = profile(
+                activities=_activities(),
+                record_shapes=options.shapes,
+                profile_memory=options.memory,
+                with_stack=options.stacks,
+                with_flops=options.flops,
+                with_modules=options.modules,
+            )
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is its thread."""
+        return self.thread == threading.get_ident()
+
+    def prepare(self) -> None:
+        """Let it warm up."""
+        with ours():
+            self._profile.prepare_trace()
+
+    def record(self) -> None:
+        """Keep what happens from now on."""
+        with ours():
+            self._profile.start_trace()
+
+    def stop(self) -> None:
+        """Record no more; what was recorded is kept in memory."""
+        for key in list(self._ranges):
+            self.end_range(key)
+        with ours():
+            self._profile.stop_trace()
+
+    def begin_range(self, key: str, name: str) -> None:
+        """Mark what follows."""
+        from torch.autograd.profiler import record_function  # noqa: PLC0415
+
+        self.end_range(key)
+        mark = record_function(name)
+        mark.__enter__()
+        self._ranges[key] = mark
+
+    def end_range(self, key: str) -> None:
+        """End the mark of that key, if there is one."""
+        mark = self._ranges.pop(key, None)
+        if mark is not None:
+            mark.__exit__(None, None, None)
+
+    def export(self, path: str) -> None:
+        """Write the trace.
+
+        Raises:
+            OSError: it is not whole: Kineto says nothing when a disk is full.
+            RuntimeError: Kineto failed.
+        """
+        with ours():
+            self._profile.export_chrome_trace(path)
+        with open(path, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(file.tell() - TAIL_BYTES, 0))
+            if not file.read().rstrip().endswith(b"}"):
+                raise OSError("its file is not whole; the disk may be full")
+
+
+def is_possible_now() -> str | None:
+    """Why no profiler can start at this moment; None where it can."""
+    import torch  # noqa: PLC0415
+
+    enabled = getattr(torch.autograd, "_profiler_enabled", None)
+    if enabled is not None and enabled():
+        return "The program's own profiler runs"
+    if _is_initialized(torch, "cuda") and torch.cuda.is_current_stream_capturing():
+        return "A CUDA graph is being captured"
+    return None
+
+
+def _activities() -> list[Any]:
+    """CPU, and the devices that the program has begun to use: starting one would break a program
+    that forks later."""
+    import torch  # noqa: PLC0415
+    from torch.profiler import ProfilerActivity, supported_activities  # noqa: PLC0415
+
+    activities = [ProfilerActivity.CPU]
+    supported = supported_activities()
+    for name, activity in (("cuda", "CUDA"), ("xpu", "XPU")):
+        member = getattr(ProfilerActivity, activity, None)
+        if member is not None and member in supported and _is_initialized(torch, name):
+            activities.append(member)
+    return activities
+
+
+def _is_initialized(torch: Any, name: str) -> bool:
+    module = getattr(torch, name, None)
+    check = getattr(module, "is_initialized", None)
+    return bool(check is not None and check())

@@ -1,0 +1,144 @@
+"""The step under way, of training or of an evaluation: when it began, and whom its end is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch_tb_profiler.recorder import clock
+from torch_tb_profiler.recorder.events import EVALUATION, TRAIN, StepRecord
+from torch_tb_profiler.recorder.session import Session
+
+OWN_NS = 1_000_000
+"""What was told of a step and took longer than this was a trace being written: the next step
+begins after it."""
+
+
+class StepSpans:
+    """The steps of one session. Times are of :data:`~torch_tb_profiler.recorder.clock.perf_ns`."""
+
+    def __init__(self, session: Session) -> None:
+        """No step is under way."""
+        self._session = session
+        self._windows: Any = session.parts.get("window")
+        self._train_start: int | None = None
+        self._evaluation_start: int | None = None
+        self._evaluation_by = ""
+        self._train_count = 0
+        self._evaluation_count = 0
+        self._has_worked = False
+        self._worked_ns: int | None = None
+        self._free_ns: int | None = None
+
+    @property
+    def is_evaluating(self) -> bool:
+        """Whether a step of an evaluation is under way."""
+        return self._evaluation_start is not None
+
+    @property
+    def train_count(self) -> int:
+        """Training steps that ended."""
+        return self._train_count
+
+    def worked(self, time_ns: int | None = None) -> None:
+        """The step under way got a batch, or a call of its module ended at a time."""
+        self._has_worked = True
+        self._worked_ns = time_ns
+
+    def train(self, time_ns: int) -> None:
+        """Training goes on: an evaluation ends, and a step begins unless one is under way."""
+        if self.is_evaluating:
+            self.end_evaluation(time_ns)
+        if self._train_start is None:
+            self._begin_training(time_ns)
+
+    def evaluate(self, time_ns: int, by: str) -> None:
+        """A step of an evaluation begins; the one before ends, and so does one of training that
+        has begun to work."""
+        if self._train_start is not None:
+            if self._has_worked:
+                self._close_training(time_ns, by)
+            else:
+                self.give_up(time_ns)
+        elif self._evaluation_start is not None:
+            self._close_evaluation(time_ns, time_ns)
+        self._evaluation_start, self._evaluation_by = time_ns, by
+        self._has_worked, self._worked_ns = False, None
+        self._session.phase, self._session.step = EVALUATION, self._evaluation_count
+        self._tell("began", EVALUATION, self._evaluation_count)
+
+    def end_evaluation(self, time_ns: int) -> None:
+        """The evaluation is over: its last step ended with the call, if it was one of a module."""
+        self._close_evaluation(time_ns, time_ns if self._worked_ns is None else self._worked_ns)
+        self._session.phase, self._session.step = TRAIN, self._train_count
+
+    def was_training(self, time_ns: int) -> None:
+        """An optimizer steps: what is under way was no evaluation, and began somewhere."""
+        if self._evaluation_start is not None:
+            start_ns, self._evaluation_start = self._evaluation_start, None
+            self._tell("given_up", EVALUATION, self._evaluation_count)
+            self._begin_training(start_ns)
+        elif self._train_start is None:
+            self._begin_training(time_ns if self._free_ns is None else self._free_ns)
+
+    def end(self, time_ns: int, by: str, is_late: bool = False) -> None:
+        """The training step ends and the next begins; ``is_late``: that one ended already too,
+        and only its times are told."""
+        next_ns = time_ns
+        if self._train_start is not None:
+            self._close_training(time_ns, by)
+            now_ns = clock.perf_ns()
+            next_ns = now_ns if now_ns - time_ns > OWN_NS else time_ns
+            if self._windows is not None:
+                self._windows.end_program_if_done()
+        self._begin_training(next_ns, is_late)
+
+    def give_up(self, time_ns: int) -> None:
+        """What has begun is no step: there was no batch, or an evaluation began."""
+        if self._train_start is not None:
+            self._train_start, self._free_ns = None, time_ns
+            self._tell("given_up", TRAIN, self._train_count)
+
+    def stop(self, by: str) -> None:
+        """The program ends: a call that returned was a step; of others nobody knows the end."""
+        if self._worked_ns is None or not self._has_worked:
+            return
+        if self._evaluation_start is not None:
+            self.end_evaluation(self._worked_ns)
+        elif self._train_start is not None:
+            self._close_training(self._worked_ns, by)
+
+    def _begin_training(self, time_ns: int, is_late: bool = False) -> None:
+        self._train_start, self._free_ns = time_ns, None
+        self._has_worked, self._worked_ns = False, None
+        self._session.phase, self._session.step = TRAIN, self._train_count
+        if not is_late:
+            self._tell("began", TRAIN, self._train_count)
+
+    def _close_evaluation(self, time_ns: int, end_ns: int) -> None:
+        start_ns, self._evaluation_start = self._evaluation_start, None
+        if start_ns is None:
+            return
+        self._free_ns = time_ns
+        if not self._has_worked:
+            self._tell("given_up", EVALUATION, self._evaluation_count)
+            return
+        number, self._evaluation_count = self._evaluation_count, self._evaluation_count + 1
+        by = self._evaluation_by
+        self._session.step_ended(StepRecord(number, EVALUATION, by, start_ns, end_ns))
+
+    def _close_training(self, time_ns: int, by: str) -> None:
+        start_ns, self._train_start = self._train_start, None
+        if start_ns is None:
+            return
+        number, self._train_count = self._train_count, self._train_count + 1
+        self._session.step_ended(StepRecord(number, TRAIN, by, start_ns, time_ns))
+
+    def _tell(self, what: str, phase: str, number: int) -> None:
+        """Tell the windows; they must not cost the program anything either."""
+        if self._windows is None:
+            return
+        try:
+            getattr(self._windows, what)(phase, number)
+        except Exception as error:
+            self._windows = None
+            self._session.miss("window", f"The recorder failed: {type(error).__name__}: {error}")
