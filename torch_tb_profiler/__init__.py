@@ -7,13 +7,15 @@ from torch_tb_profiler._version import __version__
 TYPE_CHECKING = False  # the one of typing would load it, see torch_tb_profiler.safe_path
 if TYPE_CHECKING:
     from torch_tb_profiler.api import open_trace
+    from torch_tb_profiler.recorder.in_program import record
     from torch_tb_profiler.recorder.program_timer import Timer
 
-__all__ = ["Timer", "__version__", "open_trace"]
+__all__ = ["Timer", "__version__", "open_trace", "record"]
 
 _LAZY = {
     "open_trace": ("api", "open_trace"),
     "Timer": ("recorder.program_timer", "Timer"),
+    "record": ("recorder.in_program", "record"),
 }
 """Public name → its module, and its name there."""
 
