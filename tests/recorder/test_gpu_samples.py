@@ -19,8 +19,8 @@ SECOND_NS = 10**9
 
 
 class Driver:
-    """A driver with some cards; ``refused`` are functions that are not supported, `X
-    slices of a card do not support."""
+    """A driver with some cards. ``refused`` are functions that it lacks, ``of_cards`` those
+    that a slice of a card lacks."""
 
     def __init__(
         self, *names: str, refused: tuple[str, ...] = (), of_cards: tuple[str, ...] = ()

@@ -9,12 +9,18 @@ import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.numbering import in_groups, numbered
+from torch_tb_profiler.knowledge.resources import meaning
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 MAX_SERIES = 500
 """Series of a trace that are looked at; a damaged one may have a series per sample."""
+
+LONG = 10
+"""Times the usual time between two samples: nobody knows what was in so long a gap."""
+
+SHORTEST_GAP_NS = 10**9
 
 _KEYS = ("source_code", "metric_code", "unit_code")
 _LIMITS = np.iinfo(np.int64)
@@ -28,7 +34,8 @@ class SampleSeries:
         source: Of what it is, ``"GPU 0"``, ``"host"``.
         metric: What was measured.
         unit: ``"%"``, ``"MHz"``; empty for numbers without one.
-        time_ns: When, ascending.
+        time_ns: From when each value holds, ascending: when it was sampled; of a metric of the time
+            since the sample before (``knowledge/resources.toml``) when that time began.
         value: The values, finite.
     """
 
@@ -120,7 +127,31 @@ def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> Sam
     if np.any(time_ns[1:] < time_ns[:-1]):
         order = np.argsort(time_ns, kind="stable")
         time_ns, value = time_ns[order], value[order]
+    known = meaning(source, metric)
+    if known is not None and known.interval:
+        time_ns = _begins(time_ns)
     return SampleSeries(source or "recording", metric or "value", unit, time_ns, value)
+
+
+def _begins(time_ns: Int64) -> Int64:
+    """When the times began that values of the time since the sample before are of: as long ago as
+    samples mostly are apart where there is none before, or long ago."""
+    if len(time_ns) < 2:
+        return time_ns
+    gaps = np.diff(time_ns)
+    usual_ns = int(np.median(gaps))
+    before = np.append(time_ns[0] - usual_ns, time_ns[:-1])
+    return np.where(time_ns - before > LONG * usual_ns, time_ns - usual_ns, before)
+
+
+def gaps(series: SampleSeries) -> Int64:
+    """The rows of a series behind which nothing was sampled for :data:`LONG` times as long as
+    usual, and for a second: its process was gone, or everything stood still."""
+    passed = np.diff(series.time_ns)
+    if len(passed) < LONG:
+        return np.empty(0, np.int64)
+    least_ns = max(LONG * int(np.median(passed)), SHORTEST_GAP_NS)
+    return np.flatnonzero(passed > least_ns)
 
 
 def _order(series: SampleSeries) -> tuple[str, str, str]:

@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
+HOST, DEVICES = "Host", "Devices"
+"""Kinds of sources beside those of the file."""
 
-class HostCpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Metrics of the host's cores, as patterns, and when they tell something.
+
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sources that are drawn together: their title and a pattern."""
+
+    title: str
+    source: str
+
+
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a metric of some sources means.
 
     Attributes:
-        user: The share of programs.
-        system: The share of the system.
-        switches: Switches between tasks.
-        low_user_pct: Below, there is room for more workers.
-        high_system_pct: Above, there are too many.
+        source: Pattern of all of the source's name.
+        metric: Likewise of the metric's.
+        help: What it is, for people.
+        interval: Whether a value is of the time since the sample before.
+        rare: Whether it is mostly 0.
     """
 
-    user: str
-    system: str
-    switches: str
+    source: str
+    metric: str
+    help: str
+    interval: bool = False
+    rare: bool = False
+
+
+class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When samples tell something, as ``resources.toml`` says of each."""
+
+    least_samples: int
     low_user_pct: float
+    waits_pct: float
+    busy_worker_pct: float
     high_system_pct: float
+    io_wait_pct: float
+    memory_pct: float
+    swapped_bytes: float
+    cpu_throttled_pct: float
+    cpu_limit_pct: float
+    gpu_throttled_pct: float
+    gpu_idle_pct: float
+    one_core_from_pct: float
+    one_core_to_pct: float
 
 
 class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +65,9 @@ class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elsewhere: tuple[str, ...]
     devices: str
     momentary: str
-    host_cpu: HostCpu
+    kinds: tuple[Kind, ...]
+    metrics: tuple[Metric, ...]
+    advice: SampleAdvice
 
 
 @once
@@ -63,6 +95,23 @@ def is_momentary(source: str) -> bool:
     """Whether samples of this source are of one kernel each, and tell nothing of the time behind
     it."""
     return re.search(resources_file().momentary, source, re.IGNORECASE) is not None
+
+
+def kind_of(source: str, metric: str) -> str:
+    """With what a metric is drawn: :data:`HOST`, :data:`DEVICES` or a kind of the file."""
+    if is_device(source) or is_device(metric):
+        return DEVICES
+    kinds = (kind.title for kind in resources_file().kinds if re.search(kind.source, source))
+    return next(kinds, HOST)
+
+
+@lru_cache(maxsize=4096)
+def meaning(source: str, metric: str) -> Metric | None:
+    """What a metric of a source means; None where no rule knows it."""
+    for each in resources_file().metrics:
+        if re.fullmatch(each.metric, metric) and re.fullmatch(each.source, source):
+            return each
+    return None
 
 
 def _is_any(name: str, patterns: tuple[str, ...]) -> bool:

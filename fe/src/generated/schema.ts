@@ -693,8 +693,9 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "stages": ["stage", "calls", "time_total_us", "time_mean_us", "time_min_us", "time_max_us", "workers", "source"],
-      "pipeline": ["operation", "type", "parent", "workers", "queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct", "cpu_pct", "bottleneck"],
+      "stages": ["stage", "loader", "phase", "calls", "time_total_us", "time_mean_us", "time_min_us", "time_max_us", "workers", "busy_pct", "work_pct", "bottleneck", "source"],
+      "loaders": ["loader", "phase", "bottleneck", "batches", "waited", "wait_us", "work_us", "step_us", "wait_pct", "ready_pct", "empty_pct", "workers", "workers_busy_pct", "cpu_pct", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "start_method", "style", "samples"],
+      "pipeline": ["operation", "type", "parent", "workers", "queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct", "cpu_pct", "time_mean_us", "busy_pct", "bottleneck"],
       "queue": ["step", "queue", "size", "capacity", "fill_pct", "get_us", "push_us", "total_us"],
       "waits": ["step", "wait_us", "step_us", "wait_pct", "queue", "source"],
     },
@@ -797,7 +798,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "summary": ["metric", "source", "mean", "min", "max", "unit", "samples"],
+      "summary": ["metric", "source", "mean", "min", "max", "unit", "samples", "about"],
       "resource_steps": ["step", "start_us", "end_us"],
     },
   },
@@ -1158,13 +1159,42 @@ export interface PhasesRecordedStepTraceRow {
 
 export interface DataStagesRow {
   stage: string | null;
+  loader: string | null;
+  phase: string | null;
   calls: number | null;
   time_total_us: number | null;
   time_mean_us: number | null;
   time_min_us: number | null;
   time_max_us: number | null;
   workers: number | null;
+  busy_pct: number | null;
+  work_pct: number | null;
+  bottleneck: boolean | null;
   source: string | null;
+}
+
+export interface DataLoadersRow {
+  loader: string | null;
+  phase: string | null;
+  bottleneck: string | null;
+  batches: number | null;
+  waited: number | null;
+  wait_us: number | null;
+  work_us: number | null;
+  step_us: number | null;
+  wait_pct: number | null;
+  ready_pct: number | null;
+  empty_pct: number | null;
+  workers: number | null;
+  workers_busy_pct: number | null;
+  cpu_pct: number | null;
+  batch_size: number | null;
+  prefetch_factor: number | null;
+  pin_memory: boolean | null;
+  persistent_workers: boolean | null;
+  start_method: string | null;
+  style: string | null;
+  samples: number | null;
 }
 
 export interface DataPipelineRow {
@@ -1177,6 +1207,8 @@ export interface DataPipelineRow {
   queue_capacity: number | null;
   queue_empty_pct: number | null;
   cpu_pct: number | null;
+  time_mean_us: number | null;
+  busy_pct: number | null;
   bottleneck: boolean | null;
 }
 
@@ -1708,6 +1740,7 @@ export interface ResourcesSummaryRow {
   max: number | null;
   unit: string | null;
   samples: number | null;
+  about: string | null;
 }
 
 export interface ResourcesResourceStepsRow {
@@ -2061,6 +2094,7 @@ export interface Rows {
   };
   "data": {
     "stages": DataStagesRow;
+    "loaders": DataLoadersRow;
     "pipeline": DataPipelineRow;
     "queue": DataQueueRow;
     "waits": DataWaitsRow;

@@ -14,13 +14,14 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.resources.notes import NOTHING
 from torch_tb_profiler.views.resources.panels import MAX_LINES, MAX_POINTS
-from torch_tb_profiler.views.resources.view import NOTHING, SPEC, resources
+from torch_tb_profiler.views.resources.view import SPEC, resources
 from torch_tb_profiler.views.schema import View
 
 STEPS = [step(1, 100, 100), step(2, 200, 100), op("a", 110, 5), op("b", 210, 5)]
 CPU = [
-    Sample("host", "CPU user", "%", at, value) for at, value in ((120, 10), (180, 20), (260, 60))
+    Sample("host", "cores used", "%", at, value) for at, value in ((120, 10), (180, 20), (260, 60))
 ]
 CLOCK = [Sample("GPU 0", "SM clock", "MHz", at, value) for at, value in ((250, 900), (150, 1800))]
 SWITCHES = [Sample("host", "context switches", "", 120, 4000)]
@@ -35,10 +36,10 @@ def rows(view: View) -> dict[str, dict[str, object]]:
 
 
 def test_means_and_extremes() -> None:
-    user = rows(resources(machine(), Selection()))["CPU user"]
+    user = rows(resources(machine(), Selection()))["cores used"]
     assert user == {
-        "metric": "CPU user", "source": "host", "mean": 30, "min": 10, "max": 60, "unit": "%",
-        "samples": 3,
+        "metric": "cores used", "source": "host", "mean": 30, "min": 10, "max": 60, "unit": "%",
+        "samples": 3, "about": None,
     }  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def test_means_and_extremes() -> None:
     [(Selection(steps="1"), 15), (Selection(steps="2"), 60), (Selection(start_ns=150_000), 40)],
 )
 def test_the_selection_narrows_them(selection: Selection, mean: float) -> None:
-    assert rows(resources(machine(), selection))["CPU user"]["mean"] == mean
+    assert rows(resources(machine(), selection))["cores used"]["mean"] == mean
 
 
 def test_a_panel_per_unit_and_of_numbers_per_metric() -> None:
@@ -60,20 +61,21 @@ def test_a_panel_per_unit_and_of_numbers_per_metric() -> None:
     assert series["host_pct"].y_unit == "pct"
 
 
-def test_bytes_per_second_are_drawn_in_gigabytes() -> None:
-    read = [Sample("NPU 0", "HBM read", "bytes/s", at, 25e9) for at in (100, 200)]
+@pytest.mark.parametrize(("value", "unit"), [(25e9, "GB/s"), (25e6, "MB/s"), (25, "bytes/s")])
+def test_bytes_per_second_are_drawn_in_a_unit_that_fits(value: float, unit: str) -> None:
+    read = [Sample("NPU 0", "HBM read", "bytes/s", at, value) for at in (100, 200)]
     view = resources(recorded(STEPS, samples=read), Selection())
     (panel,) = view.series.values()
-    assert (panel.y_title, panel.lines[0].y) == ("Value (GB/s)", [25, 25])
-    assert rows(view)["HBM read"]["mean"] == 25e9
+    assert (panel.y_title, panel.lines[0].y) == (f"Value ({unit})", [25, 25])
+    assert rows(view)["HBM read"]["mean"] == value
 
 
 def test_steps_are_marked_on_the_same_axis() -> None:
     steps = resources(machine(), Selection()).tables["resource_steps"].frame
     assert steps.rows() == [("1", 0, 100), ("2", 100, 200)]
-    many = [step(number, number * 10, 9) for number in range(400)]
-    view = resources(recorded(many, samples=CPU), Selection())
-    assert view.tables["resource_steps"].frame.is_empty()
+    many = [step(number, number * 10, 9) for number in range(1400)]
+    shown = resources(recorded(many, samples=CPU), Selection()).tables["resource_steps"].frame
+    assert shown["step"].to_list() == [str(5 * n) for n in range(280)], "of many every nth"
 
 
 def test_peaks_stay_in_thinned_curves() -> None:
@@ -122,8 +124,8 @@ def test_series_of_a_damaged_file_are_bounded() -> None:
 
 
 def test_what_is_no_number_is_left_out() -> None:
-    odd = [*CPU, Sample("host", "CPU user", "%", 300, float("nan"))]
-    assert rows(resources(recorded(STEPS, samples=odd), Selection()))["CPU user"]["samples"] == 3
+    odd = [*CPU, Sample("host", "cores used", "%", 300, float("nan"))]
+    assert rows(resources(recorded(STEPS, samples=odd), Selection()))["cores used"]["samples"] == 3
 
 
 def test_one_value_of_the_recorder() -> None:
@@ -136,19 +138,6 @@ def test_one_value_of_the_recorder() -> None:
         None,
     )
     assert set(table.null_reasons) == {"min", "max", "samples"}
-
-
-@pytest.mark.parametrize(
-    ("user", "system", "codes"),
-    [(10, 5, {"host_cpu_low"}), (60, 31, {"host_cpu_system"}), (60, 5, set()), (20, 30, set())],
-)
-def test_what_the_cores_say_of_workers(user: float, system: float, codes: set[str]) -> None:
-    sampled = [
-        Sample("host", "CPU user", "%", 1, user),
-        Sample("host", "CPU system", "%", 1, system),
-    ]
-    notes = resources(recorded(STEPS, samples=sampled), Selection()).notes
-    assert {note.code for note in notes} == codes
 
 
 def test_queues_are_no_resource_and_without_anything_it_says_why() -> None:
@@ -173,7 +162,7 @@ def test_a_panel_of_one_curve_says_of_what_it_is() -> None:
         panel.title
         for panel in resources(recorded(STEPS, samples=sampled), Selection()).series.values()
     }
-    assert titles == {"NPU 0: AI Core Freq", "Host: context switches", "Host: CPU user"}
+    assert titles == {"NPU 0: AI Core Freq", "Host: context switches", "Host: cores used"}
 
 
 def test_curves_begin_with_the_recording() -> None:

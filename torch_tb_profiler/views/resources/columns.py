@@ -23,6 +23,7 @@ SUMMARY = TableSpec(
             "count",
             "How many were taken in the selection; null of a mean that the recorder made itself.",
         ),
+        Column("about", "About", "string", None, "What the metric means, where that is known."),
     ),
     when_empty="No sample lies in the selection.",
 )
@@ -30,12 +31,13 @@ SUMMARY = TableSpec(
 STEPS = TableSpec(
     "resource_steps",
     "Steps",
-    "Where the steps of the selection lie on the axis of the curves.",
+    "Where the steps of the selection lie on the axis of the curves: of many every nth, those of "
+    "several processes from the first start to the last end.",
     (
         Column("step", "Step", "string", None, "Number of the step."),
         Column("start_us", "Start", "number", "us", "When it began on the host."),
         Column("end_us", "End", "number", "us", "When it ended on the host."),
     ),
     is_summary=True,
-    when_empty="The recording names no steps, or so many that marks would cover the curves.",
+    when_empty="The recording names no steps.",
 )

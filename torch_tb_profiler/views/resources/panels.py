@@ -1,4 +1,4 @@
-"""Curves of what was measured: a panel per unit, of the host and of devices."""
+"""Curves of what was measured: a panel per unit, of the host, the process, its workers, devices."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.samples import SampleSeries, thinned
-from torch_tb_profiler.knowledge.resources import is_device, is_momentary
+from torch_tb_profiler.analysis.samples import SampleSeries, gaps, thinned
+from torch_tb_profiler.knowledge.resources import (
+    DEVICES,
+    HOST,
+    is_momentary,
+    kind_of,
+    meaning,
+    resources_file,
+)
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
-MAX_PANELS = 16
+MAX_PANELS = 24
 MAX_LINES = 8
 """Of a panel; there are no more colours."""
 MAX_POINTS = 400
@@ -24,8 +31,22 @@ MAX_POINTS = 400
 SHORTEST = 200
 """What holds for a moment is drawn as long as this part of its curve, to be seen at all."""
 
-LARGE = {"bytes/s": (1e9, "GB/s")}
-"""Units whose values are drawn in a larger one."""
+LARGE = {"bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))}
+"""Units whose values are drawn in a larger one, the first that is no longer than the highest."""
+
+TITLES = {
+    "%": "use",
+    "bytes": "memory and sizes",
+    "bytes/s": "throughput",
+    "1/s": "events per second",
+    "W": "power",
+    "MHz": "clocks",
+    "°C": "temperature",
+}
+"""Unit → what a panel of several metrics is called."""
+
+KINDS = (HOST, *(kind.title for kind in resources_file().kinds), DEVICES)
+"""What is drawn together, from top to bottom."""
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 """Units that pages scale; others stand in the title of the axis."""
@@ -36,16 +57,17 @@ Panels = dict[tuple[str, str, str], list[SampleSeries]]
 
 def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Series], list[Note]]:
     """The charts by key, those of the host first, and what they leave out."""
-    grouped = _grouped(series)
+    quiet = [each for each in series if _is_quiet(each)]
+    grouped = _grouped([each for each in series if not _is_quiet(each)])
     shown = dict(list(grouped.items())[:MAX_PANELS])
     charts: dict[str, Series] = {}
     drawn = 0
     for (kind, unit, metric), members in shown.items():
         lines = _varying(members)
         drawn += len(lines)
-        key = "_".join(_slug(part) for part in (kind, unit or metric) if part)
+        key = "_".join(_slug(part) for part in (kind, unit, metric) if part)
         charts[key] = _chart(kind, unit, metric, lines, origin_ns)
-    left_out = len(series) - drawn
+    left_out = len(series) - drawn - len(quiet)
     if not left_out:
         return charts, []
     text = (
@@ -56,13 +78,30 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
 
 
 def _grouped(series: Sequence[SampleSeries]) -> Panels:
-    grouped: Panels = {}
+    grouped: dict[tuple[str, str], list[SampleSeries]] = {}
     for each in series:
-        kind = "Devices" if is_device(each.source) or is_device(each.metric) else "Host"
-        key = (kind, each.unit, "" if each.unit else each.metric)
-        grouped.setdefault(key, []).append(each)
+        kind = kind_of(each.source, each.metric)
+        grouped.setdefault((kind, each.unit), []).append(each)
+    split: Panels = {}
+    for (kind, unit), members in grouped.items():
+        for each in members:
+            metric = "" if unit and not _is_split(members) else each.metric
+            split.setdefault((kind, unit, metric), []).append(each)
     # Percentages are what one looks for first.
-    return dict(sorted(grouped.items(), key=lambda item: (item[0][0] != "Host", item[0][1] != "%")))
+    return dict(
+        sorted(split.items(), key=lambda item: (item[0][1] != "%", KINDS.index(item[0][0])))
+    )
+
+
+def _is_split(members: list[SampleSeries]) -> bool:
+    """Whether each metric of several sources has a panel of its own: they are too many for one."""
+    return len(members) > MAX_LINES and len({each.source for each in members}) > 1
+
+
+def _is_quiet(series: SampleSeries) -> bool:
+    """Whether it is one of those that are mostly 0, and is."""
+    known = meaning(series.source, series.metric)
+    return known is not None and known.rare and not series.value.any()
 
 
 def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
@@ -76,7 +115,9 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
 
 def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     is_scaled = unit in UNITS
-    divisor, shown_unit = LARGE.get(unit, (1.0, unit))
+    highest = max(float(np.abs(each.value).max()) for each in lines)
+    larger = (each for each in LARGE.get(unit, ()) if each[0] <= highest)
+    divisor, shown_unit = next(larger, (1.0, unit))
     return Series(
         _title(kind, unit, metric, lines),
         "stair",
@@ -93,7 +134,7 @@ def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_
 
 def _title(kind: str, unit: str, metric: str, lines: list[SampleSeries]) -> str:
     """What a panel is called; of one curve also of what it is, for it has no legend."""
-    title = metric or {"%": "use", "bytes": "memory and sizes"}.get(unit, unit)
+    title = metric or TITLES.get(unit, unit)
     if len({each.metric for each in lines}) == 1:
         title = lines[0].metric
     if len(lines) == 1 and lines[0].source.lower() != kind.lower():
@@ -119,7 +160,32 @@ def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
     value: list[float | None] = shown.value[rows].tolist()
     if is_momentary(series.source):
         return Line(name, *_broken(time_us, value))
-    return Line(name, time_us.tolist(), value)
+    if meaning(series.source, series.metric) is None:
+        return Line(name, time_us.tolist(), value)
+    return Line(name, *_with_gaps(shown, time_us.tolist(), value, origin_ns))
+
+
+def _with_gaps(
+    series: SampleSeries, x: list[float], y: list[float | None], origin_ns: int
+) -> tuple[list[float], list[float | None]]:
+    """A curve that ends where nothing was sampled for long, and goes on behind."""
+    rows = gaps(series)
+    if not len(rows):
+        return x, y
+    usual_ns = int(np.median(np.diff(series.time_ns)))
+    ends = (series.time_ns[rows] + usual_ns - origin_ns) / NS_PER_US
+    at = np.searchsorted(x, ends)
+    return np.insert(x, at, ends).tolist(), _inserted(y, at.tolist())
+
+
+def _inserted(values: list[float | None], places: list[int]) -> list[float | None]:
+    """The values with None in front of those at ascending ``places``."""
+    made: list[float | None] = []
+    begin = 0
+    for place in places:
+        made += [*values[begin:place], None]
+        begin = place
+    return made + values[begin:]
 
 
 def _since(series: SampleSeries, begin_ns: int) -> SampleSeries:

@@ -1,0 +1,322 @@
+"""What samples say to whoever wants the program faster.
+
+Thresholds: ``knowledge/resources.toml``. Rules: ``docs/views-resources.md#advice``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from torch_tb_profiler.analysis.samples import SampleSeries
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.knowledge.resources import SampleAdvice, resources_file
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.resources.waiting import waits_pct
+from torch_tb_profiler.views.schema import Note, Severity
+
+HOST, PROCESS, GPU, WORKER = "host", "process", r"GPU \d+", "loader worker .*"
+PIPELINES = ("pipeline", "queues")
+"""Side tables of recordings of a data pipeline, which tell no waits in time."""
+
+
+class Measured:
+    """The series of a selection by source and metric, with as many samples as tell something."""
+
+    def __init__(self, series: Sequence[SampleSeries], least: int) -> None:
+        self._series = [each for each in series if len(each.value) >= least]
+
+    def find(self, source: str, metric: str) -> list[SampleSeries]:
+        """The series of a metric, of the sources that a pattern fits wholly."""
+        return [
+            each
+            for each in self._series
+            if each.metric == metric and re.fullmatch(source, each.source)
+        ]
+
+    def mean(self, source: str, metric: str) -> float | None:
+        """The mean of the first series of a metric, None without one."""
+        found = self.find(source, metric)
+        return float(found[0].value.mean()) if found else None
+
+    def highest(self, source: str, metric: str) -> float | None:
+        """The highest value of the first series of a metric, None without one."""
+        found = self.find(source, metric)
+        return float(found[0].value.max()) if found else None
+
+
+class Question:
+    """What the rules look at.
+
+    Attributes:
+        trace: The trace.
+        selection: What part of it.
+        of: Its samples.
+        known: The thresholds.
+    """
+
+    def __init__(self, trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> None:
+        self.trace = trace
+        self.selection = selection
+        self.known: SampleAdvice = resources_file().advice
+        self.of = Measured(series, self.known.least_samples)
+
+
+def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> list[Note]:
+    """What to do, by the samples of a selection: warnings first.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    asked = Question(trace, selection, series)
+    notes = [note for rule in RULES if (note := rule(asked)) is not None]
+    return sorted(notes, key=lambda note: note.severity != "warning")
+
+
+class Said(NamedTuple):
+    """How a rule speaks: stable name, title, severity."""
+
+    code: str
+    title: str
+    severity: Severity
+
+
+def _note(said: Said, text: str, measured: float, threshold: float, unit: str = "pct") -> Note:
+    evidence: dict[str, object] = {
+        "title": said.title,
+        "measured": measured,
+        "threshold": threshold,
+        "threshold_is_ours": True,
+        "unit": unit,
+    }
+    return Note("advice", said.code, said.severity, text, evidence)
+
+
+def _host_cpu_low(asked: Question) -> Note | None:
+    """Cores have time while steps wait for data."""
+    user, limit = asked.of.mean(HOST, "CPU user"), asked.known.low_user_pct
+    if user is None or user >= limit:
+        return None
+    waits = waits_pct(asked.trace, asked.selection)
+    if waits is None:
+        if not any(name in asked.trace.side for name in PIPELINES):
+            return None
+        text = (
+            f"Programs used {user:.1f} % of the host's cores. Where steps wait for data, more "
+            "workers can load it."
+        )
+        return _note(Said("host_cpu_low", "Cores are free", "info"), text, user, limit)
+    if waits < asked.known.waits_pct:
+        return None
+    text = (
+        f"The program waits for data {waits:.0f} % of the time, and programs use only {user:.0f} % "
+        f"of the host's cores. {_workers_text(asked)}"
+    )
+    return _note(
+        Said("host_cpu_low", "Cores are free while steps wait", "warning"), text, user, limit
+    )
+
+
+def _workers_text(asked: Question) -> str:
+    busy = [float(each.value.mean()) for each in asked.of.find(WORKER, "CPU")]
+    if not busy:
+        return "Load it in worker processes (num_workers of the DataLoader), or in more of them."
+    mean = sum(busy) / len(busy)
+    if mean >= asked.known.busy_worker_pct:
+        return f"Its {len(busy)} workers compute all the time ({mean:.0f} % of a core): use more."
+    return (
+        f"Its {len(busy)} workers compute only {mean:.0f} % of the time: they wait, for storage or "
+        "for their turn. The view of data tells for what."
+    )
+
+
+def _host_cpu_system(asked: Question) -> Note | None:
+    """The kernel takes the cores."""
+    system, limit = asked.of.mean(HOST, "CPU system"), asked.known.high_system_pct
+    if system is None or system <= limit:
+        return None
+    switches = asked.of.find(HOST, "context switches")
+    counted = ""
+    if switches:
+        per = "a second" if switches[0].unit == "1/s" else "per sample"
+        counted = f", with {float(switches[0].value.mean()):,.0f} switches between tasks {per}"
+    text = (
+        f"The system itself took {system:.1f} % of the host's cores{counted}. Fewer workers or "
+        "threads leave more of them to the program."
+    )
+    return _note(Said("host_cpu_system", "The system takes the cores", "info"), text, system, limit)
+
+
+def _io_wait(asked: Question) -> Note | None:
+    """Cores wait for storage."""
+    wait, limit = asked.of.mean(HOST, "CPU I/O wait"), asked.known.io_wait_pct
+    if wait is None or wait <= limit:
+        return None
+    read, written = (asked.of.mean(HOST, f"disk {way}") for way in ("read", "written"))
+    moved = ""
+    if read is not None and written is not None:
+        moved = f" Disks read {read / 1e6:,.0f} and wrote {written / 1e6:,.0f} MB/s meanwhile."
+    text = (
+        f"{wait:.1f} % of the host's cores waited for storage.{moved} Data on a local or faster "
+        "disk, kept in memory, or in fewer and larger files, is there sooner; checkpoints can be "
+        "written by a thread."
+    )
+    return _note(Said("host_io_wait", "Storage is waited for", "warning"), text, wait, limit)
+
+
+def _memory_full(asked: Question) -> Note | None:
+    """The container, or the host, is about to run out of memory."""
+    limit = asked.known.memory_pct
+    for source, metric, of in (
+        (PROCESS, "memory limit in use", "The container's memory"),
+        (HOST, "memory in use", "The memory of the host"),
+    ):
+        most = asked.of.highest(source, metric)
+        if most is not None and most > limit:
+            text = (
+                f"{of} was {most:.1f} % full at its peak: a little more, and the system kills a "
+                "process or moves memory to disk. Fewer workers, a smaller prefetch_factor and "
+                "datasets that are mapped instead of read need less."
+            )
+            return _note(
+                Said("memory_nearly_full", "Memory is nearly full", "warning"), text, most, limit
+            )
+    return None
+
+
+def _swapped(asked: Question) -> Note | None:
+    """Memory of the program lies on disk."""
+    most, limit = asked.of.highest(PROCESS, "swapped memory"), asked.known.swapped_bytes
+    if most is None or most < limit:
+        return None
+    text = (
+        f"{most / 1e6:,.0f} MB of the process were moved to disk: each first use of them waits for "
+        "it. Less memory on this machine, by all of its programs, keeps the process in RAM."
+    )
+    return _note(
+        Said("process_swapped", "The process was swapped out", "warning"),
+        text,
+        most,
+        limit,
+        "bytes",
+    )
+
+
+def _cpu_limit(asked: Question) -> Note | None:
+    """The container, or the affinity, allows no more."""
+    cores = asked.of.mean(PROCESS, "CPU limit")
+    throttled, limit = asked.of.mean(PROCESS, "CPU throttled"), asked.known.cpu_throttled_pct
+    allowed = "" if cores is None else f" of {cores / 100:g} cores"
+    if throttled is not None and throttled > limit:
+        text = (
+            f"The container used up its CPU limit{allowed} in {throttled:.0f} % of the scheduler's "
+            "periods, and all of its threads stood still for the rest of each. A higher limit, or "
+            "no more threads and workers than it has cores, mends that."
+        )
+        return _note(Said("cpu_limit_reached", "CPU limit", "warning"), text, throttled, limit)
+    own = asked.of.mean(PROCESS, "CPU")
+    if cores is None or own is None:
+        return None
+    used = own + sum(float(each.value.mean()) for each in asked.of.find(WORKER, "CPU"))
+    share, limit = 100 * used / cores, asked.known.cpu_limit_pct
+    if share < limit:
+        return None
+    text = (
+        f"The process and its workers used {share:.0f} % of the {cores / 100:g} cores that they "
+        "may use; the host has more. A higher limit or a wider affinity gives them more."
+    )
+    return _note(Said("cpu_limit_reached", "CPU limit", "info"), text, share, limit)
+
+
+def _throttled(metric: str, said: Said, text: str) -> Callable[[Question], Note | None]:
+    """A rule about GPUs whose clocks were held down, for one reason."""
+
+    def rule(asked: Question) -> Note | None:
+        limit = asked.known.gpu_throttled_pct
+        found = {
+            each.source: float(each.value.mean())
+            for each in asked.of.find(GPU, metric)
+            if float(each.value.mean()) > limit
+        }
+        if not found:
+            return None
+        most = max(found, key=lambda source: found[source])
+        filled = text.format(gpus=", ".join(found), share=found[most], state=_state(asked, most))
+        return _note(said, filled, found[most], limit)
+
+    return rule
+
+
+def _state(asked: Question, gpu: str) -> str:
+    """``"312 W of 400 W, 71 °C, SM clock 1,410 MHz, at most 1,980 MHz"``: means, of one GPU."""
+    power, allowed = asked.of.mean(gpu, "power"), asked.of.mean(gpu, "power limit")
+    heat, clock = asked.of.mean(gpu, "temperature"), asked.of.mean(gpu, "SM clock")
+    parts = []
+    if power is not None:
+        parts.append(f"{power:.0f} W" + ("" if allowed is None else f" of {allowed:.0f} W"))
+    if heat is not None:
+        parts.append(f"{heat:.0f} °C")
+    if clock is not None:
+        most = asked.of.highest(gpu, "SM clock") or clock
+        parts.append(f"SM clock {clock:,.0f} MHz, at most {most:,.0f} MHz")
+    return f"{gpu} in the mean: {', '.join(parts)}. " if parts else ""
+
+
+def _one_thread(asked: Question) -> Note | None:
+    """GPUs wait while the program uses one core, and not for data."""
+    known = asked.known
+    used = [float(each.value.mean()) for each in asked.of.find(GPU, "utilization")]
+    working = [each for each in used if each > 0]
+    cpu = asked.of.mean(PROCESS, "CPU")
+    if not working or cpu is None or max(working) >= known.gpu_idle_pct:
+        return None
+    if not known.one_core_from_pct <= cpu <= known.one_core_to_pct:
+        return None
+    waits = waits_pct(asked.trace, asked.selection)
+    if waits is not None and waits >= known.waits_pct:
+        return None
+    text = (
+        f"The GPU was busy {max(working):.0f} % of the time, while the process used {cpu:.0f} % of "
+        "a core, so about one: a single thread of the host sets the pace. Larger batches, "
+        "torch.compile or CUDA graphs give the GPU more work per line of Python."
+    )
+    said = Said("one_thread_bound", "One thread sets the pace", "warning")
+    return _note(said, text, max(working), known.gpu_idle_pct)
+
+
+RULES: tuple[Callable[[Question], Note | None], ...] = (
+    _swapped,
+    _memory_full,
+    _cpu_limit,
+    _throttled(
+        "throttled by heat",
+        Said("gpu_throttled_heat", "GPU too hot", "warning"),
+        "{gpus}: too hot in {share:.0f} % of the samples, so the clocks were held down. {state}"
+        "Look at cooling and at what runs beside it.",
+    ),
+    _throttled(
+        "throttled by hardware",
+        Said("gpu_throttled_hardware", "GPU slowed down", "warning"),
+        "{gpus}: the hardware halved the clocks in {share:.0f} % of the samples. {state}"
+        "Look at the power supply and its cables, and at nvidia-smi -q -d PERFORMANCE.",
+    ),
+    _one_thread,
+    _host_cpu_low,
+    _io_wait,
+    _host_cpu_system,
+    _throttled(
+        "throttled by power",
+        Said("gpu_throttled_power", "Power limit of the GPU", "info"),
+        "{gpus}: at the power limit in {share:.0f} % of the samples, so the clocks were held down. "
+        "{state}Dense work does that: a higher limit (nvidia-smi -pl), where the card allows one, "
+        "makes it faster; times of runs compare only at the same limit.",
+    ),
+    _throttled(
+        "clocks limited by settings",
+        Said("gpu_clocks_limited", "Clocks are set", "info"),
+        "{gpus}: somebody set the clocks lower than the GPU could go, in {share:.0f} % of the "
+        "samples. {state}nvidia-smi -rac and -rgc take that back.",
+    ),
+)
+"""What is most urgent first."""

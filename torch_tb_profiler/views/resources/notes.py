@@ -1,0 +1,43 @@
+"""What was not sampled, and why: as the recorder says."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.samples import MAX_SERIES, samples
+from torch_tb_profiler.knowledge.resources import DEVICES, HOST
+from torch_tb_profiler.trace.info import What
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import own_reason, why
+from torch_tb_profiler.views.schema import Note
+
+NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
+SAMPLED: dict[What, str] = {"host_samples": HOST, "gpu_samples": DEVICES}
+"""What a recorder of samples may lack, and of what that is."""
+
+
+def nothing_reason(trace: Trace) -> str:
+    """Why nothing was measured."""
+    own = [reason for what in SAMPLED if (reason := own_reason(trace, what)) is not None]
+    if own:
+        return " ".join(dict.fromkeys(own))
+    told = why(trace, "gpu_metrics", NOTHING)
+    return why(trace, "host_samples", NOTHING) if told == NOTHING else told
+
+
+def not_sampled(trace: Trace) -> list[Note]:
+    """The recorder's own reasons."""
+    notes = []
+    for what, of in SAMPLED.items():
+        reason = own_reason(trace, what)
+        if reason is not None:
+            text = f"{of}, not sampled or not all of it: {reason}"
+            notes.append(Note("quality", f"{what}_missing", "info", text))
+    return notes
+
+
+def series_left_out(trace: Trace) -> list[Note]:
+    """That there are too many metrics."""
+    count = samples(trace).left_out
+    if not count:
+        return []
+    text = f"{count} metrics are left out: the recording has more than {MAX_SERIES}."
+    return [Note("quality", "samples_left_out", "info", text, {"count": count})]

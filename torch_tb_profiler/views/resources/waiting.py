@@ -1,0 +1,46 @@
+"""How much of its time a program waited for data, as far as anything tells it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.loading.batches import TRAIN, selected_batches
+from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_costs import role_costs
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.model import Trace
+
+
+def waits_pct(trace: Trace, selection: Selection) -> float | None:
+    """Percent of the time, by what tells most: batches of loaders, timed steps, ranges of data
+    loaders in the steps; None where nothing tells.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    batches = selected_batches(trace, selection).filter(phase=TRAIN)
+    side = trace.side.get("timed_steps")
+    timed = pl.DataFrame() if side is None else side.frame.filter(phase=TRAIN)
+    if batches.height:
+        share = _share(batches["wait_us"], batches["period_us"])
+    elif timed.height and timed["reader_us"].count():
+        share = _share(timed["reader_us"], timed["duration_us"])
+    else:
+        share = _in_steps(trace, selection)
+    return share
+
+
+def _share(part: pl.Series, whole: pl.Series) -> float | None:
+    total = float(whole.sum())
+    return 100 * float(part.sum()) / total if total > 0 else None
+
+
+def _in_steps(trace: Trace, selection: Selection) -> float | None:
+    if not (trace.slices["category"] == Category.DATALOADER).any():
+        return None
+    windows = step_windows(trace, selection).of_averages
+    length = int((windows.end_ns - windows.start_ns).sum())
+    waited = int(role_costs(trace, windows)[:, Role.DATALOADER].sum())
+    return 100 * waited / length if length else None
