@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import nsys  # noqa: E402
+from tests.helpers import nsys, recorder  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -34,7 +34,7 @@ MADE = (nsys.training, nsys.graph_nodes, nsys.whole_graphs, nsys.gpu_metrics)
 
 def recordings() -> list[Recording]:
     """Every seed there is."""
-    return [*_exports(), *_protobufs(), *_folders()]
+    return [*_exports(), *_protobufs(), *_folders(), *_journals()]
 
 
 def _exports() -> Iterator[Recording]:
@@ -67,6 +67,17 @@ def _folders() -> Iterator[Recording]:
         path = CORPUS / "mindspore_r1" / name
         if path.is_dir():
             yield _folder("mindspore", path)
+
+
+def _journals() -> Iterator[Recording]:
+    shapes = (
+        recorder.Run(steps=6, gpus=1, evaluate_every=3, windows=((2, 3),), rows_per_block=3),
+        recorder.Run(steps=4, workers=0, pin_ms=0.1, rank=None, ended=None),
+    )
+    for number, run in enumerate(shapes):
+        text = recorder.text_of(recorder.blocks_of(run))
+        yield _file("record", f"rank{number}.record.jsonl", text)
+        yield _file("record", f"rank{number}.record.jsonl.gz", gzip.compress(text))
 
 
 def _file(format_name: str, name: str, data: bytes) -> Recording:

@@ -9,6 +9,7 @@ import numpy as np
 
 from torch_tb_profiler.analysis.collectives.calls import host_calls
 from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.analysis.recording import own_reason
 from torch_tb_profiler.analysis.roles import TIMED_ROLES, Role, exclusive_intervals, role_intervals
 from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.trace.categories import Category
@@ -39,6 +40,9 @@ _HOST_CATEGORIES = (
     Category.OPTIMIZER,
 )
 
+_WORK_CATEGORIES = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.OPTIMIZER)
+"""What tells of work of the host where a recording holds no operators for a reason of its own."""
+
 
 def role_costs(trace: Trace, windows: StepWindows) -> Int64:
     """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
@@ -68,6 +72,9 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
         unknown |= dict.fromkeys(HOST_ROLES, NO_HOST)
         if trace.device_work.is_empty():
             unknown[Role.COMMUNICATION] = NO_HOST
+    own = own_reason(trace, "operators") if trace.device_work.is_empty() else None
+    if own is not None and not present[list(_WORK_CATEGORIES)].any():
+        unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)
     return unknown
 
 

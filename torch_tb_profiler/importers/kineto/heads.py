@@ -89,6 +89,12 @@ KINDS: tuple[Kind, ...] = (
         "is a memory timeline (of export_memory_timeline), not a trace.",
         start=re.compile(rb"\[\s*\[\s*-?[0-9]+\s*,"),
     ),
+    Kind(
+        "throughput",
+        "holds the timer's figures of a recorded run, for programs; its journal shows them.",
+        marks=(re.compile(rb'"warmup_rule"\s*:'),),
+        base_name=re.compile(r"\.throughput\.json$"),
+    ),
 )
 """What lies beside traces. The first that fits is told."""
 
