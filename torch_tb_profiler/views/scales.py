@@ -40,6 +40,7 @@ MULTIPLES: dict[Unit, tuple[Multiple, ...]] = {
         Multiple("TFLOP", 1e12),
     ),
     "gb_per_s": (Multiple("GB/s", 1),),
+    "per_s": (Multiple("/s", 1),),
     "pct": (Multiple("%", 1),),
     "count": _PLAIN,
     "ratio": _PLAIN,

@@ -13,7 +13,7 @@ from typing import Literal
 import polars as pl
 
 ColumnType = Literal["string", "integer", "number", "boolean"]
-Unit = Literal["us", "ns", "bytes", "pct", "count", "ratio", "gb_per_s", "flops"]
+Unit = Literal["us", "ns", "bytes", "pct", "count", "ratio", "gb_per_s", "per_s", "flops"]
 Severity = Literal["info", "warning"]
 NoteKind = Literal["advice", "quality"]
 SeriesKind = Literal["line", "stair", "bar", "stacked_bar"]

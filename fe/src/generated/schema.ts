@@ -6,7 +6,7 @@ export const SCHEMA_VERSION = 1;
 
 export type ColumnType = "string" | "integer" | "number" | "boolean";
 
-export type Unit = "us" | "ns" | "bytes" | "pct" | "count" | "ratio" | "gb_per_s" | "flops";
+export type Unit = "us" | "ns" | "bytes" | "pct" | "count" | "ratio" | "gb_per_s" | "per_s" | "flops";
 
 export type Severity = "info" | "warning";
 
@@ -658,6 +658,7 @@ export const VIEWS = {
       "resources_by_gpu": ["gpu", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "tensor_core_pct", "other_kernels_pct", "memory_pct", "cpu_pct", "other_pct", "tensor_core_unknown_us"],
       "operator_classes": ["class", "gpu_time_us", "cpu_time_us", "operators", "gpu_time_pct", "tensor_core_unknown_us"],
       "kernel_classes": ["class", "gpu_time_us", "api_time_us", "kernels", "gpu_time_pct", "tensor_core_unknown_us"],
+      "throughput": ["steps_of", "measure", "unit", "mean", "max", "min", "median", "p95", "steps"],
       "guidance": ["title", "text", "url"],
       "checked": ["check", "outcome", "reason", "measured", "threshold", "code"],
     },
@@ -938,6 +939,18 @@ export interface OverviewKernelClassesRow {
   kernels: number | null;
   gpu_time_pct: number | null;
   tensor_core_unknown_us: number | null;
+}
+
+export interface OverviewThroughputRow {
+  steps_of: string | null;
+  measure: string | null;
+  unit: string | null;
+  mean: number | null;
+  max: number | null;
+  min: number | null;
+  median: number | null;
+  p95: number | null;
+  steps: number | null;
 }
 
 export interface OverviewGuidanceRow {
@@ -2073,6 +2086,7 @@ export interface Rows {
     "resources_by_gpu": OverviewResourcesByGpuRow;
     "operator_classes": OverviewOperatorClassesRow;
     "kernel_classes": OverviewKernelClassesRow;
+    "throughput": OverviewThroughputRow;
     "guidance": OverviewGuidanceRow;
     "checked": OverviewCheckedRow;
   };

@@ -44,6 +44,7 @@ const SCALES: Readonly<Record<Unit, readonly Scale[]>> = {
   ],
   pct: [{ label: "%", divisor: 1 }],
   gb_per_s: [{ label: "GB/s", divisor: 1 }],
+  per_s: [{ label: "/s", divisor: 1 }],
   count: [PLAIN],
   ratio: [PLAIN],
 };

@@ -38,6 +38,12 @@ from torch_tb_profiler.views.overview.resources import (
     RESOURCES_BY_GPU,
     resource_tables,
 )
+from torch_tb_profiler.views.overview.throughput import (
+    THROUGHPUT,
+    step_curve,
+    throughput_facts,
+    throughput_table,
+)
 from torch_tb_profiler.views.overview.top import (
     TOP_KERNELS,
     TOP_OPERATORS,
@@ -130,7 +136,8 @@ def overview(trace: Trace, selection: Selection) -> View:
     steps = _steps_table(windows, costs, unknown)
     gpus = gpu_table(trace, selection, windows)
     classes, efficiency = class_tables(trace, selection)
-    dashboard = (*resource_tables(trace, windows), *classes, guidance_table(trace))
+    throughput = throughput_table(trace)
+    dashboard = (*resource_tables(trace, windows), *classes, throughput, guidance_table(trace))
     notes = [note for note in quality_notes(trace) if note.code != "step_left_out"]
     if windows.left_out:
         notes.append(_left_out_note(windows.left_out))
@@ -145,10 +152,11 @@ def overview(trace: Trace, selection: Selection) -> View:
             TOP_KERNELS.name: top_kernels(trace, selection),
             **{table.spec.name: table for table in dashboard},
         },
-        series={"step_time": _step_series(windows, costs, unknown)},
+        series={"step_time": _step_series(windows, costs, unknown), **step_curve(trace)},
         facts=(
             *_step_facts(windows),
             *iteration_facts(trace, selection),
+            *throughput_facts(trace),
             efficiency,
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
@@ -301,6 +309,7 @@ SPEC = ViewSpec(
         RESOURCES_BY_GPU,
         OPERATOR_CLASSES,
         KERNEL_CLASSES,
+        THROUGHPUT,
         GUIDANCE,
         CHECKED,
     ),

@@ -1,0 +1,255 @@
+"""The throughput of a run as a timer took it: a table, a few facts, and the curve of its steps.
+
+Definitions: ``docs/metrics.md#throughput``. It is of the whole run, whatever is selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.throughput import (
+    NOT_TIMED,
+    Spread,
+    StepSet,
+    TimedSteps,
+    timed_steps,
+)
+from torch_tb_profiler.trace.columns import Bools, Float64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed, own_reason
+from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
+
+TRAIN, EVALUATION, TRACED = "training", "evaluation", "training under the profiler"
+MEASURES = ("reader_cost", "batch_cost", "steps_per_s", "samples_per_s")
+UNITS = {"reader_cost": "us", "batch_cost": "us", "steps_per_s": "1/s", "samples_per_s": "1/s"}
+_STATISTICS = ("mean", "max", "min", "median", "p95")
+MIN_STEPS = 3
+"""Steps on either side that it takes to tell what the profiler costs."""
+
+MAX_POINTS = 1000
+"""Of a curve; of more steps several in a row are one point."""
+
+MAX_STRETCHES = 100
+"""Where others come between more often than that, a line is not broken by them."""
+
+NO_WAITS = "Nothing told how long the steps waited for data."
+NO_SAMPLES = "Nothing told of how many samples the batches were."
+NO_TIME = "The steps last 0."
+NO_WARMUP = "Nothing told which steps are warm-up: none is left out."
+
+
+def _statistic(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "number", None, f"{text} In the unit of the row.")
+
+
+THROUGHPUT = TableSpec(
+    "throughput",
+    "Throughput",
+    "What steps took by a timer beside the profiler, over the whole run: warm-up is left out, "
+    "steps that the profiler slowed and steps of evaluations stand apart.",
+    (
+        Column("steps_of", "Steps of", "string", None, "Which steps."),
+        Column(
+            "measure",
+            "Measure",
+            "string",
+            None,
+            "reader_cost: waiting for data in a step; batch_cost: a whole step; rates of steps and "
+            "samples.",
+        ),
+        Column("unit", "Unit", "string", None, "us: microseconds; 1/s: per second."),
+        _statistic(
+            "mean", "Mean", "Mean of the steps; of a rate all that was done over all of the time."
+        ),
+        _statistic("max", "Max", "Largest value of a step."),
+        _statistic("min", "Min", "Smallest value of a step."),
+        _statistic("median", "Median", "Half of the steps have less."),
+        _statistic("p95", "95th Percentile", "Of a hundred steps 95 have less."),
+        Column("steps", "Steps", "integer", "count", "How many steps are timed."),
+    ),
+    when_empty=NOT_TIMED,
+)
+
+
+def throughput_table(trace: Trace) -> Table:
+    """A row per measure of each kind of steps; empty where nothing timed them."""
+    timed = timed_steps(trace)
+    rows = [] if timed is None else [*_rows(timed)]
+    frame = pl.DataFrame(rows, schema=THROUGHPUT.polars_schema(), orient="row")
+    return Table(THROUGHPUT, frame, needed(frame, dict.fromkeys(_STATISTICS, NO_WAITS)))
+
+
+def _rows(timed: TimedSteps) -> Iterator[tuple[object, ...]]:
+    for name, steps in (
+        (TRAIN, timed.train),
+        (TRACED, timed.traced),
+        (EVALUATION, timed.evaluation),
+    ):
+        if not len(steps):
+            continue
+        spreads: dict[str, Spread | None] = {
+            "reader_cost": steps.reader_cost_us,
+            "batch_cost": steps.batch_cost_us,
+            "steps_per_s": steps.steps_per_s,
+            "samples_per_s": steps.samples_per_s,
+        }
+        for measure in MEASURES:
+            spread = spreads[measure]
+            values = [None if spread is None else getattr(spread, key) for key in _STATISTICS]
+            if spread is not None or measure == "reader_cost":
+                yield name, measure, UNITS[measure], *values, len(steps)
+
+
+def throughput_facts(trace: Trace) -> tuple[Fact, ...]:
+    """The figures of training outside of the profiler's windows."""
+    timed = timed_steps(trace)
+    steps = None if timed is None else timed.train
+    why = _why_none(trace, timed)
+    rate, samples = (None, None) if steps is None else (steps.steps_per_s, steps.samples_per_s)
+    ratio = None if steps is None else steps.reader_ratio_pct
+    return (
+        Fact(
+            "steps_per_s",
+            "Steps per second",
+            None if rate is None else rate.mean,
+            "per_s",
+            None,
+            "Timed training steps over the sum of their times: no warm-up, no step that the "
+            "profiler slowed, no evaluation.",
+            None if rate is not None else why or NO_TIME,
+        ),
+        Fact(
+            "samples_per_s",
+            "Samples per second",
+            None if samples is None else samples.mean,
+            "per_s",
+            None,
+            "Samples of these steps over the sum of their times.",
+            None if samples is not None else why or NO_SAMPLES,
+        ),
+        Fact(
+            "reader_ratio_pct",
+            "Reader ratio",
+            ratio,
+            "pct",
+            None,
+            "Waiting for data as share of these steps.",
+            None if ratio is not None else why or NO_WAITS,
+        ),
+        _overhead(trace, timed),
+        _warmup(trace, timed),
+    )
+
+
+def _why_none(trace: Trace, timed: TimedSteps | None) -> str | None:
+    if timed is None:
+        return own_reason(trace, "throughput") or NOT_TIMED
+    if not len(timed.train):
+        return "No training step was timed outside of the profiler's windows and after warm-up."
+    return None
+
+
+def _overhead(trace: Trace, timed: TimedSteps | None) -> Fact:
+    value, reason = None, _why_none(trace, None)
+    if timed is not None:
+        traced, train = timed.traced, timed.train
+        slow, usual = traced.batch_cost_us, train.batch_cost_us
+        if min(len(traced), len(train)) < MIN_STEPS or slow is None or usual is None:
+            reason = (
+                f"It takes {MIN_STEPS} steps under the profiler and {MIN_STEPS} without it: there "
+                f"are {len(traced)} and {len(train)}."
+            )
+        elif not usual.median:
+            reason = NO_TIME
+        else:
+            value, reason = 100 * (slow.median / usual.median - 1), None
+    return Fact(
+        "profiler_overhead_pct",
+        "Overhead of the profiler",
+        value,
+        "pct",
+        None,
+        "How much longer the median step in a recorded window is than the median step outside.",
+        reason,
+    )
+
+
+def _warmup(trace: Trace, timed: TimedSteps | None) -> Fact:
+    known = timed is not None and timed.knows_warmup
+    return Fact(
+        "warmup_steps",
+        "Warm-up steps left out",
+        len(timed.warmup) if timed is not None and known else None,
+        "count",
+        None,
+        "Training steps at the beginning that are in no figure of throughput.",
+        None if known else _why_none(trace, None) if timed is None else NO_WARMUP,
+    )
+
+
+def step_curve(trace: Trace) -> dict[str, Series]:
+    """The times of all timed steps over the run; nothing where there are none."""
+    timed = timed_steps(trace)
+    if timed is None:
+        return {}
+    parts = (timed.warmup, timed.train, timed.traced, timed.evaluation)
+    origin_us = min(part.start_us[0] for part in parts if len(part))
+    every = -(-sum(map(len, parts)) // MAX_POINTS)
+    names = ("warm-up", TRAIN, TRACED, EVALUATION)
+    lines = [
+        line
+        for name, part in zip(names, parts, strict=True)
+        for line in _lines(name, part, parts, origin_us, every)
+    ]
+    return {
+        "timed_steps": Series(
+            "Step time over the run",
+            "stair",
+            "Time since the first timed step",
+            "us",
+            "Step time",
+            "us",
+            tuple(lines),
+        )
+    }
+
+
+def _lines(
+    name: str, part: StepSet, parts: tuple[StepSet, ...], origin_us: float, every: int
+) -> Iterator[Line]:
+    """The line of steps of one kind, broken where others come between; several in a row are one
+    point where there are too many, and then their slowest is a line too."""
+    if not len(part):
+        return
+    others = np.sort(np.concatenate([each.start_us for each in parts if each is not part]))
+    stretch = np.searchsorted(others, part.start_us)
+    if len(np.unique(stretch)) > MAX_STRETCHES:
+        stretch = np.zeros_like(stretch)
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    within = np.arange(len(part)) - np.repeat(begins, np.diff(np.append(begins, len(part))))
+    first = np.flatnonzero(within % every == 0)
+    counts = np.diff(np.append(first, len(part)))
+    x = part.start_us[first] - origin_us
+    ends = (part.start_us + part.duration_us)[np.append(first[1:], len(part)) - 1] - origin_us
+    is_last = np.append(np.diff(stretch[first]) > 0, True)
+    mean = np.add.reduceat(part.duration_us, first) / counts
+    yield _line(name if every == 1 else f"{name}, mean of {every} steps", x, ends, is_last, mean)
+    if every > 1:
+        slowest = np.maximum.reduceat(part.duration_us, first)
+        yield _line(f"{name}, slowest of {every} steps", x, ends, is_last, slowest)
+
+
+def _line(name: str, x: Float64, ends: Float64, is_last: Bools, y: Float64) -> Line:
+    """Each value holds until the next; behind the last of a stretch the line ends."""
+    xs: list[float] = []
+    ys: list[float | None] = []
+    for at, end, last, value in zip(x, ends, is_last, y, strict=True):
+        xs.append(float(at))
+        ys.append(float(value))
+        if last:
+            xs += [float(end)] * 2
+            ys += [float(value), None]
+    return Line(name, xs, ys)
