@@ -131,6 +131,15 @@ def test_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert finish_folder(str(tmp_path)).workers[0].ended == "killed"
 
 
+def test_a_trace_without_an_event_is_none(tmp_path: Path) -> None:
+    write_run(tmp_path, Run())
+    begun = tmp_path / "rank0.1.pt.trace.json.partial"
+    begun.write_bytes(b'{"schemaVersion": 1,')
+    (worker,) = finish_folder(str(tmp_path)).workers
+    assert worker.windows == ()
+    assert begun.exists()
+
+
 @pytest.mark.parametrize(
     "text", [b"", b"\0\0\n", b"[" * 10**5, b'{"kind":"window","trace":"../x"}\n{"kind":"steps"}\n']
 )

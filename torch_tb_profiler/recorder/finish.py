@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +36,7 @@ SILENT_S = 60.0
 """A process that lives and wrote to its journal since is still recorded."""
 
 KILLED = "killed"
+HEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -103,18 +104,25 @@ class FinishedRun:
     problems: tuple[str, ...] = ()
 
 
-def finish_folder(folder: str, ended: Mapping[int, str] | None = None) -> FinishedRun:
+def finish_folder(
+    folder: str,
+    ended: Mapping[int, str] | None = None,
+    only: Collection[str] | None = None,
+) -> FinishedRun:
     """Finish every journal of a folder; it never raises for what lies there.
 
     Args:
         folder: Of the run.
         ended: Process id → how it ended, where somebody knows.
+        only: Names of workers whose journals are finished; None: all of them. Two processes never
+            finish one journal at once.
     """
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         return FinishedRun(folder, problems=(f"{folder} cannot be read: {error.strerror}.",))
     workers = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
+    workers = [name for name in workers if only is None or name in only]
     return FinishedRun(folder, tuple(_finished(folder, each, ended or {}) for each in workers))
 
 
@@ -191,10 +199,7 @@ def _finish_traces(
     """Give every trace of a worker its tail, and compress it."""
     problems = []
     for name in _traces(folder, worker, story):
-        partial = os.path.join(folder, name + PARTIAL)
-        if os.path.exists(partial) and not os.path.exists(partial.removesuffix(PARTIAL)):
-            with suppress(OSError):
-                os.rename(partial, partial.removesuffix(PARTIAL))
+        _keep_half(os.path.join(folder, name))
     traces = [
         name
         for name in _traces(folder, worker, story)
@@ -216,6 +221,15 @@ def _finish_traces(
     names = dict.fromkeys([*story.windows, *traces])
     windows = tuple(_window(folder, name, story.windows.get(name, {}), cut) for name in names)
     return windows, tuple(problems)
+
+
+def _keep_half(path: str) -> None:
+    """A trace that was being written when the program was killed is one, once it holds an event."""
+    with suppress(OSError):
+        with open(path + PARTIAL, "rb") as file:
+            has_event = b'"ph"' in file.read(HEAD_BYTES)
+        if has_event and not os.path.exists(path):
+            os.rename(path + PARTIAL, path)
 
 
 def _finish_timer(folder: str, worker: str) -> Throughput | None:
@@ -251,10 +265,10 @@ def _window(
 ) -> FinishedWindow:
     names = (each for each in (name + PACKED, name) if os.path.exists(os.path.join(folder, each)))
     trace = next(names, None)
-    problem = cut.get(name)
+    reason = window.get("reason")
+    problem = cut.get(name) or (reason if isinstance(reason, str) else None)
     if trace is None:
-        reason = window.get("reason")
-        problem = reason if isinstance(reason, str) else "its file is missing"
+        problem = problem or "its file is missing"
     return FinishedWindow(
         trace, _number(window, "first_step"), _number(window, "last_step"), problem
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch_tb_profiler.recorder import session as sessions
 from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.own_process import worker_names
 
 
 class Recording:
@@ -53,7 +54,8 @@ class Recording:
         from torch_tb_profiler.recorder.finish import finish_folder  # noqa: PLC0415
 
         try:
-            self._finished = finish_folder(self.folder)
+            own = (self._session.journal.worker,)  # other ranks finish theirs
+            self._finished = finish_folder(self.folder, only=own)
         except Exception as problem:
             _say(f"{self.folder} could not be finished: {problem}")
 
@@ -165,7 +167,7 @@ def record(
 
 def _own_folder(folder: str) -> str:
     """The folder, or the next of its name in which this process has recorded nothing yet."""
-    workers = (sessions.Session(Options(folder=folder)).journal.worker,)
+    workers = worker_names()
     for number in range(1, 10_000):
         path = folder if number == 1 else f"{folder}-{number}"
         try:
