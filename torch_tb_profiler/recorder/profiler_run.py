@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.own_profiler import ours
 
 TAIL_BYTES = 256
+LOG_LEVEL, SILENT = "KINETO_LOG_LEVEL", "99"
+"""An environment variable that Kineto reads once, as it prepares the first trace of a process."""
 
 
 class ProfilerRun:
@@ -46,7 +50,7 @@ class ProfilerRun:
 
     def prepare(self) -> None:
         """Let it warm up."""
-        with ours():
+        with ours(), _silence():
             self._profile.prepare_trace()
 
     def record(self) -> None:
@@ -90,6 +94,19 @@ class ProfilerRun:
             file.seek(max(file.tell() - TAIL_BYTES, 0))
             if not file.read().rstrip().endswith(b"}"):
                 raise OSError("its file is not whole; the disk may be full")
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Have Kineto write nothing to the program's stderr, unless the program wants that."""
+    if LOG_LEVEL in os.environ:
+        yield
+        return
+    os.environ[LOG_LEVEL] = SILENT
+    try:
+        yield
+    finally:
+        os.environ.pop(LOG_LEVEL, None)
 
 
 def is_possible_now() -> str | None:
