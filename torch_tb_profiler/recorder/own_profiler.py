@@ -24,6 +24,9 @@ class OwnListener(Protocol):
     def own_starts(self) -> None:
         """A profiler of the program is about to start."""
 
+    def own_records(self) -> None:
+        """It has warmed up, and keeps what happens from now on."""
+
     def own_stopped(self) -> None:
         """It has stopped."""
 
@@ -64,6 +67,7 @@ def listen(listener: OwnListener) -> None:
     _wrap(kineto_profile, "export_chrome_trace", around=_exported)
     _wrap(autograd_profile, "export_chrome_trace", around=_exported)
     _wrap(autograd_profile, "_prepare_trace", before=lambda *_: _tell("own_starts"))
+    _wrap(autograd_profile, "_start_trace", before=lambda *_: _tell("own_records"))
     _wrap(autograd_profile, "__exit__", after=lambda *_: _tell("own_stopped"))
     _listeners.append(listener)
 

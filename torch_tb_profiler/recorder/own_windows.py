@@ -31,9 +31,12 @@ class OwnProfiler:
         self._windows.give_way(for_good=True)
 
     def own_starts(self) -> None:
-        """It is about to record."""
+        """It is about to record, or to warm up."""
         self._was_used = self.is_running = True
         self._windows.give_way(for_good=False)
+
+    def own_records(self) -> None:
+        """It keeps what happens from now on."""
         self._session.evidence()
         self._window = Window(self._session)
 
@@ -45,7 +48,7 @@ class OwnProfiler:
 
     def saw(self, step: int) -> None:
         """A training step ended."""
-        if self.is_running and self._window is not None:
+        if self._window is not None:
             self._window.saw(step)
 
     def own_exported(self, path: str) -> None:

@@ -183,6 +183,8 @@ class StepFinder:
             return
         self._sign()
         grad = self._is_grad_enabled()
+        if not grad and self._by is None and self._spans.is_evaluating:
+            return  # on a batch of the evaluation that a program may begin with
         if grad and next(module.parameters(), None) is not None:
             self._trained.add(id(module))
         if self._by == OPTIMIZER:

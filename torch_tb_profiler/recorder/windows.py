@@ -182,7 +182,8 @@ class Windows:
             elif self._start_at is not None and now_ns >= self._start_at:
                 self._start_at = None
                 self._schedule = scheduled(self._options, number)
-        if self._schedule is not None and self._run is None and self._window is None:
+        is_past = self._span is None or (number > self._span.last and not self._is_off)
+        if self._schedule is not None and self._run is None and is_past:
             self._span = self._schedule.span_at(self._index, number)
 
     def _advance(self, number: int) -> None:
@@ -314,11 +315,11 @@ class Windows:
                 self._written += 1
                 self._preview = None
         self._index += 1
+        self._span = None
         if self._trigger is not None:
-            self._schedule = self._span = None
+            self._schedule = None
         elif self._schedule is None or self._schedule.span(self._index) is None:
             self._schedule, self._is_done = None, True
-            self._span = None
 
     def _stop_run(self, reason: str | None) -> Window | None:
         """Stop the profiler; the window that it recorded, unless that is lost."""

@@ -1,0 +1,109 @@
+"""Programs that are recorded in this process, and what was found of their steps."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch_tb_profiler.recorder import clock, session
+from torch_tb_profiler.recorder.options import Options
+
+Block = dict[str, Any]
+
+
+@dataclass
+class Found:
+    """What a recording found; filled when it ends.
+
+    Attributes:
+        steps: (phase, by, number, start, end) of each step, in the order in which they ended;
+            times in nanoseconds since 1970.
+    """
+
+    folder: Path
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[tuple[str, str, int, int, int]]:
+        return [
+            (block["phase"], block["by"], *row)
+            for block in self.blocks
+            if block["kind"] == "steps"
+            for row in zip(block["step"], block["start_ns"], block["end_ns"], strict=True)
+        ]
+
+    def of(self, phase: str) -> list[tuple[int, int]]:
+        """Start and end of the steps of a phase, which are numbered from 0 without a gap."""
+        rows = [each for each in self.steps if each[0] == phase]
+        assert [each[2] for each in rows] == list(range(len(rows)))
+        return [(start, end) for *_, start, end in rows]
+
+    def by(self, phase: str = "train") -> set[str]:
+        """What the steps of a phase were found by."""
+        return {by for each, by, *_ in self.steps if each == phase}
+
+    def windows(self) -> list[Block]:
+        """What became of the windows."""
+        told = {each["trace"]: each for each in self.blocks if each["kind"] == "window"}
+        return list(told.values())
+
+    def reasons(self, what: str) -> list[str]:
+        """Why something is missing."""
+        missing = [each for each in self.blocks if each["kind"] == "missing"]
+        return [each["reason"] for each in missing if each["what"] == what]
+
+    def events(self, window: Block) -> list[Block]:
+        """The events of the trace of a window."""
+        path = self.folder / window["trace"]
+        opened = gzip.open(f"{path}.gz") if not path.exists() else path.open("rb")
+        with opened as file:
+            events: list[Block] = json.load(file)["traceEvents"]
+        return events
+
+    def ranges(self, window: Block, name: str = "ProfilerStep#") -> list[int]:
+        """The numbers of the steps that a trace marks."""
+        names = [each["name"] for each in self.events(window) if each.get("ph") == "X"]
+        return sorted(int(each.removeprefix(name)) for each in names if each.startswith(name))
+
+
+@contextmanager
+def recorded(folder: Path, reason: str = "exit", **options: Any) -> Iterator[Found]:
+    """Record what happens inside, without a profiler unless options say otherwise."""
+    options.setdefault("timer_only", True)
+    options.setdefault("sample_every_ms", 0)
+    begun = session.begin(Options(folder=str(folder), **options))
+    assert begun is not None
+    found = Found(folder)
+    try:
+        yield found
+    finally:
+        session.end(reason)
+        for name in os.listdir(folder) if folder.exists() else []:
+            if name.endswith(".record.jsonl"):
+                lines = (folder / name).read_text("utf-8").splitlines()
+                found.blocks += [json.loads(line) for line in lines]
+
+
+def now_ns() -> int:
+    """Now, on the clock of what is recorded."""
+    return clock.unix_ns()
+
+
+def work(seconds: float = 0.0005) -> None:
+    """Do something that takes a while."""
+    time.sleep(seconds)
+
+
+def assert_within(found: list[tuple[int, int]], true: list[tuple[int, int, int, int]]) -> None:
+    """Each start and each end lies between two instants that the program itself took around it."""
+    assert len(found) == len(true)
+    for (start, end), (start_from, start_to, end_from, end_to) in zip(found, true, strict=True):
+        assert start_from <= start <= start_to
+        assert end_from <= end <= end_to

@@ -1,0 +1,418 @@
+"""Steps are found where the program itself saw them begin and end, by its own clock.
+
+Cases: a plain loop, accumulated gradients, two optimizers in turn, evaluation between epochs, in the
+middle of one and before the first step, gradients scaled with steps skipped, a schedule of the
+learning rate, an optimizer with a closure, batches without optimizers, an optimizer that never
+steps, calls of a module only, one call, an error in a step, a loop in another thread, two recordings
+one after the other, a program that did nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+from tests.helpers.recorded_steps import (  # noqa: E402
+    Found,
+    assert_within,
+    now_ns,
+    recorded,
+    work,
+)
+
+Instants = tuple[int, int, int, int]
+
+
+def loader_of(batches: int) -> Any:
+    return DataLoader(TensorDataset(torch.randn(2 * batches, 4)), batch_size=2)
+
+
+def model() -> Any:
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+
+
+class Truth:
+    """Between which instants each step began and ended."""
+
+    def __init__(self) -> None:
+        self.steps: list[Instants] = []
+        self._start = (now_ns(), 0)
+
+    def begin(self) -> None:
+        """A step has begun since the last one ended."""
+        self._start = (self._start[0], now_ns())
+
+    def end(self, end_from: int) -> None:
+        """It ended between an instant and now; the next one begins there too."""
+        now = now_ns()
+        self.steps.append((*self._start, end_from, now))
+        self._start = (end_from, now)
+
+    def restart(self) -> None:
+        """The next step begins after now."""
+        self._start = (now_ns(), 0)
+
+
+def train(net: Any, optimizer: Any, truth: Truth, batches: Any, accumulate: int = 1) -> None:
+    """Train as programs do, and note when."""
+    is_first = True
+    for number, (batch,) in enumerate(batches, 1):
+        if is_first:
+            truth.begin()
+            is_first = False
+        net(batch).sum().backward()
+        work()
+        if number % accumulate == 0:
+            end_from = now_ns()
+            optimizer.step()
+            truth.end(end_from)
+            optimizer.zero_grad()
+            is_first = True
+
+
+def check_one_after_another(found: Found) -> None:
+    """No step begins before the one before it ended, of whatever phase."""
+    spans = sorted((start, end) for *_, start, end in found.steps)
+    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+        assert start >= end
+
+
+def test_plain_loop(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.AdamW(net.parameters())
+        work()
+        truth = Truth()
+        for _ in range(6):
+            net(torch.randn(2, 4)).sum().backward()
+            truth.begin()
+            end_from = now_ns()
+            optimizer.step()
+            truth.end(end_from)
+    assert found.by() == {"optimizer"}
+    assert_within(found.of("train"), truth.steps)
+    assert not net._forward_pre_hooks
+    assert not net._forward_hooks
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_accumulated_gradients_are_one_step(tmp_path: Path, accumulate: int) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        truth = Truth()
+        train(net, optimizer, truth, loader_of(4 * accumulate), accumulate)
+    assert found.by() == {"optimizer"}
+    assert_within(found.of("train"), truth.steps)
+
+
+def test_two_optimizers_in_turn_are_one_step(tmp_path: Path) -> None:
+    one, other = model(), model()
+    with recorded(tmp_path) as found:
+        first = torch.optim.SGD(one.parameters(), lr=0.1)
+        last = torch.optim.SGD(other.parameters(), lr=0.1)
+        truth = Truth()
+        for (batch,) in loader_of(5):
+            truth.begin()
+            one(batch).sum().backward()
+            first.step()
+            other(batch).sum().backward()
+            end_from = now_ns()
+            last.step()
+            truth.end(end_from)
+    assert_within(found.of("train"), truth.steps)
+
+
+def test_a_second_optimizer_that_begins_late_closes_the_steps_from_then_on(tmp_path: Path) -> None:
+    one, other = model(), model()
+    with recorded(tmp_path) as found:
+        first = torch.optim.SGD(one.parameters(), lr=0.1)
+        last = torch.optim.SGD(other.parameters(), lr=0.1)
+        for number in range(8):
+            one(torch.randn(2, 4)).sum().backward()
+            first.step()
+            if number >= 4:
+                last.step()
+    assert len(found.of("train")) == 4 + 1 + 4
+
+
+def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
+    """Evaluate without gradients; a step ends when the next batch is asked for."""
+    net.eval()
+    asked = now_ns()
+    with torch.no_grad():
+        for (batch,) in batches:
+            got = now_ns()
+            net(batch)
+            work()
+            end_from = now_ns()
+            truth.append((asked, got, end_from, 0))
+            asked = end_from
+    over = now_ns()
+    for number, (start_from, start_to, end_from, _) in enumerate(truth):
+        if truth[number][3] == 0:
+            following = truth[number + 1][1] if number + 1 < len(truth) else over
+            truth[number] = (start_from, start_to, end_from, following)
+    net.train()
+
+
+def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
+    net, evaluated = model(), []
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        truth = Truth()
+        for _ in range(2):
+            train(net, optimizer, truth, loader_of(3))
+            one: list[Instants] = []
+            evaluate(net, loader_of(2), one)
+            evaluated += one
+            truth.restart()
+    assert_within(found.of("train"), truth.steps)
+    assert_within(found.of("evaluation"), evaluated)
+    check_one_after_another(found)
+
+
+def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path: Path) -> None:
+    net, evaluated = model(), []
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        evaluate(net, loader_of(2), evaluated)
+        truth = Truth()
+        batches = iter(loader_of(6))
+        for _ in range(2):
+            train(net, optimizer, truth, [next(batches), next(batches)])
+            one: list[Instants] = []
+            evaluate(net, loader_of(2), one)
+            evaluated += one
+            truth.restart()
+    assert len(found.of("train")) == 4
+    assert_within(found.of("evaluation"), evaluated)
+    check_one_after_another(found)
+
+
+def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Path) -> None:
+    net, teacher = model(), model()
+    teacher.eval()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for number in range(6):
+            with torch.no_grad():
+                target = teacher(torch.ones(2, 4))
+            (net(torch.ones(2, 4)) - target).sum().backward()
+            optimizer.step()
+            if number == 3:
+                net.eval()
+                with torch.no_grad():
+                    for _ in range(3):
+                        net(torch.ones(2, 4))
+                over = now_ns()
+                net.train()
+    evaluation = found.of("evaluation")
+    assert len(evaluation) == 3
+    assert len(found.of("train")) == 6
+    assert evaluation[-1][1] <= over
+    check_one_after_another(found)
+
+
+def test_skipped_steps_of_scaled_gradients_belong_to_the_next_one(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**4)
+        truth = Truth()
+        for number, (batch,) in enumerate(loader_of(6)):
+            truth.begin()
+            loss = net(batch).sum()
+            scaler.scale(loss * float("inf") if number in (2, 3) else loss).backward()
+            end_from = now_ns()
+            scaler.step(optimizer)
+            if number not in (2, 3):
+                truth.end(end_from)
+            scaler.update()
+            optimizer.zero_grad()
+    assert len(found.of("train")) == 4
+    assert [each[2:] for each in truth.steps] == [
+        (end_from, end_to)
+        for (_, end), (*_, end_from, end_to) in zip(found.of("train"), truth.steps, strict=True)
+        if end_from <= end <= end_to
+    ]
+
+
+def test_schedulers_and_closures(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+        truth, called = Truth(), [0]
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (net(torch.ones(2, 4)) ** 2).sum()
+            loss.backward()
+            called[0] = now_ns()
+            return loss
+
+        for _ in range(4):
+            net(torch.ones(2, 4))
+            truth.begin()
+            optimizer.step(closure)
+            truth.end(called[0])
+            scheduler.step()
+    assert_within(found.of("train"), truth.steps)
+
+
+def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
+    net, truth = model(), []
+    with recorded(tmp_path) as found:
+        for _ in range(2):
+            one: list[Instants] = []
+            evaluate(net, loader_of(3), one)
+            truth += one
+    assert found.by() == {"loader"}
+    assert_within(found.of("train"), truth)
+    assert found.of("evaluation") == []
+
+
+def test_batches_are_steps_where_an_optimizer_never_steps(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for (batch,) in loader_of(100):
+            net(batch)
+    assert optimizer.param_groups
+    assert found.by() == {"loader"}
+    assert len(found.of("train")) == 100
+
+
+def test_two_loaders_side_by_side_are_one_step(tmp_path: Path) -> None:
+    with recorded(tmp_path) as found:
+        for _ in zip(loader_of(4), loader_of(4), strict=True):
+            work()
+        left = iter(loader_of(9))
+        next(left)
+        for _ in loader_of(3):
+            work()
+    assert len(found.of("train")) == 4 + 1 + 3
+
+
+def test_calls_of_the_outermost_module_are_steps(tmp_path: Path) -> None:
+    net, calls = model(), []
+    with recorded(tmp_path) as found, torch.inference_mode():
+        torch.nn.LayerNorm(4)(torch.ones(2, 4))
+        for _ in range(5):
+            before = now_ns()
+            net(torch.ones(2, 4))
+            calls.append((before, now_ns()))
+            work()
+    steps = found.of("train")
+    assert found.by() == {"module"}
+    assert len(steps) == 5
+    for (start, _), (before, after) in zip(steps[1:], calls[1:], strict=True):
+        assert before <= start <= after
+    assert [end for _, end in steps[:-1]] == [start for start, _ in steps[1:]]
+    assert calls[-1][0] <= steps[-1][1] <= calls[-1][1]
+
+
+def test_one_call_is_a_step(tmp_path: Path) -> None:
+    with recorded(tmp_path) as found:
+        before = now_ns()
+        model()(torch.ones(2, 4))
+        after = now_ns()
+    ((start, end),) = found.of("train")
+    assert before <= start <= end <= after
+
+
+def test_a_step_with_an_error_is_none(tmp_path: Path) -> None:
+    net = model()
+
+    def fail(batches: Iterator[Any]) -> None:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for number, (batch,) in enumerate(batches):
+            net(batch).sum().backward()
+            if number == 3:
+                raise ValueError("in the middle")
+            optimizer.step()
+
+    with pytest.raises(ValueError, match="in the middle"), recorded(tmp_path) as found:
+        fail(iter(loader_of(6)))
+    assert len(found.of("train")) == 3
+
+
+def test_the_loop_runs_in_another_thread(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        truth = Truth()
+        thread = threading.Thread(target=train, args=(net, optimizer, truth, loader_of(5)))
+        thread.start()
+        thread.join()
+        list(loader_of(3))
+    assert_within(found.of("train"), truth.steps)
+
+
+def test_recordings_one_after_the_other(tmp_path: Path) -> None:
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for name in ("one", "two"):
+        with recorded(tmp_path / name) as found:
+            truth = Truth()
+            train(net, optimizer, truth, loader_of(3))
+        assert_within(found.of("train"), truth.steps)
+    train(net, optimizer, Truth(), loader_of(2))
+
+
+def test_a_program_that_does_nothing_leaves_no_file(tmp_path: Path) -> None:
+    with recorded(tmp_path / "run"):
+        torch.ones(3)
+    assert not (tmp_path / "run").exists()
+
+
+def test_hooks_do_not_follow_a_module_into_copies_and_files(tmp_path: Path) -> None:
+    net = model()
+    with recorded(tmp_path) as found:
+        net(torch.ones(2, 4))
+        copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(net))
+        for _ in range(3):
+            assert copied(torch.ones(2, 4)).equal(pickled(torch.ones(2, 4)))
+        for _ in range(2):
+            net(torch.ones(2, 4))
+    assert len(found.of("train")) >= 3
+    assert not net._forward_pre_hooks
+
+
+@pytest.mark.filterwarnings("error:Using `torch.compile")
+@pytest.mark.parametrize("kind", ["module", "function", "in place"])
+def test_compiled_code_is_compiled_as_often_as_without(tmp_path: Path, kind: str) -> None:
+    from torch._dynamo.testing import CompileCounter  # noqa: PLC0415
+
+    def compile_and_call() -> tuple[int, int]:
+        torch._dynamo.reset()
+        counter, net = CompileCounter(), model()
+        if kind == "module":
+            call = torch.compile(net, backend=counter)
+        elif kind == "function":
+            call = torch.compile(lambda batch: net(batch) * 2, backend=counter)
+        else:
+            net.compile(backend=counter)
+            call = net
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            call(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return counter.frame_count, counter.op_count
+
+    without = compile_and_call()
+    with recorded(tmp_path) as found:
+        assert compile_and_call() == without
+    assert len(found.of("train")) == 4

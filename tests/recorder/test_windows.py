@@ -1,0 +1,356 @@
+"""Windows of the profiler lie where they were asked for, and their traces are there whatever happens.
+
+Cases: the default and other schedules, a program too short for one, an error and a call of exit in
+a window, an evaluation in one, the end of a loader in one, stopping after it, with the profiler and
+without; a length of time, with steps and without; a signal, beside the program's own handler, and a
+file; a disk that is full, a profiler that does not start; the program's own profiler, made before
+and in the middle.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+from tests.helpers.recorded_steps import Found, recorded  # noqa: E402
+from torch_tb_profiler.recorder import session, windows  # noqa: E402
+from torch_tb_profiler.recorder.profiler_run import ProfilerRun  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+
+CPU = torch.profiler.ProfilerActivity.CPU
+
+
+class Program:
+    """A model and its optimizer."""
+
+    def __init__(self) -> None:
+        self.net = torch.nn.Linear(4, 1)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def step(self) -> None:
+        self.net(torch.ones(2, 4)).sum().backward()
+        self.optimizer.step()
+
+    def train(self, steps: int) -> None:
+        for _ in range(steps):
+            self.step()
+
+
+def loader_of(batches: int) -> Any:
+    return DataLoader(TensorDataset(torch.ones(batches, 4)), batch_size=1)
+
+
+def only_window(found: Found) -> dict[str, Any]:
+    (window,) = found.windows()
+    return window
+
+
+def ticked(seconds: float = 0.0) -> None:
+    """What the ticker does, now."""
+    time.sleep(seconds)
+    current = session.current()
+    assert current is not None
+    current.parts["window"].flush()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [(5, 9)]),
+        ({"steps": (0, 2)}, [(0, 2)]),
+        ({"steps": (1, 1)}, [(1, 1)]),
+        ({"wait": 1, "warmup": 1, "active": 2, "repeat": 2}, [(2, 3), (6, 7)]),
+        ({"wait": 0, "warmup": 0, "active": 6, "repeat": 0}, [(0, 5), (6, 11), (12, 13)]),
+    ],
+)
+def test_windows_have_the_steps_that_were_asked_for(
+    tmp_path: Path, options: dict[str, Any], expected: list[tuple[int, int]]
+) -> None:
+    with recorded(tmp_path, timer_only=False, **options) as found:
+        Program().train(14)
+    assert [(each["first_step"], each["last_step"]) for each in found.windows()] == expected
+    for window, (first, last) in zip(found.windows(), expected, strict=True):
+        assert window["state"] == "written"
+        assert not window["preview"]
+        ranges = found.ranges(window)
+        assert ranges[: last - first + 1] == list(range(first, last + 1))
+        assert len([each for each in found.events(window) if each["name"] == "aten::linear"]) in (
+            last - first + 1,
+            last - first + 2,  # the step that the program ended in
+        )
+
+
+def test_steps_end_outside_of_the_range_of_the_optimizer(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as found:
+        Program().train(5)
+    events = found.events(only_window(found))
+    spans = {
+        kind: [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"].startswith(kind)]
+        for kind in ("ProfilerStep#", "Optimizer.step#")
+    }
+    for start, end in spans["ProfilerStep#"]:
+        assert sum(start <= each[0] and each[1] <= end for each in spans["Optimizer.step#"]) == 1
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_short_program_leaves_a_preview(tmp_path: Path, steps: int) -> None:
+    with recorded(tmp_path, timer_only=False) as found:
+        Program().train(steps)
+    window = only_window(found)
+    assert window["preview"]
+    assert (window["state"], window["last_step"]) == ("written", steps - 1)
+    assert found.ranges(window)[:steps] == list(range(steps))
+
+
+def test_one_call_without_a_loop_leaves_a_preview(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False) as found:
+        torch.nn.Linear(4, 1)(torch.ones(2, 4))
+    assert "aten::linear" in {each["name"] for each in found.events(only_window(found))}
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
+def test_an_error_in_a_window_leaves_what_there_was(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    with (
+        pytest.raises(error),
+        recorded(tmp_path, "exception " + error.__name__, timer_only=False) as found,
+    ):
+        program = Program()
+        program.train(7)
+        program.net(torch.ones(2, 4))
+        raise error
+    window = only_window(found)
+    assert (window["first_step"], window["last_step"]) == (5, 6)
+    assert error.__name__ in window["reason"]
+    assert {5, 6} <= set(found.ranges(window))
+
+
+def test_evaluation_in_a_window_is_outside_of_its_steps(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 3)) as found:
+        program = Program()
+        for _ in range(5):
+            for (batch,) in loader_of(1):
+                program.net(batch).sum().backward()
+                program.optimizer.step()
+            with torch.no_grad():
+                for _ in loader_of(2):
+                    torch.ones(3).sin()
+    window = only_window(found)
+    events = found.events(window)
+    steps = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"].startswith("ProfilerStep#")]
+    evaluated = [each["ts"] for each in events if each["name"] == "aten::sin"]
+    assert found.ranges(window) == [1, 2, 3]
+    assert len(evaluated) == 6  # step 1 began before the first evaluation, and was none then
+    assert not any(start <= ts <= end for ts in evaluated for start, end in steps)
+    assert sum(each["name"].startswith("Evaluation#") for each in events) == 6
+
+
+def test_a_long_evaluation_ends_the_window(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as found:
+        program = Program()
+        program.train(3)
+        with torch.no_grad():
+            for _ in loader_of(50):
+                pass
+        program.train(20)
+    window = only_window(found)
+    assert (window["first_step"], window["last_step"]) == (1, 2)
+    assert "evaluation" in window["reason"]
+
+
+def test_the_end_of_a_loader_is_no_step_of_a_window(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(0, 5)) as found:
+        for _ in range(3):
+            for _ in loader_of(2):
+                torch.ones(3).abs()
+    window = only_window(found)
+    names = [each["name"] for each in found.events(window)]
+    assert found.ranges(window) == [0, 1, 2, 3, 4, 5]
+    assert sum(each.startswith("between steps") for each in names) == 2
+
+
+@pytest.mark.parametrize("timer_only", [False, True])
+def test_the_program_ends_when_all_is_recorded(tmp_path: Path, timer_only: bool) -> None:
+    program, done = Program(), 0
+    with (
+        pytest.raises(SystemExit) as ended,
+        recorded(tmp_path, timer_only=timer_only, steps=(2, 4), stop_after=True) as found,
+    ):
+        for _ in range(20):
+            program.step()
+            done += 1
+    assert ended.value.code == 0
+    assert done == 4  # the fifth step ended it
+    assert len(found.of("train")) == 5
+    assert len(found.windows()) == (0 if timer_only else 1)
+
+
+def test_the_program_ends_in_the_middle_of_its_loader(tmp_path: Path) -> None:
+    with (
+        pytest.raises(SystemExit),
+        recorded(tmp_path, timer_only=False, steps=(0, 1), stop_after=True) as found,
+    ):
+        for _ in loader_of(9):
+            pass
+    assert only_window(found)["last_step"] == 1
+
+
+def test_a_length_of_time(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, duration_s=0.02) as found:
+        program = Program()
+        begun = time.monotonic()
+        while time.monotonic() - begun < 0.05:
+            program.step()
+            time.sleep(0.002)
+    window = only_window(found)
+    assert window["state"] == "written"
+    assert window["end_ns"] - window["start_ns"] >= 20_000_000
+    assert window["last_step"] < len(found.of("train")) - 1
+
+
+def test_a_length_of_time_in_a_program_without_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "PATIENCE_NS", 0)
+    options = {"delay_s": 0.0, "duration_s": 0.01}
+    with recorded(tmp_path, timer_only=False, **options) as found:
+        torch.ones(3).abs()
+        ticked()  # no step comes: the main thread is asked
+        for _ in range(1000):
+            torch.ones(3).abs()
+        ticked(0.01)
+        for _ in range(1000):
+            torch.ones(3).sin()
+    names = {each["name"] for each in found.events(only_window(found))}
+    assert "aten::abs" in names
+    assert "aten::sin" not in names
+
+
+def test_a_delay_before_the_steps_are_counted(tmp_path: Path) -> None:
+    options = {"delay_s": 0.05, "wait": 0, "warmup": 0, "active": 2}
+    with recorded(tmp_path, timer_only=False, **options) as found:
+        program = Program()
+        program.train(4)
+        time.sleep(0.06)
+        program.train(5)
+    window = only_window(found)
+    assert (window["first_step"], window["last_step"]) == (4 + 1, 4 + 2)
+
+
+def test_a_signal_starts_a_window_and_the_program_hears_it_too(tmp_path: Path) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    try:
+        options = {"trigger": "SIGUSR1", "active": 2}
+        with recorded(tmp_path, timer_only=False, **options) as found:
+            program = Program()
+            program.train(3)
+            signal.raise_signal(signal.SIGUSR1)
+            program.train(5)
+            signal.signal(signal.SIGUSR1, lambda number, _: heard.append(-number))
+            ticked()
+            program.train(1)
+            signal.raise_signal(signal.SIGUSR1)
+            program.train(5)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard == [signal.SIGUSR1, -signal.SIGUSR1]
+    assert [(each["first_step"], each["last_step"]) for each in found.windows()] == [
+        (4, 5),
+        (10, 11),
+    ]
+
+
+def test_a_file_starts_a_window(tmp_path: Path) -> None:
+    asked = tmp_path / "now"
+    asked.touch()
+    with recorded(tmp_path / "run", timer_only=False, trigger=str(asked), active=1) as found:
+        program = Program()
+        ticked()
+        program.train(3)
+        os.utime(asked, ns=(1, 1))
+        ticked()
+        program.train(3)
+    assert [each["first_step"] for each in found.windows()] == [4]
+
+
+def test_a_trace_that_is_not_whole_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export = torch.profiler.profile.export_chrome_trace
+
+    def full_disk(self: Any, path: str) -> None:
+        export(self, path)
+        os.truncate(path, 1000)
+
+    monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", full_disk)
+    with recorded(tmp_path, timer_only=False, steps=(0, 1)) as found:
+        Program().train(4)
+    window = only_window(found)
+    assert window["state"] == "lost"
+    assert "disk" in window["reason"]
+    assert (tmp_path / f"{window['trace']}.partial").stat().st_size == 1000
+    assert len(found.of("train")) == 4
+
+
+def test_a_profiler_that_does_not_start_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: ProfilerRun) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(ProfilerRun, "prepare", fail)
+    with recorded(tmp_path, timer_only=False) as found:
+        Program().train(12)
+    assert found.windows() == []
+    assert found.reasons("window") == ["The profiler did not start: RuntimeError: no"]
+    assert len(found.of("train")) == 12
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> None:
+    exported = tmp_path / f"mine.json{ending}"
+
+    def export(profiler: Any) -> None:
+        profiler.export_chrome_trace(str(exported))
+
+    with recorded(tmp_path / "run", timer_only=False) as found:
+        program = Program()
+        with torch.profiler.profile(
+            activities=[CPU],
+            schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
+            on_trace_ready=export,
+        ) as profiler:
+            for _ in range(14):
+                program.step()
+                profiler.step()
+    window = only_window(found)
+    own = gzip.decompress(exported.read_bytes()) if ending else exported.read_bytes()
+    assert (window["first_step"], window["last_step"]) == (2, 3)
+    assert found.events(window) == json.loads(own)["traceEvents"]
+    assert "of its own" in found.reasons("window")[0]
+    assert len(found.of("train")) == 14
+
+
+def test_ours_ends_when_the_program_starts_its_own(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as found:
+        program = Program()
+        program.train(4)
+        with torch.autograd.profiler.profile() as profiler:
+            program.train(1)
+        assert profiler.function_events
+        program.train(9)
+    window = found.windows()[0]
+    assert (window["first_step"], window["last_step"]) == (1, 3)
+    assert "own profiler" in window["reason"]
