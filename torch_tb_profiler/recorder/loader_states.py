@@ -24,12 +24,14 @@ class LoaderState:
         settings: Its block of the journal.
         next_batch: The number that its next iterator begins with.
         owner: The loader itself, while it lives.
+        pending: Batches whose phase is not known yet.
     """
 
     number: int
     settings: dict[str, Any]
     next_batch: int = 0
     owner: weakref.ref[Any] | None = None
+    pending: list[tuple[int | None, ...]] = field(default_factory=list)
 
     def is_free(self, settings: dict[str, Any]) -> bool:
         """Whether the loader is gone, and was set to the same."""
@@ -61,7 +63,6 @@ class IteratorState:
         task: The task of the batch under way.
         tasks: All tasks, where it is not simple.
         marks: The marks of the loader around it.
-        pending: Batches whose phase is not known yet.
     """
 
     loader: LoaderState
@@ -82,7 +83,6 @@ class IteratorState:
     task: tuple[Any, ...] | None = None
     tasks: dict[int, Any] | None = None
     marks: tuple[int, int, int] = (0, 0, 0)
-    pending: list[tuple[int | None, ...]] = field(default_factory=list)
 
 
 class LoaderBook:

@@ -17,7 +17,7 @@ from torch_tb_profiler.recorder import loader_marks, loader_transforms
 from torch_tb_profiler.recorder.clock import perf_ns, to_unix
 from torch_tb_profiler.recorder.loader_marks import MARKS
 from torch_tb_profiler.recorder.loader_processes import LoaderProcesses
-from torch_tb_profiler.recorder.loader_states import KEY, IteratorState, LoaderBook
+from torch_tb_profiler.recorder.loader_states import KEY, IteratorState, LoaderBook, LoaderState
 from torch_tb_profiler.recorder.loader_worker import work_block
 from torch_tb_profiler.recorder.session import Session
 
@@ -49,7 +49,7 @@ class LoaderHooks:
         self.pid = os.getpid()
         self.book = LoaderBook()
         self._nesting = _Nesting()
-        self._asking: IteratorState | None = None
+        self._asking: LoaderState | None = None
         self._has_evidence = False
         self._batches: deque[tuple[int, str, _Row]] = deque()
         self._work: deque[tuple[int, _Row]] = deque()
@@ -96,8 +96,8 @@ class LoaderHooks:
             restore()
         loader_marks.note_nothing()
         loader_transforms.forget_classes()
-        for _, state in self.book.living():
-            self._settle(state, 0)
+        for loader in self.book.loaders:
+            self._settle(loader, 0)
         self.flush()
         if self._calls:
             cost = {"kind": "cost", "what": "loader", "cpu_ns": self._own_ns, "calls": self._calls}
@@ -129,7 +129,7 @@ class LoaderHooks:
         if depth:
             state.marks = (MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns)
         else:
-            self._settle_before(state)
+            self._settle_before(state.loader)
             before_ns = perf_ns()
             self.session.batch_wanted(state.loader.number, before_ns)
             told_ns = perf_ns() - before_ns
@@ -164,7 +164,7 @@ class LoaderHooks:
             MARKS.fetch_ns, MARKS.collate_ns, MARKS.pin_ns = state.marks
         ready, capacity = state.ready, state.capacity or None
         step = self.session.step
-        state.pending.append(
+        loader.pending.append(
             (number, step, state.asked_ns, wait_ns, ready, capacity, samples, worker)
         )
         if not self._has_evidence:
@@ -187,7 +187,7 @@ class LoaderHooks:
         if isinstance(error, StopIteration):
             state.is_ended = True
             state.given = 0
-            self._settle(state, 0)
+            self._settle(state.loader, 0)
             self._processes.changed()
             if not depth:
                 self.session.loader_ended(state.loader.number, time_ns)
@@ -222,21 +222,21 @@ class LoaderHooks:
             )
         )
 
-    def _settle_before(self, asking: IteratorState) -> None:
+    def _settle_before(self, asking: LoaderState) -> None:
         """The phase of batches that were given is known now, but for the last of who asks."""
         if len(asking.pending) >= PENDING:
             self._settle(asking, PENDING - 1)
         if asking is not self._asking:
             self._asking = asking
-            for _, state in self.book.living():
-                if state is not asking:
-                    self._settle(state, 0)
+            for loader in self.book.loaders:
+                if loader is not asking:
+                    self._settle(loader, 0)
 
-    def _settle(self, state: IteratorState, kept: int) -> None:
-        count = len(state.pending) - kept
-        for row in state.pending[: max(count, 0)]:
-            self._batches.append((state.loader.number, self.session.phase, row))
-        del state.pending[: max(count, 0)]
+    def _settle(self, loader: LoaderState, kept: int) -> None:
+        count = max(len(loader.pending) - kept, 0)
+        for row in loader.pending[:count]:
+            self._batches.append((loader.number, self.session.phase, row))
+        del loader.pending[:count]
 
     def _replace(self, owner: Any, name: str, made: Callable[[Any], Any]) -> None:
         """Put something into the place of an attribute, and remember to take it back."""
