@@ -40,7 +40,7 @@ class Journal:
         self.problem: str | None = None
         self._folder = folder
         self._fallback = fallback
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may end the process in the middle of a write
         self._file: int | None = None
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
