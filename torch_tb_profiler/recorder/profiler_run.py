@@ -21,7 +21,10 @@ class ProfilerRun:
 
     Attributes:
         thread: The thread that it records, and that has to stop it.
+        elsewhere: Where somebody else writes what it recorded; None where it exports that.
     """
+
+    elsewhere: str | None = None
 
     def __init__(self, options: Options) -> None:
         """Make a profiler of what the program uses by now; it does not run yet.

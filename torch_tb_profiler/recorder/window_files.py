@@ -55,10 +55,16 @@ class Window:
         """Where its trace lies, or will."""
         return os.path.join(self._session.options.folder, self.trace)
 
+    def has(self, unix_ns: int) -> bool:
+        """Whether a time lies in it."""
+        return self._start_ns <= unix_ns <= (self._end_ns or unix_ns)
+
     def saw(self, step: int) -> None:
-        """A training step ended in it."""
+        """A training step ended in it, or soon after."""
         self._first = step if self._first is None else self._first
         self._last = step
+        if self.is_written:
+            self._tell(WRITTEN, self._reason)
 
     def given_up(self, name: str) -> None:
         """The range of that name turned out to be no step."""
@@ -80,6 +86,9 @@ class Window:
         """Write its trace, and tell how that went."""
         run, partial = self.run, self.path + PARTIAL
         if self.is_settled or run is None:
+            return
+        if run.elsewhere is not None:
+            self.lose(run.elsewhere)
             return
         try:
             os.makedirs(self._session.options.folder, exist_ok=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 from torch_tb_profiler.recorder import clock, main_thread, own_profiler
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
+from torch_tb_profiler.recorder.nsys import NsysRun
 from torch_tb_profiler.recorder.own_windows import OwnProfiler
 from torch_tb_profiler.recorder.profiler_run import ProfilerRun, is_possible_now
 from torch_tb_profiler.recorder.schedule import Schedule, Span, scheduled, triggered
@@ -56,8 +57,13 @@ class Windows:
         self._is_off = options.timer_only
         self._is_done = False
         self._is_busy = False
-        self._has_preview = True
+        self._has_preview = not options.nsys
         self._own = OwnProfiler(session, self)
+
+    @property
+    def is_profiling(self) -> bool:
+        """Whether a profiler slows the program now: it records, warms up or makes a preview."""
+        return self._run is not None or self._own.is_running
 
     def start(self) -> None:
         """Begin to wait for the first window; torch is imported."""
@@ -115,8 +121,8 @@ class Windows:
 
     def step_ended(self, step: StepRecord) -> None:
         """The range of a step ends, and perhaps the window."""
-        if self._own.is_running and step.phase == TRAIN:
-            self._own.saw(step.number)
+        if step.phase == TRAIN:
+            self._own.saw(step)
         with self._alone() as is_alone:
             window = self._window
             if not is_alone:
@@ -183,7 +189,8 @@ class Windows:
                 self._start_at = None
                 self._schedule = scheduled(self._options, number)
         is_past = self._span is None or (number > self._span.last and not self._is_off)
-        if self._schedule is not None and self._run is None and is_past:
+        is_free = self._window is None or self._window.is_preview
+        if self._schedule is not None and is_free and is_past:
             self._span = self._schedule.span_at(self._index, number)
 
     def _advance(self, number: int) -> None:
@@ -273,7 +280,7 @@ class Windows:
         if self._own.is_running or is_possible_now() is not None:
             return
         try:
-            self._run = ProfilerRun(self._options)
+            self._run = (NsysRun if self._options.nsys else ProfilerRun)(self._options)
             self._run.prepare()
         except Exception as error:
             self._run = None
@@ -300,7 +307,7 @@ class Windows:
 
     def _end_preview(self) -> None:
         """Stop the preview, and keep it until there is something better."""
-        window = self._stop_run("")
+        window = self._stop_run(None)
         if window is not None:
             self._preview = window
 
