@@ -7,7 +7,7 @@ the pages say the same of any steps; no timer.
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -92,3 +92,13 @@ def test_pages_and_the_small_file_say_the_same(seed: int) -> None:
 
 def test_a_trace_that_nothing_timed() -> None:
     assert timed_steps(trace([op("aten::mm", 0, 5)])) is None
+
+
+def test_steps_beside_a_profiler_that_made_no_window_stand_apart_too() -> None:
+    run = replace(RUN, windows=(), evaluate_every=0)
+    told = next(each for each in blocks_of(run) if each["kind"] == "steps")
+    stretch = {"kind": "profiler", "start_ns": told["start_ns"][4], "end_ns": told["end_ns"][4]}
+    longer = stretch | {"end_ns": told["end_ns"][5]}
+    odd = {"kind": "profiler", "start_ns": "x"}
+    found = timed([*blocks_of(run), stretch, longer, odd])
+    assert (len(found.train), len(found.traced)) == (35, 2)

@@ -42,6 +42,18 @@ def test_a_window_that_lasts_on() -> None:
     assert told.train.steps == 3
 
 
+def test_steps_beside_a_profiler_that_made_no_window() -> None:
+    blocks = blocks_of(replace(RUN, windows=(), evaluate_every=0))
+    told = next(each for each in blocks if each["kind"] == "steps")
+    stretch = {"kind": "profiler", "start_ns": told["start_ns"][4], "end_ns": told["end_ns"][4]}
+    longer = stretch | {"end_ns": told["end_ns"][5]}
+    found = throughput_of([*blocks, stretch, longer])
+    assert found is not None
+    assert found.train is not None
+    assert found.traced is not None
+    assert (found.train.steps, found.traced.steps) == (35, 2)
+
+
 @pytest.mark.parametrize(
     "block",
     [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -130,3 +131,24 @@ def test_no_step_is_lost_or_told_twice_by_threads(
     for each in flushers:
         each.join()
     assert sorted(row[0] for row in rows(session, TRAIN)) == [*range(threads * size)]
+
+
+def test_steps_that_a_profiler_slows_are_told_in_stretches(session: Session) -> None:
+    windows = SimpleNamespace(is_profiling=False)
+    session.parts["window"] = cast(Any, windows)
+    part = StepTimer(session)
+    for number in range(20):
+        # It begins in step 3 and ends in step 6, begins in step 9 and goes on.
+        windows.is_profiling = 3 <= number < 6 or number >= 9
+        part.step_ended(ended(number, number * 10, number * 10 + 10))
+        if number in (4, 12):
+            part.flush()
+    part.stop("exit")
+    told: dict[int, int] = {}
+    for block in blocks(session, "profiler"):
+        start_ns, end_ns = block["start_ns"], block["end_ns"]
+        told[start_ns] = max(end_ns, told.get(start_ns, 0))
+    assert told == {
+        clock.to_unix(30 * MS): clock.to_unix(70 * MS),
+        clock.to_unix(90 * MS): clock.to_unix(200 * MS),
+    }

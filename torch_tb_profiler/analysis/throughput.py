@@ -89,7 +89,7 @@ class TimedSteps:
     Attributes:
         train: Training steps outside of the profiler's windows, without those of warm-up.
         traced: Training steps in a window, so with the overhead of the profiler; likewise.
-        evaluation: Steps of evaluations.
+        evaluation: Steps of evaluations outside of windows.
         warmup: Training steps of warm-up, which are in no figure.
         knows_warmup: Whether somebody told which these are.
         source: The file that tells of them.
@@ -112,11 +112,12 @@ def timed_steps(trace: Trace) -> TimedSteps | None:
     frame = side.frame.filter(pl.col("duration_us").is_not_null()).sort("start_us")
     trained = frame["phase"] == "train"
     warmup = trained & frame["is_warmup"].fill_null(value=False)
-    traced = trained & frame["is_traced"].fill_null(value=False) & ~warmup
+    slowed = frame["is_traced"].fill_null(value=False)
+    traced = trained & slowed & ~warmup
     return TimedSteps(
         train=_set(frame.filter(trained & ~warmup & ~traced)),
         traced=_set(frame.filter(traced)),
-        evaluation=_set(frame.filter(frame["phase"] == "evaluation")),
+        evaluation=_set(frame.filter((frame["phase"] == "evaluation") & ~slowed)),
         warmup=_set(frame.filter(warmup)),
         knows_warmup=not frame.filter(trained)["is_warmup"].has_nulls(),
         source=side.source,

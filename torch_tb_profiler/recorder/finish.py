@@ -25,6 +25,7 @@ from torch_tb_profiler.recorder.journal_reader import (
 from torch_tb_profiler.recorder.packing import PACKED, PARTIAL, pack
 from torch_tb_profiler.recorder.throughput import Throughput, warmup_of
 from torch_tb_profiler.recorder.throughput_file import ENDING as THROUGHPUT_ENDING
+from torch_tb_profiler.recorder.throughput_file import KINDS as THROUGHPUT_KINDS
 from torch_tb_profiler.recorder.throughput_file import throughput_of, write_throughput
 from torch_tb_profiler.recorder.trace_tail import append_tail
 
@@ -235,7 +236,7 @@ def _keep_half(path: str) -> None:
 def _finish_timer(folder: str, worker: str) -> Throughput | None:
     """What the timer measured, also as a file."""
     place = os.path.join(folder, worker)
-    throughput = throughput_of(blocks_of_kinds(place + ENDING, ("steps", "timer", "window")))
+    throughput = throughput_of(blocks_of_kinds(place + ENDING, THROUGHPUT_KINDS))
     if throughput is not None:
         with suppress(OSError):
             write_throughput(place + THROUGHPUT_ENDING, throughput)

@@ -19,7 +19,9 @@ MAX_BLOCK_BYTES = 1 << 20
 """A block that is none of rows is never so long."""
 
 MAX_BLOCKS = 10_000
-KEPT = frozenset({"header", "settings", "missing", "loader", "timer", "window", "cost", "end"})
+KEPT = frozenset(
+    {"header", "settings", "missing", "loader", "timer", "window", "profiler", "cost", "end"}
+)
 TIMED = {"batches": "start_ns", "work": "start_ns", "samples": "time_ns"}
 """Kind of a block of rows → the column of their times."""
 

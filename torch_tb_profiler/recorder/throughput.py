@@ -106,8 +106,8 @@ class Throughput:
     Attributes:
         warmup_steps: Training steps at the beginning that are in none of the figures.
         warmup_rule: How that number was chosen.
-        train: Training steps after those; None where there are none.
-        evaluation: All steps of evaluations.
+        train: Training steps after those, without a profiler; None where there are none.
+        evaluation: Steps of evaluations, of which none is warm-up; outside of windows likewise.
         traced: Training steps beside a profiler, so slower; in none of the others.
     """
 

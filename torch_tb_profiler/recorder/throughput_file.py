@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from torch_tb_profiler.recorder.events import EVALUATION, TRAIN
@@ -17,6 +17,10 @@ from torch_tb_profiler.recorder.throughput import (
 )
 
 ENDING = ".throughput.json"
+KINDS = ("steps", "timer", "window", "profiler")
+"""The kinds of blocks that tell of it."""
+
+PROFILED = KINDS[2:]
 
 _Row = tuple[int, int, int, int]
 
@@ -35,8 +39,8 @@ def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
             rows.get(str(block.get("phase")), set()).update(_rows(block))
         elif kind == "timer":
             warmup_steps = _whole(block.get("warmup_steps"), warmup_steps) or 0
-        elif kind == "window":
-            trace = str(block.get("trace"))
+        elif kind in PROFILED:
+            trace = str(block.get("trace", block.get("start_ns")))
             start_ns, end_ns = windows.get(trace, (None, None))
             windows[trace] = (
                 _whole(block.get("start_ns"), start_ns),
@@ -44,16 +48,14 @@ def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
             )
     if not any(rows.values()):
         return None
-    train = sorted(rows[TRAIN])[warmup_steps:]
-    is_traced = [_overlaps(row, windows.values()) for row in train]
+    train, traced = _apart(sorted(rows[TRAIN])[warmup_steps:], windows.values())
+    evaluation, _ = _apart(sorted(rows[EVALUATION]), windows.values())
     return Throughput(
         warmup_steps=min(warmup_steps, len(rows[TRAIN])),
         warmup_rule=RULE,
-        train=figures_of(
-            _columns(row for row, out in zip(train, is_traced, strict=True) if not out)
-        ),
-        evaluation=figures_of(_columns(sorted(rows[EVALUATION]))),
-        traced=figures_of(_columns(row for row, out in zip(train, is_traced, strict=True) if out)),
+        train=figures_of(train),
+        evaluation=figures_of(evaluation),
+        traced=figures_of(traced),
     )
 
 
@@ -81,18 +83,18 @@ def _rows(block: Mapping[str, Any]) -> Iterable[_Row]:
             yield start, end, _or_unknown(reader_ns), _or_unknown(samples)
 
 
-def _columns(rows: Iterable[_Row]) -> StepColumns:
-    columns = StepColumns()
-    for start_ns, end_ns, reader_ns, samples in rows:
-        columns.add(start_ns, end_ns, reader_ns, samples)
-    return columns
-
-
-def _overlaps(row: _Row, windows: Iterable[tuple[int | None, int | None]]) -> bool:
-    return any(
-        start_ns is not None and row[1] > start_ns and (end_ns is None or row[0] < end_ns)
-        for start_ns, end_ns in windows
-    )
+def _apart(
+    rows: Iterable[_Row], slowed: Collection[tuple[int | None, int | None]]
+) -> tuple[StepColumns, StepColumns]:
+    """The steps outside of stretches of time, and those in them."""
+    outside, inside = StepColumns(), StepColumns()
+    for row in rows:
+        is_slowed = any(
+            start_ns is not None and row[1] > start_ns and (end_ns is None or row[0] < end_ns)
+            for start_ns, end_ns in slowed
+        )
+        (inside if is_slowed else outside).add(*row)
+    return outside, inside
 
 
 def _whole(value: object, otherwise: int | None) -> int | None:

@@ -6,6 +6,7 @@ import threading
 from array import array
 from collections import deque
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 from torch_tb_profiler.recorder.clock import to_unix
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
@@ -22,6 +23,7 @@ MAX_ROWS = 10_000
 """Steps of a block."""
 
 _Row = tuple[int, int, int, int | None, int | None]
+_Item = TypeVar("_Item")
 _Wait = tuple[int, int, int | None]
 
 
@@ -41,6 +43,9 @@ class StepTimer:
         self._first_ns = array("q")
         self._trained = 0
         self._warmup_steps: int | None = None
+        self._windows: Any = session.parts.get("window")
+        self._profiled: deque[list[int]] = deque()
+        self._stretch: list[int] | None = None
         self._flushing = threading.RLock()
 
     def start(self) -> None:
@@ -57,6 +62,7 @@ class StepTimer:
             for (phase, by), rows in groups.items():
                 for at in range(0, len(rows), MAX_ROWS):
                     self._write(phase, by, rows[at : at + MAX_ROWS])
+            self._tell_profiled()
             self._tell_warmup()
 
     def stop(self, _reason: str) -> None:
@@ -94,11 +100,31 @@ class StepTimer:
             samples if batches and are_sized else None,
         )
         self._steps.append((step.phase, step.by, row))
+        if self._windows is not None:
+            self._note_profiler(step, self._windows.is_profiling)
+
+    def _note_profiler(self, step: StepRecord, is_on: bool) -> None:
+        """A profiler slows the steps at whose end it runs, and the one in which it ends."""
+        if self._stretch is not None:
+            self._stretch[1] = step.end_ns
+        elif is_on:
+            self._stretch = [step.start_ns, step.end_ns]
+            self._profiled.append(self._stretch)
+        if not is_on:
+            self._stretch = None
 
     def _count(self, row: _Row) -> None:
         self._trained += 1
         if len(self._first_ns) < SETTLED_STEPS:
             self._first_ns.append(row[2] - row[1])
+
+    def _tell_profiled(self) -> None:
+        """Tell when a profiler slowed the steps: it does so outside of windows too."""
+        for stretch in [*_taken(self._profiled)]:
+            if stretch is self._stretch:  # it may grow: it is told again
+                self._profiled.append(stretch)
+            block = {"start_ns": to_unix(stretch[0]), "end_ns": to_unix(stretch[1])}
+            self._session.journal.write({"kind": "profiler", **block})
 
     def _tell_warmup(self) -> None:
         """Tell which steps are warm-up, once more as often as that changes."""
@@ -116,7 +142,7 @@ class StepTimer:
         self._session.journal.write({"kind": "steps", "phase": phase, "by": by, **columns})
 
 
-def _taken(steps: deque[tuple[str, str, _Row]]) -> Iterator[tuple[str, str, _Row]]:
+def _taken(steps: deque[_Item]) -> Iterator[_Item]:
     """Those that are there now; more may come meanwhile."""
     for _ in range(len(steps)):
         yield steps.popleft()

@@ -39,7 +39,7 @@ class Window:
     """A window of the profiler.
 
     Attributes:
-        state: ``"recording"``, ``"written"`` or ``"lost"``.
+        state: ``"recording"``, ``"written"`` or ``"lost"``; ``"profiler"`` of what is none.
         start_ns: Since 1970.
         end_ns: None where it is not over, or nobody saw its end.
     """
@@ -60,6 +60,8 @@ class Journal:
         missing: (what, reason) of what was not recorded.
         loaders: Number of a data loader → its fields.
         windows: Name of the trace → the window.
+        profiled: When the recorder ran a profiler otherwise, to warm up or in vain: begin → the
+            stretch.
         warmup_steps: How many training steps are warm-up; None where no timer said.
         is_ended: Whether the end was told.
         blocks: How many blocks there were.
@@ -73,6 +75,7 @@ class Journal:
     missing: dict[tuple[str, str], None] = field(default_factory=dict)
     loaders: dict[int, dict[str, Any]] = field(default_factory=dict)
     windows: dict[str, Window] = field(default_factory=dict)
+    profiled: dict[int, Window] = field(default_factory=dict)
     warmup_steps: int | None = None
     is_ended: bool = False
     blocks: int = 0
@@ -181,6 +184,12 @@ def _window(journal: Journal, block: dict[str, Any]) -> None:
     journal.windows[trace] = Window(state, start_ns, end_ns)
 
 
+def _profiler(journal: Journal, block: dict[str, Any]) -> None:
+    start_ns, end_ns = (TIME.one(block.get(key), journal.quality) for key in ("start_ns", "end_ns"))
+    if start_ns is not None and len(journal.profiled) < MAX_WINDOWS:
+        journal.profiled[start_ns] = Window("profiler", start_ns, end_ns)
+
+
 def _end(journal: Journal, _: dict[str, Any]) -> None:
     journal.is_ended = True
 
@@ -196,6 +205,7 @@ TAKERS: Mapping[str, Callable[[Journal, dict[str, Any]], None]] = {
     "work": _rows,
     "samples": _samples,
     "window": _window,
+    "profiler": _profiler,
     "end": _end,
 }
 """Kind of a block → what takes it."""

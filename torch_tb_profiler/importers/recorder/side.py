@@ -56,10 +56,11 @@ def _timed_steps(journal: Journal, base_ns: int) -> pl.DataFrame:
     if journal.warmup_steps is not None:
         place = pl.int_range(pl.len()).over("phase")
         is_warmup = (pl.col("phase") == "train") & (place < journal.warmup_steps)
+    slowed = [*journal.windows.values(), *journal.profiled.values()]
     return _on_clock(steps, base_ns).with_columns(
         duration_us=(pl.col("end_ns") - pl.col("start_ns")) / 1e3,
         is_warmup=is_warmup,
-        is_traced=pl.Series(traced(start, end, journal.windows.values()), dtype=pl.Boolean),
+        is_traced=pl.Series(traced(start, end, slowed), dtype=pl.Boolean),
     )
 
 
