@@ -78,7 +78,7 @@ class SettingsPart:
             {"kind": "cost", "what": "settings", "cpu_ns": self._cpu_ns, "calls": self._calls}
         )
 
-    def batch_wanted(self, _loader: int, _time_ns: int) -> None:
+    def batch_wanted(self, *_: object) -> None:
         """Loaders are told of by what records them."""
 
     batch_given = batch_wanted
