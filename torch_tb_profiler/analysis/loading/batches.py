@@ -73,16 +73,16 @@ def work_of(trace: Trace, batches: pl.DataFrame) -> pl.DataFrame:
 
 
 def started_late(batches: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
-    """Per batch how much of its wait passed before any worker began to work on it: the start of
-    the worker. Who waits for the next batch of workers that run waits for work that was begun."""
+    """Per batch its wait, where no worker had begun with it when it was asked for: an epoch begins.
+    Who waits for workers that run waits for work that was begun before."""
     begun = (
         work.filter(pl.col("worker").is_not_null() & pl.col("fetch_us").is_not_null())
         .select("loader", "batch", begun_us="start_us")
         .unique(("loader", "batch"), keep="first")
     )
     joined = batches.join(begun, on=["loader", "batch"], how="left", maintain_order="left")
-    late = (pl.col("begun_us") - pl.col("start_us")).clip(0.0, pl.col("wait_us"))
-    told: pl.Series = joined.select(late.fill_null(0.0).alias("late_us"))["late_us"]
+    late = pl.when(pl.col("begun_us") > pl.col("start_us")).then("wait_us").otherwise(0.0)
+    told: pl.Series = joined.select(late.alias("late_us"))["late_us"]
     return told
 
 

@@ -18,7 +18,7 @@ class Diagnosis:
 
     Attributes:
         kind: ``"model"``: no step waits for data; ``"in_process"``: the program loads by itself;
-            ``"start"``: its workers are started; ``"workers"``: they are too slow;
+            ``"start"``: epochs begin; ``"workers"``: they are too slow;
             ``"pin"``: copying into pinned memory is;
             ``"handover"``: batches were ready and workers had time, yet the next was waited for.
         stage: The stage that takes most of the work on a batch; None where nothing tells it.

@@ -55,12 +55,13 @@ class Loading:
         samples: Samples of them; None where it is not told of all.
         elapsed_us: Sum of their periods (:func:`~.batches.batch_rows`).
         wait: Times of waiting for them.
-        start_us: Time of the waiting before a worker began with the batch: workers that start.
+        start_us: Time of the waiting for batches that no worker had begun with: epochs begin.
         waited: Batches whose wait took a good part of their period (``waited-pct``).
         capacity: Batches that can be ready; None without workers.
         empty_pct: Share of the batches that found none ready; None where nobody counted.
         fill_pct: How full the queue was in the mean, when a batch was asked for; likewise None.
-        ready_wait_pct: Share of the waiting while batches were ready; likewise None.
+        ready_wait_pct: Share of the waiting, without the start of epochs, while batches were
+            ready; likewise None.
         stages: Stage → its times, of stages that are told.
         cpu_pct: Mean CPU of a worker; None where it was not sampled.
         cores: Of the machine; None where it is not recorded.
@@ -103,12 +104,12 @@ class Loading:
 
     @property
     def steady_us(self) -> float:
-        """Mean period of a batch, without the start of workers."""
+        """Mean period of a batch, without the start of epochs."""
         return (self.elapsed_us - self.start_us) / self.batches
 
     @property
     def steady_wait_us(self) -> float:
-        """Mean wait for a batch, without the start of workers."""
+        """Mean wait for a batch, without the start of epochs."""
         return (self.wait.total_us - self.start_us) / self.batches
 
     @property
@@ -161,8 +162,11 @@ def _loading(
     loader, phase = rows["loader"][0], rows["phase"][0]
     wait = times_of(rows["wait_us"])
     assert wait is not None  # rows without a wait are left out
-    told = rows.filter(pl.col("ready").is_not_null())
-    beside_ready = float(told.filter(pl.col("ready") > 0)["wait_us"].sum())
+    late = started_late(rows, work)
+    steady = rows.with_columns(steady_us=pl.col("wait_us") - late)
+    told = steady.filter(pl.col("ready").is_not_null())
+    steady_us = float(told["steady_us"].sum())
+    beside_ready_us = float(told.filter(pl.col("ready") > 0)["steady_us"].sum())
     fill = told.filter(pl.col("capacity") > 0).select(pl.col("ready") / pl.col("capacity"))
     stages = {name: times_of(work[f"{name}_us"]) for name in WORK}
     share = pl.col("wait_us") >= pl.col("period_us") * (data_loading().waited_pct / 100)
@@ -175,14 +179,12 @@ def _loading(
         samples=None if rows["samples"].null_count() else int(rows["samples"].sum()),
         elapsed_us=float(rows["period_us"].sum()),
         wait=wait,
-        start_us=float(started_late(rows, work).sum()),
+        start_us=float(late.sum()),
         waited=rows.filter(share & (pl.col("wait_us") > 0)).height,
         capacity=rows["capacity"].max(),  # type: ignore[arg-type]
         empty_pct=told.filter(ready=0).height / told.height * 100 if told.height else None,
         fill_pct=float(np.mean(fill.to_numpy())) * 100 if fill.height else None,
-        ready_wait_pct=beside_ready / wait.total_us * 100
-        if told.height and wait.total_us
-        else None,
+        ready_wait_pct=beside_ready_us / steady_us * 100 if steady_us else None,
         stages={name: times for name, times in stages.items() if times is not None},
         cpu_pct=_worker_cpu(trace, loader, only=loaders <= 1),
         cores=cores,

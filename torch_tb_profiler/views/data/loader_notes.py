@@ -24,7 +24,7 @@ class Told:
         why: What holds them up, and what to do about that.
         stage: The stage with most of the work, and what to do about that.
         won: What would be won, estimated.
-        start: What the start of workers costs.
+        start: What the start of epochs costs.
         cpu: What the CPU of the workers says of more of them.
     """
 
@@ -90,11 +90,11 @@ def _won(loading: Loading, found: Diagnosis) -> str:
 
 
 def _start(loading: Loading, found: Diagnosis) -> str:
-    """The start of workers, where it is a good part of the waiting."""
+    """The start of epochs, where it is a good part of the waiting."""
     share = loading.start_us / loading.elapsed_us * 100 if loading.elapsed_us else 0.0
     if share < data_loading().waited_pct:
         return ""
-    figure = f"Starting workers is {duration_text(loading.start_us)} of all waiting."
+    figure = f"The first batches of epochs are {duration_text(loading.start_us)} of all waiting."
     is_kept = found.kind == START or loading.settings.get("persistent_workers")
     return figure if is_kept else f"{figure} {loader_advice()[START].advice}"
 

@@ -133,7 +133,7 @@ def bottleneck_word(found: Diagnosis) -> str:
     """What holds up the steps, in a word or two."""
     words = {
         MODEL: "the model",
-        START: "starting workers",
+        START: "starting epochs",
         HANDOVER: "taking batches over",
         PIN: "pinning",
     }
