@@ -72,6 +72,8 @@ class Gpus:
             nvml.nvmlInit()
             self._count = int(nvml.nvmlDeviceGetCount())
         except (nvml.NVMLError, OSError) as error:
+            if getattr(error, "value", None) == nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+                raise NoGpusError("This machine has no driver of NVIDIA.") from error
             raise NoGpusError(f"The NVIDIA driver does not answer: {error}.") from error
         if not self._count:
             raise NoGpusError("This machine has no NVIDIA GPU.")

@@ -34,11 +34,22 @@ it("draws what stands alone as a dot", () => {
 it("marks moments over the whole height, with names where there is room", () => {
   const line = (count: number) => {
     const verticals = Array.from({ length: count }, (_, place) => ({ x: place, label: `Step ${place}` }));
-    const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, 1], y: [1, 2] }], marks: [], verticals };
+    const range = { start: 0, end: count };
+    const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, 1], y: [1, 2] }], marks: [], verticals, range };
     const options = chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 });
-    return (options["series"] as { markLine?: { data: unknown[]; label: { show: boolean } } }[])[0]?.markLine;
+    return (options["series"] as { markLine?: { data: { label: { show: boolean } }[] } }[])[0]?.markLine?.data;
   };
+  const named = (count: number) => line(count)?.flatMap(({ label }, place) => (label.show ? [place] : []));
   expect(line(0)).toBeUndefined();
-  expect(line(3)?.data).toHaveLength(3);
-  expect([line(3)?.label.show, line(50)?.label.show]).toEqual([true, false]);
+  expect(named(3), "none that would stand before the axis").toEqual([1, 2]);
+  expect(line(50)).toHaveLength(50);
+  expect(named(50)?.slice(0, 3), "each that does not touch the one before").toEqual([2, 6, 10]);
+});
+
+it("counts the time of charts with one range in one unit", () => {
+  const titleOf = (end: number) => {
+    const chart: CurveChart = { kind: "line", x: { title: "Time", unit: "us" }, y: { title: "Use", unit: "pct" }, lines: [{ name: "CPU", x: [0, end], y: [1, 2] }], marks: [], range: { start: 0, end: 2e6 } };
+    return (chartOptions(chart, { hidden: new Set(), colors: COLORS, widthPx: 800 })["xAxis"] as { name: string }).name;
+  };
+  expect(titleOf(900)).toBe(titleOf(2e6));
 });

@@ -6,9 +6,9 @@ import { shortenApart, shortenMiddle } from "../lib/shorten";
 import { scaleFor, type Scale } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
 import type { ChartColors } from "./colors";
-import { colorVariable } from "./palette";
+import { colorVariables } from "./palette";
 import { tooltipElement, type TooltipRow } from "./tooltip";
-import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart } from "./types";
+import { isCurve, type Axis, type CategoryChart, type ChartData, type CurveChart, type Vertical } from "./types";
 
 const FONT_PX = 12;
 const CHARACTER_PX = 7;
@@ -30,7 +30,7 @@ export function chartOptions(chart: ChartData, { hidden, colors, widthPx }: Draw
     textStyle: { fontFamily: "system-ui, sans-serif", fontSize: FONT_PX, color: colors.text },
     // Out of sight, but what makes dragging zoom.
     toolbox: { top: -100, feature: zoomable(chart) ? { dataZoom: { yAxisIndex: "none", filterMode: "none" } } : {} },
-    ...(isCurve(chart) ? curveOptions(chart, hidden, colors) : categoryOptions(chart, hidden, colors, nameCharacters(widthPx))),
+    ...(isCurve(chart) ? curveOptions(chart, hidden, colors, widthPx) : categoryOptions(chart, hidden, colors, nameCharacters(widthPx))),
   };
 }
 
@@ -41,7 +41,8 @@ export function zoomable(chart: ChartData): boolean {
 
 /** The colour of a line keeps its place when others are hidden. */
 export function lineColor(chart: ChartData, name: string): string {
-  return colorVariable(name, chart.lines.findIndex((line) => line.name === name));
+  const names = chart.lines.map((line) => line.name);
+  return colorVariables(names)[names.indexOf(name)] ?? "--cat-other";
 }
 
 function tooltipBase(colors: ChartColors) {
@@ -185,9 +186,10 @@ function categoryTooltip(chart: CategoryChart, hidden: ReadonlySet<string>, colo
   return tooltipElement(full === undefined || full === name ? [title] : [title, ...full.split("\n").map((each) => shortenMiddle(each, MOST_HOVERED))], rows, stacked && rows.length > 1 ? `Total ${withUnit(total, scale, chart.value.unit)}` : null);
 }
 
-function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors): EChartsCoreOption {
+function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: ChartColors, widthPx: number): EChartsCoreOption {
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
-  const xScale = scaleFor(chart.x.unit, Math.max(0, ...lines.map((line) => Math.abs(line.x.at(-1) ?? 0))));
+  const shown = shownRange(chart);
+  const xScale = scaleFor(chart.x.unit, Math.max(Math.abs(shown.start), Math.abs(shown.end)));
   const yScale = scaleFor(chart.y.unit, Math.max(0, ...lines.map((line) => largest(line.y))));
   // Numbers of steps: every tick is one of them.
   const isCounted = lines.every((line) => line.x.every(Number.isInteger)) && chart.x.unit === null;
@@ -198,7 +200,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
     axisLabel: { color: colors.soft, formatter: tickLabel(divisor), hideOverlap: true, showMinLabel: false, showMaxLabel: false },
   });
   return {
-    grid: { left: 72, right: 24, top: 24, bottom: 44 },
+    grid: { left: GRID_LEFT_PX, right: GRID_RIGHT_PX, top: 24, bottom: 44 },
     // x stays in its base unit: a zoomed range is read off it exactly.
     xAxis: { ...axis(titled(chart.x, xScale), 28, xScale.divisor), min: chart.range?.start ?? "dataMin", max: chart.range?.end ?? "dataMax", splitLine: { show: false }, ...(isCounted ? counted(colors) : {}) },
     yAxis: { ...axis(titled(chart.y, yScale), 52, 1), axisLabel: { color: colors.soft, formatter: tickLabel() } },
@@ -218,7 +220,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
       ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
-      ...(place === 0 ? verticals(chart, colors) : {}),
+      ...(place === 0 ? verticals(chart, colors, widthPx) : {}),
     })),
   };
 }
@@ -260,19 +262,40 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
   };
 }
 
-const MAX_LABELS = 12;
+const GRID_LEFT_PX = 72;
+const GRID_RIGHT_PX = 24;
+const LABEL_GAP_PX = 8;
 
-/** Thin lines over the whole height; their names only where there is room for them. */
-function verticals({ verticals: at = [] }: CurveChart, colors: ChartColors) {
+/** What of x is on screen. */
+function shownRange({ range, lines }: CurveChart): { readonly start: number; readonly end: number } {
+  if (range !== undefined) return range;
+  const starts = lines.map((line) => line.x[0] ?? 0);
+  const ends = lines.map((line) => line.x.at(-1) ?? 0);
+  return { start: Math.min(0, ...starts), end: Math.max(0, ...ends) };
+}
+
+/** Thin lines over the whole height; names of those that have room for them. */
+function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
+  const at = chart.verticals ?? [];
   if (at.length === 0) return {};
+  const { start, end } = shownRange(chart);
+  const pxPerUnit = Math.max(1, widthPx - GRID_LEFT_PX - GRID_RIGHT_PX) / Math.max(end - start, Number.MIN_VALUE);
+  let freeFromPx = 0;
+  const hasRoom = ({ x, label }: Vertical): boolean => {
+    const half = (visibleText(label).length * CHARACTER_PX) / 2;
+    const middle = (x - start) * pxPerUnit;
+    if (middle - half < freeFromPx) return false;
+    freeFromPx = middle + half + LABEL_GAP_PX;
+    return true;
+  };
   return {
     markLine: {
       silent: true,
       symbol: "none",
       animation: false,
       lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: 0.5 },
-      label: { show: at.length <= MAX_LABELS, color: colors.soft, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
-      data: at.map(({ x, label }) => ({ name: label, xAxis: x })),
+      label: { color: colors.soft, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
+      data: at.map((each) => ({ name: each.label, xAxis: each.x, label: { show: hasRoom(each) } })),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { colorVariable } from "./palette";
+import { colorVariable, colorVariables } from "./palette";
 
 it("what is shown side by side has different colours", () => {
   const sets = [
@@ -10,4 +10,11 @@ it("what is shown side by side has different colours", () => {
     ["Computing", "Communication Exposed", "Free"],
   ];
   for (const names of sets) expect(new Set(names.map((name) => colorVariable(name))).size, names.join()).toBe(names.length);
+});
+
+it("gives lines that are drawn together a colour each", () => {
+  const colors = colorVariables(["CPU", "CPU system", "CPU user", "threads"]);
+  expect(colors[0]).toBe("--cat-cpu-exec");
+  expect(new Set(colors).size).toBe(4);
+  expect(colorVariables(["a", "b"])).toEqual([colorVariable("a", 0), colorVariable("b", 1)]);
 });

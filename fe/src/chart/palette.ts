@@ -63,3 +63,11 @@ export function categoryKey(name: string): string {
 export function colorVariable(name: string, index = 0): string {
   return CATEGORY_VARIABLES[categoryKey(name)] ?? ORDER[index % ORDER.length] ?? "--cat-other";
 }
+
+/** The CSS variables of names that are drawn together: those that are no category get colours that no category of them has. */
+export function colorVariables(names: readonly string[]): string[] {
+  const own = names.map((name) => CATEGORY_VARIABLES[categoryKey(name)]);
+  const free = ORDER.filter((color) => !own.includes(color));
+  let others = 0;
+  return own.map((color) => color ?? free[others++ % free.length] ?? "--cat-other");
+}

@@ -8,6 +8,7 @@ import { NO_TIME } from "../state/selection";
 import { navigate } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
+import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { numberOf, textOf } from "./rows";
 import { ViewFrame, type PageProps } from "./ViewFrame";
@@ -27,10 +28,13 @@ export function ResourcesPage(props: PageProps) {
         const axis = { verticals: stepMarks(view), ...wholeRange(view) };
         return (
           <>
+            <Findings notes={view.notes} always={false} />
             {table?.row_count === 0 && <EmptySelection what="sample" />}
-            {Object.entries(view.series).map(([name, series]) => (
-              <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={240} {...(typeof origin === "number" ? { onSelect: select } : {})} />
-            ))}
+            <div className="chart-row even">
+              {Object.entries(view.series).map(([name, series]) => (
+                <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={200} {...(typeof origin === "number" ? { onSelect: select } : {})} />
+              ))}
+            </div>
             {table !== undefined && (
               <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />
             )}

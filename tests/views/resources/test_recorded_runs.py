@@ -37,7 +37,8 @@ def test_a_rate_is_drawn_in_the_time_that_it_is_of() -> None:
     )
     view = resources(recorded(STEPS, samples=samples), Selection())
     (cpu,) = view.series["process_pct"].lines
-    assert (cpu.x, cpu.y) == ([0, EVERY_US, 2 * EVERY_US], [50, 90, 10])
+    assert cpu.x == [0, EVERY_US, 2 * EVERY_US, 3 * EVERY_US]
+    assert cpu.y == [50, 90, 10, 10], "to the end of the last interval"
     (threads,) = view.series["process_threads"].lines
     assert threads.x == [EVERY_US, 2 * EVERY_US, 3 * EVERY_US]
 
@@ -53,13 +54,31 @@ def test_sources_are_drawn_by_kind_and_use_first() -> None:
         *every("host", "CPU user", "%", [70]),
     ]
     assert list(shown(resources(recorded(STEPS, samples=samples), Selection())).items()) == [
-        ("Host: CPU user", ["host CPU user"]),
-        ("Process: CPU", ["process CPU"]),
-        ("Workers: CPU", ["loader worker 0 CPU", "loader worker 1 CPU"]),
-        ("GPU 0: utilization", ["GPU 0 utilization"]),
-        ("Process: resident memory", ["process resident memory"]),
-        ("GPU 0: power", ["GPU 0 power"]),
+        ("Host: CPU user", ["CPU user"]),
+        ("Process: CPU", ["CPU"]),
+        ("Workers: CPU", ["loader worker 0", "loader worker 1"]),
+        ("GPU 0: utilization", ["utilization"]),
+        ("Process: resident memory", ["resident memory"]),
+        ("GPU 0: power", ["power"]),
     ]
+
+
+def test_a_panel_is_called_after_what_its_curves_share() -> None:
+    both = every("GPU 0", "SM clock", "MHz", [9, 8]) + every("GPU 1", "memory clock", "MHz", [9, 8])
+    own = every("process", "CPU user", "%", [9, 8]) + every("process", "CPU system", "%", [9, 8])
+    assert shown(resources(recorded(STEPS, samples=both + own), Selection())) == {
+        "Process: use": ["CPU system", "CPU user"],
+        "Devices: clocks": ["GPU 0 SM clock", "GPU 1 memory clock"],
+    }
+
+
+def test_curves_begin_with_the_samples_of_a_recorder() -> None:
+    early = [Sample("process", "threads", "", at, 3) for at in (10, 40, 160)]
+    events = [step(1, 100, 100), op("a", 110, 5)]
+    (threads,) = (
+        resources(recorded(events, samples=early), Selection()).series["process_threads"].lines
+    )
+    assert threads.x == [-90, -60, 60], "taken around a window, and in its means too"
 
 
 def test_many_workers_have_a_panel_per_metric() -> None:
@@ -81,7 +100,7 @@ def test_what_is_mostly_nothing_is_drawn_only_where_it_is_something() -> None:
     quiet = every("GPU 0", "throttled by heat", "%", [0, 0])
     busy = every("GPU 0", "utilization", "%", [0, 0])
     view = resources(recorded(STEPS, samples=quiet + busy), Selection())
-    assert shown(view) == {"GPU 0: utilization": ["GPU 0 utilization"]}
+    assert shown(view) == {"GPU 0: utilization": ["utilization"]}
     assert view.tables["summary"].frame.height == 2
     assert not view.notes
     hot = every("GPU 0", "throttled by heat", "%", [0, 100])

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.samples import MAX_SERIES, samples
-from torch_tb_profiler.knowledge.resources import DEVICES, HOST
+from collections.abc import Sequence
+
+from torch_tb_profiler.analysis.samples import MAX_SERIES, SampleSeries, samples
+from torch_tb_profiler.knowledge.resources import DEVICES, HOST, kind_of
 from torch_tb_profiler.trace.info import What
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import own_reason, why
 from torch_tb_profiler.views.schema import Note
 
 NOTHING = "The recording holds no samples of the host or of devices, and no counter of their use."
-SAMPLED: dict[What, str] = {"host_samples": HOST, "gpu_samples": DEVICES}
-"""What a recorder of samples may lack, and of what that is."""
+SAMPLED: dict[What, tuple[str, str]] = {
+    "host_samples": (HOST, "host and processes"),
+    "gpu_samples": (DEVICES, "GPUs"),
+}
+"""What a recorder of samples may lack, the kind of their sources, and of what that is."""
 
 
 def nothing_reason(trace: Trace) -> str:
@@ -23,13 +28,14 @@ def nothing_reason(trace: Trace) -> str:
     return why(trace, "host_samples", NOTHING) if told == NOTHING else told
 
 
-def not_sampled(trace: Trace) -> list[Note]:
-    """The recorder's own reasons."""
+def not_sampled(trace: Trace, series: Sequence[SampleSeries]) -> list[Note]:
+    """The recorder's own reasons, of all and of some of what it samples."""
+    kinds = {kind_of(each.source, each.metric) for each in series}
     notes = []
-    for what, of in SAMPLED.items():
+    for what, (kind, of) in SAMPLED.items():
         reason = own_reason(trace, what)
         if reason is not None:
-            text = f"{of}, not sampled or not all of it: {reason}"
+            text = f"{'Not all' if kind in kinds else 'Nothing'} was sampled of {of}: {reason}"
             notes.append(Note("quality", f"{what}_missing", "info", text))
     return notes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +23,11 @@ from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
-MAX_PANELS = 24
+MAX_PANELS = 32
 MAX_LINES = 8
 """Of a panel; there are no more colours."""
+MAX_MIXED = 4
+"""Curves of several sources and metrics that one still tells apart."""
 MAX_POINTS = 400
 """Of a line: about as many as it is wide."""
 SHORTEST = 200
@@ -66,7 +68,7 @@ def panels(series: Sequence[SampleSeries], origin_ns: int) -> tuple[dict[str, Se
         lines = _varying(members)
         drawn += len(lines)
         key = "_".join(_slug(part) for part in (kind, unit, metric) if part)
-        charts[key] = _chart(kind, unit, metric, lines, origin_ns)
+        charts[key] = _chart(kind, unit, lines, origin_ns)
     left_out = len(series) - drawn - len(quiet)
     if not left_out:
         return charts, []
@@ -95,7 +97,7 @@ def _grouped(series: Sequence[SampleSeries]) -> Panels:
 
 def _is_split(members: list[SampleSeries]) -> bool:
     """Whether each metric of several sources has a panel of its own: they are too many for one."""
-    return len(members) > MAX_LINES and len({each.source for each in members}) > 1
+    return len(members) > MAX_MIXED and len({each.source for each in members}) > 1
 
 
 def _is_quiet(series: SampleSeries) -> bool:
@@ -113,55 +115,68 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
     return [members[place] for place in sorted(order)]
 
 
-def _chart(kind: str, unit: str, metric: str, lines: list[SampleSeries], origin_ns: int) -> Series:
-    is_scaled = unit in UNITS
+def _chart(kind: str, unit: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     highest = max(float(np.abs(each.value).max()) for each in lines)
     larger = (each for each in LARGE.get(unit, ()) if each[0] <= highest)
     divisor, shown_unit = next(larger, (1.0, unit))
+    metric = _common(each.metric for each in lines)
     return Series(
         _title(kind, unit, metric, lines),
         "stair",
         "Time since the start of the recording",
         "us",
-        (metric or "Value") if is_scaled or not unit else f"{metric or 'Value'} ({shown_unit})",
+        (metric or "Value") + (f" ({shown_unit})" if unit and unit not in UNITS else ""),
         UNITS.get(unit),
         tuple(
             _line(replace(each, value=each.value / divisor), name, origin_ns)
-            for each, name in zip(lines, _names(lines, with_metric=not metric), strict=True)
+            for each, name in zip(lines, _names(lines), strict=True)
         ),
     )
 
 
-def _title(kind: str, unit: str, metric: str, lines: list[SampleSeries]) -> str:
-    """What a panel is called; of one curve also of what it is, for it has no legend."""
-    title = metric or TITLES.get(unit, unit)
-    if len({each.metric for each in lines}) == 1:
-        title = lines[0].metric
-    if len(lines) == 1 and lines[0].source.lower() != kind.lower():
-        kind = lines[0].source
-    return f"{kind}: {title}"
+def _common(names: Iterable[str]) -> str | None:
+    """What all of them are, if they are one."""
+    distinct = set(names)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
-def _names(lines: list[SampleSeries], *, with_metric: bool) -> list[str]:
-    """What lines are called, each else: processes of one name may count the same."""
+def _title(kind: str, unit: str, metric: str | None, lines: list[SampleSeries]) -> str:
+    """What a panel is called: of whom, if that is one, and what."""
+    source = _common(each.source for each in lines)
+    of = source if source is not None and kind_of(source, "") == kind else kind
+    return f"{of[:1].upper()}{of[1:]}: {metric or TITLES.get(unit, unit)}"
+
+
+def _names(lines: list[SampleSeries]) -> list[str]:
+    """What lines are called beside the title, each else: processes of one name may count the
+    same."""
+    source, metric = (_common(getattr(each, key) for each in lines) for key in ("source", "metric"))
     seen: Counter[str] = Counter()
     names = []
     for each in lines:
-        name = f"{each.source} {each.metric}" if with_metric else each.source
+        name = f"{each.source} {each.metric}"
+        if metric is not None and len(lines) > 1:
+            name = each.source
+        elif source is not None:
+            name = each.metric
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
 
 
 def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
-    shown = _since(series, origin_ns)
+    known = meaning(series.source, series.metric)
+    shown = _since(series, origin_ns) if known is None else series
     rows = thinned(shown, MAX_POINTS)
     time_us = (shown.time_ns[rows] - origin_ns) / NS_PER_US
     value: list[float | None] = shown.value[rows].tolist()
-    if is_momentary(series.source):
-        return Line(name, *_broken(time_us, value))
-    if meaning(series.source, series.metric) is None:
-        return Line(name, time_us.tolist(), value)
+    if known is None:
+        is_short = is_momentary(series.source)
+        return Line(name, *(_broken(time_us, value) if is_short else (time_us.tolist(), value)))
+    if known.interval and len(shown.time_ns) > 1:  # the last value is of a time too
+        usual_ns = int(np.median(np.diff(shown.time_ns)))
+        end_ns = int(shown.time_ns[-1]) + usual_ns - origin_ns
+        time_us, value = np.append(time_us, end_ns / NS_PER_US), [*value, value[-1]]
     return Line(name, *_with_gaps(shown, time_us.tolist(), value, origin_ns))
 
 

@@ -11,7 +11,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.resources.columns import STEPS
 from torch_tb_profiler.views.schema import Table
 
-MAX_STEPS = 300
+MAX_STEPS = 60
 """Steps that are marked on the curves; of more every nth, so that marks do not cover the curves."""
 EVALUATION = "evaluation"
 

@@ -32,6 +32,9 @@ from torch_tb_profiler.views.resources.steps import steps_table
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
+TABLE_UNITS: dict[str, tuple[float, str]] = {"bytes": (2**20, "MiB"), "bytes/s": (1e6, "MB/s")}
+"""Units whose numbers are too long to read, and what the table counts in."""
+
 ONE_VALUE = "The recorder tells one value for the whole recording."
 OWN_CLOCK = "The samples have a clock of their own: 0 is their first."
 
@@ -62,7 +65,7 @@ def resources(trace: Trace, selection: Selection) -> View:
             *advice(trace, selection, chosen),
             *left_out,
             *series_left_out(trace),
-            *not_sampled(trace),
+            *not_sampled(trace, every),
             *quality_notes(trace, frozenset({"samples_own_clock"})),
         ),
     )
@@ -73,11 +76,12 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
         (metric, HOST, value, None, None, PERCENT, None, None) for metric, value in means
     ]
     for each in series:
-        value = each.value
+        divisor, unit = TABLE_UNITS.get(each.unit, (1.0, each.unit or None))
+        value = each.value / divisor
         extremes = float(value.min()), float(value.max())
         mean = float(value.mean())
         known = meaning(each.source, each.metric)
-        unit, about = each.unit or None, None if known is None else known.help
+        about = None if known is None else known.help
         rows.append((each.metric, each.source, mean, *extremes, unit, len(value), about))
     frame = pl.DataFrame(rows, schema=SUMMARY.polars_schema(), orient="row")
     reasons = dict.fromkeys(("min", "max", "samples"), ONE_VALUE)
