@@ -8,11 +8,22 @@ TYPE_CHECKING = False  # the one of typing would load it, see torch_tb_profiler.
 if TYPE_CHECKING:
     from torch_tb_profiler.api import open_trace
     from torch_tb_profiler.recorder.in_program import record
+    from torch_tb_profiler.recorder.lightning import RecordCallback as LightningRecorder
     from torch_tb_profiler.recorder.program_timer import Timer
+    from torch_tb_profiler.recorder.transformers import RecordCallback as TransformersRecorder
 
-__all__ = ["Timer", "__version__", "open_trace", "record"]
+__all__ = [
+    "LightningRecorder",
+    "Timer",
+    "TransformersRecorder",
+    "__version__",
+    "open_trace",
+    "record",
+]
 
 _LAZY = {
+    "LightningRecorder": ("recorder.lightning", "RecordCallback"),
+    "TransformersRecorder": ("recorder.transformers", "RecordCallback"),
     "open_trace": ("api", "open_trace"),
     "Timer": ("recorder.program_timer", "Timer"),
     "record": ("recorder.in_program", "record"),

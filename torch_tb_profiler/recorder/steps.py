@@ -24,6 +24,10 @@ PATIENCE = 64
 """Batches, or calls of the module, without any step of an optimizer that exists: accumulation of
 gradients ends before that, and so does the evaluation that some programs begin with."""
 
+PROGRAM = "program"
+NOBODY = -1
+"""The thread to listen to where steps are told."""
+
 
 class StepFinder:
     """The part of a session that finds steps."""
@@ -77,6 +81,13 @@ class StepFinder:
             self._session.miss(
                 "steps", "The program took no batch, called no module and stepped no optimizer."
             )
+
+    def give_way(self) -> StepSpans:
+        """Find no more steps: somebody tells them who knows."""
+        self._sign()
+        self._forget_modules()
+        self._by, self._thread = PROGRAM, NOBODY
+        return self._spans
 
     # Batches.
 

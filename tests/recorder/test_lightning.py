@@ -1,0 +1,102 @@
+"""The callback of Lightning on a toy training: steps, evaluation and samples against the truth.
+
+Cases: accumulated gradients, validation between epochs and before training; an exception; spawned
+processes take the callback with them; a program without Lightning.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.recorder.recorded_steps import steps_of
+from torch_tb_profiler import LightningRecorder
+
+torch = pytest.importorskip("torch")
+pl = pytest.importorskip("lightning.pytorch")
+
+
+class Toy(pl.LightningModule):  # type: ignore[misc, name-defined]
+    """Fails in a batch, if that is asked for."""
+
+    def __init__(self, fails_in: int | None = None) -> None:
+        super().__init__()
+        self.net = torch.nn.Linear(4, 1)
+        self.fails_in = fails_in
+        self.batches: list[tuple[str, int]] = []
+
+    def training_step(self, batch: Any, index: int) -> Any:
+        self.batches.append(("train", len(batch)))
+        if index == self.fails_in:
+            raise ValueError("enough")
+        return self.net(batch).square().mean()
+
+    def validation_step(self, batch: Any, _index: int) -> None:
+        self.batches.append(("evaluation", len(batch)))
+
+    def configure_optimizers(self) -> Any:
+        return torch.optim.SGD(self.parameters(), lr=0.01)
+
+
+def fit(folder: Path, model: Toy, accumulate: int = 1) -> Any:
+    recorder = LightningRecorder(folder, timer_only=True, sample_every_ms=0)
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        accumulate_grad_batches=accumulate,
+        callbacks=[recorder],
+        default_root_dir=folder,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        logger=False,
+        max_epochs=2,
+    )
+    rows = torch.utils.data.DataLoader(torch.zeros(46, 4), batch_size=4)
+    validation = torch.utils.data.DataLoader(torch.zeros(6, 4), batch_size=2)
+    trainer.fit(model, rows, validation)
+    return recorder
+
+
+def test_steps_of_a_fit(tmp_path: Path) -> None:
+    model = Toy()
+    recorder = fit(tmp_path, model, accumulate=2)
+    assert isinstance(recorder, (pl.Callback, LightningRecorder))
+    train = steps_of(tmp_path, "train")
+    # Twelve batches of an epoch, the last of two samples: six steps, twice.
+    assert train["samples"].to_list() == [8, 8, 8, 8, 8, 6] * 2
+    assert set(train["by"]) == {"program"}
+    # Two before training, three after each epoch.
+    assert steps_of(tmp_path, "evaluation")["samples"].to_list() == [2] * 8
+    assert sum(size for phase, size in model.batches if phase == "train") == train["samples"].sum()
+    assert "12 steps, 8 evaluation steps" in recorder.recording.summary()
+
+
+def test_an_exception_ends_the_recording(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="enough"):
+        fit(tmp_path, Toy(fails_in=5))
+    assert steps_of(tmp_path, "train").height == 5
+    assert steps_of(tmp_path, "end")["reason"].to_list() == ["exception ValueError"]
+
+
+def test_a_copy_is_another_recorder_of_the_same(tmp_path: Path) -> None:
+    made = LightningRecorder(tmp_path, steps=(2, 3))
+    copy = pickle.loads(pickle.dumps(made))
+    assert isinstance(copy, pl.Callback)
+    assert copy._arguments == made._arguments
+
+
+def test_what_makes_no_sense_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="steps"):
+        LightningRecorder(tmp_path, steps=(5, 2))
+
+
+def test_without_lightning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = sys.modules["torch_tb_profiler.recorder.lightning"]
+    monkeypatch.setattr(module, "PACKAGES", ("no_such_lightning",))
+    monkeypatch.setattr(module, "_made", {})
+    with pytest.raises(ImportError, match="not installed"):
+        LightningRecorder(tmp_path)
