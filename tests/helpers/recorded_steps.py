@@ -62,9 +62,9 @@ class Found:
     def events(self, window: Block) -> list[Block]:
         """The events of the trace of a window."""
         path = self.folder / window["trace"]
-        opened = gzip.open(f"{path}.gz") if not path.exists() else path.open("rb")
-        with opened as file:
-            events: list[Block] = json.load(file)["traceEvents"]
+        packed = Path(f"{path}.gz")
+        text = path.read_bytes() if path.exists() else gzip.decompress(packed.read_bytes())
+        events: list[Block] = json.loads(text)["traceEvents"]
         return events
 
     def ranges(self, window: Block, name: str = "ProfilerStep#") -> list[int]:

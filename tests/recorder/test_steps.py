@@ -1,10 +1,10 @@
 """Steps are found where the program itself saw them begin and end, by its own clock.
 
-Cases: a plain loop, accumulated gradients, two optimizers in turn, evaluation between epochs, in the
-middle of one and before the first step, gradients scaled with steps skipped, a schedule of the
+Cases: a plain loop, accumulated gradients, two optimizers in turn, evaluation between epochs, in
+the middle of one and before the first step, gradients scaled with steps skipped, a schedule of the
 learning rate, an optimizer with a closure, batches without optimizers, an optimizer that never
-steps, calls of a module only, one call, an error in a step, a loop in another thread, two recordings
-one after the other, a program that did nothing.
+steps, calls of a module only, one call, an error in a step, a loop in another thread, two
+recordings one after the other, a program that did nothing, copies of a module, compiled code.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import copy
 import pickle
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def train(net: Any, optimizer: Any, truth: Truth, batches: Any, accumulate: int 
 def check_one_after_another(found: Found) -> None:
     """No step begins before the one before it ended, of whatever phase."""
     spans = sorted((start, end) for *_, start, end in found.steps)
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in pairwise(spans):
         assert start >= end
 
 
@@ -200,6 +201,48 @@ def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path
     check_one_after_another(found)
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled: bool) -> None:
+    net = model()
+
+    def evaluate_late(call: Any, batches: Any) -> tuple[int, int]:
+        begun = now_ns()
+        net.eval()
+        for (batch,) in batches:
+            with torch.no_grad():
+                call(batch)
+        net.train()
+        return begun, now_ns()
+
+    with recorded(tmp_path) as found:
+        call = torch.compile(net, backend="eager") if is_compiled else net
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        truth, evaluations = Truth(), []
+        batches, others = loader_of(3), loader_of(3)
+        evaluations.append(evaluate_late(call, others))
+        truth.restart()
+        for _ in range(2):
+            train(call, optimizer, truth, batches)
+            evaluations.append(evaluate_late(call, others))
+            truth.restart()
+    assert_within(found.of("train"), truth.steps)
+    evaluation = found.of("evaluation")
+    assert len(evaluation) == 9
+    for number, (begun, over) in enumerate(evaluations):
+        assert begun <= evaluation[3 * number][0]
+        assert evaluation[3 * number + 2][1] <= over
+    check_one_after_another(found)
+
+
+def test_training_in_the_mode_for_evaluation_is_training(tmp_path: Path) -> None:
+    net = model().eval()
+    with recorded(tmp_path) as found:
+        truth = Truth()
+        train(net, torch.optim.SGD(net.parameters(), lr=0.1), truth, loader_of(12), accumulate=3)
+    assert len(found.of("train")) == 4
+    assert_within(found.of("train")[2:], truth.steps[2:])
+
+
 def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Path) -> None:
     net, teacher = model(), model()
     teacher.eval()
@@ -281,6 +324,26 @@ def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
     assert found.by() == {"loader"}
     assert_within(found.of("train"), truth)
     assert found.of("evaluation") == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "tail_s", "expected"),
+    [
+        ("exit", 0.0, 5),
+        ("exit", 0.05, 4),
+        ("exception ValueError", 0.0, 4),
+    ],
+)
+def test_a_loop_that_is_left_in_the_middle_ends_with_the_program_or_unknown(
+    tmp_path: Path, reason: str, tail_s: float, expected: int
+) -> None:
+    with recorded(tmp_path, reason) as found:
+        for number, _ in enumerate(loader_of(9)):
+            work(0.01 if number < 4 else 0.0)
+            if number == 4:
+                break
+        work(tail_s)
+    assert len(found.of("train")) == expected
 
 
 def test_batches_are_steps_where_an_optimizer_never_steps(tmp_path: Path) -> None:

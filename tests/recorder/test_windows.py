@@ -1,4 +1,4 @@
-"""Windows of the profiler lie where they were asked for, and their traces are there whatever happens.
+"""Windows of the profiler lie where they were asked for; their traces are there whatever happens.
 
 Cases: the default and other schedules, a program too short for one, an error and a call of exit in
 a window, an evaluation in one, the end of a loader in one, stopping after it, with the profiler and
@@ -57,6 +57,10 @@ def only_window(found: Found) -> dict[str, Any]:
     return window
 
 
+def steps_of(found: Found) -> list[tuple[int, int]]:
+    return [(each["first_step"], each["last_step"]) for each in found.windows()]
+
+
 def ticked(seconds: float = 0.0) -> None:
     """What the ticker does, now."""
     time.sleep(seconds)
@@ -80,7 +84,7 @@ def test_windows_have_the_steps_that_were_asked_for(
 ) -> None:
     with recorded(tmp_path, timer_only=False, **options) as found:
         Program().train(14)
-    assert [(each["first_step"], each["last_step"]) for each in found.windows()] == expected
+    assert steps_of(found) == expected
     for window, (first, last) in zip(found.windows(), expected, strict=True):
         assert window["state"] == "written"
         assert not window["preview"]
@@ -124,14 +128,15 @@ def test_one_call_without_a_loop_leaves_a_preview(tmp_path: Path) -> None:
 def test_an_error_in_a_window_leaves_what_there_was(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
-    with (
-        pytest.raises(error),
-        recorded(tmp_path, "exception " + error.__name__, timer_only=False) as found,
-    ):
+    def fail() -> None:
         program = Program()
         program.train(7)
         program.net(torch.ones(2, 4))
         raise error
+
+    reason = f"exception {error.__name__}"
+    with recorded(tmp_path, reason, timer_only=False) as found, pytest.raises(error):
+        fail()
     window = only_window(found)
     assert (window["first_step"], window["last_step"]) == (5, 6)
     assert error.__name__ in window["reason"]
@@ -184,27 +189,18 @@ def test_the_end_of_a_loader_is_no_step_of_a_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("timer_only", [False, True])
 def test_the_program_ends_when_all_is_recorded(tmp_path: Path, timer_only: bool) -> None:
-    program, done = Program(), 0
-    with (
-        pytest.raises(SystemExit) as ended,
-        recorded(tmp_path, timer_only=timer_only, steps=(2, 4), stop_after=True) as found,
-    ):
-        for _ in range(20):
-            program.step()
-            done += 1
+    options = {"timer_only": timer_only, "steps": (2, 4), "stop_after": True}
+    with recorded(tmp_path, **options) as found, pytest.raises(SystemExit) as ended:
+        Program().train(20)
     assert ended.value.code == 0
-    assert done == 4  # the fifth step ended it
     assert len(found.of("train")) == 5
     assert len(found.windows()) == (0 if timer_only else 1)
 
 
 def test_the_program_ends_in_the_middle_of_its_loader(tmp_path: Path) -> None:
-    with (
-        pytest.raises(SystemExit),
-        recorded(tmp_path, timer_only=False, steps=(0, 1), stop_after=True) as found,
-    ):
-        for _ in loader_of(9):
-            pass
+    options = {"timer_only": False, "steps": (0, 1), "stop_after": True}
+    with recorded(tmp_path, **options) as found, pytest.raises(SystemExit):
+        list(loader_of(9))
     assert only_window(found)["last_step"] == 1
 
 

@@ -6,10 +6,11 @@ import time
 
 perf_ns = time.perf_counter_ns
 
-_OFFSET_NS = min(
+_OFFSET_NS = max(
     (time.time_ns() - time.perf_counter_ns() for _ in range(5)),
 )
-"""Taken once: a clock that is set while the program runs must not move what was recorded."""
+"""Taken once: a clock that is set while the program runs must not move what was recorded. The
+largest of some is the one with the least time between its two readings."""
 
 
 def to_unix(time_ns: int) -> int:

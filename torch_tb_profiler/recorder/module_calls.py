@@ -83,14 +83,16 @@ class ModuleCalls:
             self._everywhere.remove()
             self._everywhere = None
 
-    def keep_only(self, is_wanted: Callable[[Any], bool]) -> None:
-        """Keep to the first of the modules found that is wanted."""
+    def keep_only(self, is_wanted: Callable[[Any], bool]) -> Any:
+        """Keep to the first of the modules found that is wanted; that one, or None."""
         self.look_no_more()
         wanted = next((key for key, (each, _) in self._handles.items() if is_wanted(each)), None)
+        module = None if wanted is None else self._handles[wanted][0]
         for key in list(self._handles):
             if key != wanted:
                 self._unhook(key)
         self._known = wanted
+        return module
 
     def is_about_to_compile(self) -> None:
         """Leave no hook where a compiler may trace it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
+from torch_tb_profiler.recorder import clock
+from torch_tb_profiler.recorder.events import StepRecord
 from torch_tb_profiler.recorder.session import Session
 from torch_tb_profiler.recorder.window_files import Window
 
@@ -46,10 +48,11 @@ class OwnProfiler:
         if self._window is not None:
             self._window.end(None)
 
-    def saw(self, step: int) -> None:
-        """A training step ended."""
-        if self._window is not None:
-            self._window.saw(step)
+    def saw(self, step: StepRecord) -> None:
+        """A training step ended: it is in the window if most of it was."""
+        window, middle_ns = self._window, clock.to_unix((step.start_ns + step.end_ns) // 2)
+        if window is not None and window.has(middle_ns):
+            window.saw(step.number)
 
     def own_exported(self, path: str) -> None:
         """It has written a trace: keep a copy."""

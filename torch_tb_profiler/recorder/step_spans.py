@@ -8,6 +8,8 @@ from torch_tb_profiler.recorder import clock
 from torch_tb_profiler.recorder.events import EVALUATION, TRAIN, StepRecord
 from torch_tb_profiler.recorder.session import Session
 
+OPTIMIZER, LOADER, MODULE = "optimizer", "loader", "module"
+
 OWN_NS = 1_000_000
 """What was told of a step and took longer than this was a trace being written: the next step
 begins after it."""
@@ -23,8 +25,10 @@ class StepSpans:
         self._train_start: int | None = None
         self._evaluation_start: int | None = None
         self._evaluation_by = ""
+        self._is_call = False
         self._train_count = 0
         self._evaluation_count = 0
+        self._longest_training_ns = self._longest_evaluation_ns = 0
         self._has_worked = False
         self._worked_ns: int | None = None
         self._free_ns: int | None = None
@@ -35,9 +39,9 @@ class StepSpans:
         return self._evaluation_start is not None
 
     @property
-    def train_count(self) -> int:
-        """Training steps that ended."""
-        return self._train_count
+    def began_ns(self) -> int | None:
+        """When the training step under way began; None where none is."""
+        return self._train_start
 
     def worked(self, time_ns: int | None = None) -> None:
         """The step under way got a batch, or a call of its module ended at a time."""
@@ -51,9 +55,9 @@ class StepSpans:
         if self._train_start is None:
             self._begin_training(time_ns)
 
-    def evaluate(self, time_ns: int, by: str) -> None:
-        """A step of an evaluation begins; the one before ends, and so does one of training that
-        has begun to work."""
+    def evaluate(self, time_ns: int, by: str, is_call: bool = False) -> None:
+        """A step of an evaluation begins, with a batch or with a call of the module; the one before
+        ends, and so does one of training that has begun to work."""
         if self._train_start is not None:
             if self._has_worked:
                 self._close_training(time_ns, by)
@@ -62,14 +66,25 @@ class StepSpans:
         elif self._evaluation_start is not None:
             self._close_evaluation(time_ns, time_ns)
         self._evaluation_start, self._evaluation_by = time_ns, by
+        self._is_call = is_call
         self._has_worked, self._worked_ns = False, None
         self._session.phase, self._session.step = EVALUATION, self._evaluation_count
         self._tell("began", EVALUATION, self._evaluation_count)
 
     def end_evaluation(self, time_ns: int) -> None:
         """The evaluation is over: its last step ended with the call, if it was one of a module."""
-        self._close_evaluation(time_ns, time_ns if self._worked_ns is None else self._worked_ns)
+        called_ns = self._worked_ns if self._is_call else None
+        self._close_evaluation(time_ns, time_ns if called_ns is None else called_ns)
         self._session.phase, self._session.step = TRAIN, self._train_count
+
+    def was_evaluation(self, by: str) -> None:
+        """What is under way was no training."""
+        start_ns = self._train_start
+        if start_ns is not None:
+            self.give_up(start_ns)
+            has_worked = self._has_worked
+            self.evaluate(start_ns, by)
+            self._has_worked = has_worked
 
     def was_training(self, time_ns: int) -> None:
         """An optimizer steps: what is under way was no evaluation, and began somewhere."""
@@ -98,14 +113,28 @@ class StepSpans:
             self._train_start, self._free_ns = None, time_ns
             self._tell("given_up", TRAIN, self._train_count)
 
-    def stop(self, by: str) -> None:
-        """The program ends: a call that returned was a step; of others nobody knows the end."""
-        if self._worked_ns is None or not self._has_worked:
+    def stop(self, by: str, is_whole: bool) -> None:
+        """The program ends.
+
+        A call that returned was a step. The end of a batch that no other followed nobody saw: it
+        is a step where the program ended well and soon, in no longer than a step took before.
+        """
+        if not self._has_worked:
             return
         if self._evaluation_start is not None:
-            self.end_evaluation(self._worked_ns)
-        elif self._train_start is not None:
-            self._close_training(self._worked_ns, by)
+            end_ns = self._last_end(self._evaluation_start, self._longest_evaluation_ns, is_whole)
+            if end_ns is not None:
+                self._close_evaluation(end_ns, end_ns)
+        elif self._train_start is not None and by != OPTIMIZER:
+            end_ns = self._last_end(self._train_start, self._longest_training_ns, is_whole)
+            if end_ns is not None:
+                self._close_training(end_ns, by)
+
+    def _last_end(self, start_ns: int, longest_ns: int, is_whole: bool) -> int | None:
+        if self._worked_ns is not None:
+            return self._worked_ns
+        now_ns = clock.perf_ns()
+        return now_ns if is_whole and now_ns - start_ns <= longest_ns else None
 
     def _begin_training(self, time_ns: int, is_late: bool = False) -> None:
         self._train_start, self._free_ns = time_ns, None
@@ -124,6 +153,7 @@ class StepSpans:
             return
         number, self._evaluation_count = self._evaluation_count, self._evaluation_count + 1
         by = self._evaluation_by
+        self._longest_evaluation_ns = max(self._longest_evaluation_ns, end_ns - start_ns)
         self._session.step_ended(StepRecord(number, EVALUATION, by, start_ns, end_ns))
 
     def _close_training(self, time_ns: int, by: str) -> None:
@@ -131,6 +161,7 @@ class StepSpans:
         if start_ns is None:
             return
         number, self._train_count = self._train_count, self._train_count + 1
+        self._longest_training_ns = max(self._longest_training_ns, time_ns - start_ns)
         self._session.step_ended(StepRecord(number, TRAIN, by, start_ns, time_ns))
 
     def _tell(self, what: str, phase: str, number: int) -> None:

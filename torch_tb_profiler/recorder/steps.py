@@ -8,6 +8,7 @@ again. What runs without gradients between optimizer steps is evaluation, and in
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +17,7 @@ from torch_tb_profiler.recorder.events import StepRecord
 from torch_tb_profiler.recorder.module_calls import ModuleCalls
 from torch_tb_profiler.recorder.optimizer_hooks import OptimizerHooks
 from torch_tb_profiler.recorder.session import Session
-from torch_tb_profiler.recorder.step_spans import StepSpans
-
-OPTIMIZER, LOADER, MODULE = "optimizer", "loader", "module"
+from torch_tb_profiler.recorder.step_spans import LOADER, MODULE, OPTIMIZER, StepSpans
 
 PATIENCE = 64
 """Batches, or calls of the module, without any step of an optimizer that exists: accumulation of
@@ -45,11 +44,15 @@ class StepFinder:
         self._is_loading = False
         self._has_signs = False
         self._waiting: list[int] = []
+        self._wanted_ns = 0
+        self._asked: set[int] = set()
+        self._train_loaders: set[int] = set()
         self._batches = 0
         self._leader: int | None = None
         self._other: tuple[int, int] | None = None
         self._calls: list[int] = []
         self._trained: set[int] = set()
+        self._model: weakref.ref[Any] | None = None
 
     def start(self) -> None:
         """Hook optimizers and modules; torch is imported."""
@@ -67,7 +70,7 @@ class StepFinder:
     def flush(self) -> None:
         """Nothing is kept."""
 
-    def stop(self, _reason: str) -> None:
+    def stop(self, reason: str) -> None:
         """Tell the last step where it has ended, and take the hooks back."""
         self._optimizers.stop()
         if self._modules is not None:
@@ -75,8 +78,7 @@ class StepFinder:
         self._release()
         if self._by is None:
             self._turn_late(LOADER if self._batches else MODULE)
-        if self._by == MODULE or self._batches == 1:
-            self._spans.stop(self._by or MODULE)
+        self._spans.stop(self._by or MODULE, is_whole=reason == "exit")
         if not self._has_signs:
             self._session.miss(
                 "steps", "The program took no batch, called no module and stepped no optimizer."
@@ -97,22 +99,25 @@ class StepFinder:
             return
         self._sign()
         self._is_loading = True
+        self._wanted_ns = time_ns
         self._batches += 1
         if self._modules is not None:
             self._modules.forget_nesting()
-            if self._batches == 2:  # one batch may be taken to work on again and again
-                self._forget_modules()
+            if self._by == OPTIMIZER or (self._by == LOADER and self._batches > 1):
+                self._forget_modules()  # one batch alone may be worked on again and again
         if self._by == OPTIMIZER or (self._by is None and self._cycle.has_optimizers):
             self._wanted_beside_optimizers(loader, time_ns)
         else:
             self._by = LOADER
             self._wanted_alone(loader, time_ns)
 
-    def batch_given(self, _loader: int, _time_ns: int, _wait_ns: int, _samples: int | None) -> None:
+    def batch_given(self, loader: int, _time_ns: int, _wait_ns: int, _samples: int | None) -> None:
         """As :meth:`Listener.batch_given`."""
         if not self._is_elsewhere():
             self._is_loading = False
             self._spans.worked()
+            if not self._spans.is_evaluating:
+                self._asked.add(loader)
 
     def loader_ended(self, loader: int, time_ns: int) -> None:
         """As :meth:`Listener.loader_ended`."""
@@ -125,12 +130,14 @@ class StepFinder:
                 self._spans.give_up(time_ns)
         elif self._spans.is_evaluating:
             self._spans.end_evaluation(time_ns)
+        elif self._spans.began_ns == self._wanted_ns:
+            self._spans.give_up(time_ns)  # it began with a batch that there was not
 
     def step_ended(self, step: StepRecord) -> None:
         """Known here."""
 
     def _wanted_beside_optimizers(self, loader: int, time_ns: int) -> None:
-        if not self._is_grad_enabled():
+        if not self._is_grad_enabled() or self._is_model_evaluating(loader):
             self._evaluate(time_ns)
             return
         self._train(time_ns)
@@ -172,6 +179,7 @@ class StepFinder:
         self._sign()
         if self._by != OPTIMIZER:
             self._turn_to_optimizers()
+        self._train_loaders |= self._asked
         self._spans.was_training(began_ns)
         held_ns, ends = self._cycle.stepped(id(optimizer), ended_ns)
         if held_ns is not None:
@@ -184,7 +192,22 @@ class StepFinder:
         self._waiting.clear()
         if self._modules is not None:
             self._modules.forget_nesting()
-            self._modules.keep_only(lambda each: id(each) in self._trained)
+            model = self._modules.keep_only(lambda each: id(each) in self._trained)
+            self._model = None if model is None else weakref.ref(model)
+            if self._batches:
+                self._forget_modules()
+
+    def _is_model_evaluating(self, loader: int) -> bool:
+        """Whether the model that is trained was put into its mode for evaluation, and this loader
+        never trained it: some programs switch gradients off only when they call it."""
+        if loader in self._train_loaders:
+            return False
+        model = None if self._model is None else self._model()
+        if model is None:
+            return False
+        for wrapped in ("module", "_orig_mod"):
+            model = getattr(model, wrapped, model)
+        return getattr(model, "training", True) is False
 
     # Modules.
 
@@ -194,8 +217,12 @@ class StepFinder:
             return
         self._sign()
         grad = self._is_grad_enabled()
-        if not grad and self._by is None and self._spans.is_evaluating:
-            return  # on a batch of the evaluation that a program may begin with
+        if not grad and self._by is None and self._batches and self._cycle.has_optimizers:
+            if not module.training:  # the evaluation that a program may begin with
+                self._spans.was_evaluation(OPTIMIZER)
+                self._waiting.clear()
+                self._asked.clear()
+            return
         if grad and next(module.parameters(), None) is not None:
             self._trained.add(id(module))
         if self._by == OPTIMIZER:
@@ -217,7 +244,7 @@ class StepFinder:
         if grad:
             self._train(time_ns)
         elif not module.training and id(module) in self._trained:
-            self._evaluate(time_ns)
+            self._evaluate(time_ns, is_call=True)
 
     def _called_undecided(self, time_ns: int) -> None:
         """Calls are the steps unless batches or optimizers turn out to be."""
@@ -246,9 +273,9 @@ class StepFinder:
     def _train(self, time_ns: int) -> None:
         self._spans.train(time_ns)
 
-    def _evaluate(self, time_ns: int) -> None:
+    def _evaluate(self, time_ns: int, is_call: bool = False) -> None:
         self._release()
-        self._spans.evaluate(time_ns, OPTIMIZER if self._by is None else self._by)
+        self._spans.evaluate(time_ns, OPTIMIZER, is_call)
 
     def _release(self) -> None:
         held_ns = self._cycle.release()
