@@ -37,13 +37,13 @@ class StepCurve:
 
     Args:
         time_ns: Times in order; of equal ones the last counts at the end.
-        value: Values, finite.
+        value: Values, finite; NaN where it is not known, not of the first.
     """
 
     def __init__(self, time_ns: Int64, value: Float64) -> None:
         self._time_ns = time_ns
         self._value = value
-        self._extremes = Extremes(value)
+        self._extremes = Extremes(_known(value))
 
     @classmethod
     def of_ranges(cls, start_ns: Int64, end_ns: Int64) -> StepCurve:
@@ -55,7 +55,7 @@ class StepCurve:
     @property
     def maximum(self) -> float | None:
         """The largest value, None when there is none."""
-        return float(self._value.max()) if len(self._value) else None
+        return float(np.nanmax(self._value)) if len(self._value) else None
 
     def points(self, edges_ns: Int64) -> Points:
         """See :class:`Curve`. A bucket's extremes include the value carried into it."""
@@ -71,6 +71,15 @@ class StepCurve:
         highest[moved] = np.fmax(highest[moved], high)
         final[moved] = self._value[last[moved] - 1]
         return Points(rows, lowest, highest, final)
+
+
+def _known(value: Float64) -> Float64:
+    """The values, and where one is NaN that before it."""
+    unknown = np.isnan(value)
+    if not unknown.any():
+        return value
+    row = np.where(unknown, 0, np.arange(len(value)))
+    return value[np.maximum.accumulate(row)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

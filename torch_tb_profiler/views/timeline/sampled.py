@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.samples import SampleSeries, have_own_clock, samples
-from torch_tb_profiler.knowledge.resources import is_momentary
+import numpy as np
+
+from torch_tb_profiler.analysis.samples import SampleSeries, gaps, have_own_clock, samples
+from torch_tb_profiler.knowledge.resources import (
+    DEVICES,
+    HOST,
+    is_momentary,
+    kind_of,
+    meaning,
+    resources_file,
+)
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import StepCurve
@@ -14,38 +23,62 @@ UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 
 
 def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
-    """A counter per series, by source, and how many series are left out. None of samples with a
-    clock of their own."""
+    """A counter per series, those of the host first, then of processes, then of devices, and how
+    many series are left out. None of samples with a clock of their own."""
     if trace.samples.is_empty() or have_own_clock(trace):
         return [], 0
     sampled = samples(trace)
     groups: dict[str, Group] = {}
     listed = []
-    for number, series in enumerate(sampled.series):
-        title = f"{series.source}: sampled"
-        group = groups.setdefault(series.source, Group(f"s{len(groups)}", title, "process"))
-        listed.append(_counter(f"s{number}.samples", series, group, trace.meta.start_ns))
+    of_kind = [kind.title for kind in resources_file().kinds]
+    order = [HOST, *of_kind, DEVICES]
+    kinds = [kind_of(series.source, "") for series in sampled.series]
+    for number in sorted(range(len(kinds)), key=lambda number: order.index(kinds[number])):
+        series, kind = sampled.series[number], kinds[number]
+        of = kind.lower() if kind in of_kind else series.source
+        group = groups.setdefault(of, Group(f"s{len(groups)}", f"{of}: sampled", "process"))
+        title = series.metric
+        if kind in of_kind and series.source.lower() != kind.lower():
+            title = f"{series.source}: {title}"
+        listed.append(_counter(f"s{number}.samples", title, series, group, trace.meta.start_ns))
     return listed, sampled.left_out
 
 
-def _help(source: str) -> str:
-    if is_momentary(source):
-        return f"Measured of one kernel each, of: {source}. Drawn until the next kernel measured."
-    return f"Sampled beside the events, of: {source}. Each value holds until the next."
+def _help(series: SampleSeries) -> str:
+    if is_momentary(series.source):
+        of = series.source
+        return f"Measured of one kernel each, of: {of}. Drawn until the next kernel measured."
+    known = meaning(series.source, series.metric)
+    if known is None:
+        return f"Sampled beside the events, of: {series.source}. Each value holds until the next."
+    held = "of the time since the sample before" if known.interval else "holds until the next"
+    return f"{known.help} Sampled of: {series.source}; each value {held}."
 
 
-def _counter(key: str, series: SampleSeries, group: Group, origin_ns: int) -> Counter:
-    curve = StepCurve(series.time_ns - origin_ns, series.value)
+def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns: int) -> Counter:
+    curve = _curve(series, origin_ns)
     unit = UNITS.get(series.unit)
     track = TimelineTrack(
         key,
-        series.metric,
+        title,
         kind="counter",
         group=group.key,
-        help=_help(series.source),
+        help=_help(series),
         lanes=1,
         unit=unit,
         unit_label=None if unit else series.unit or None,
         maximum=curve.maximum,
     )
     return Counter(track, group, curve)
+
+
+def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
+    """The values; of our own recorder's unknown where nothing was sampled for long."""
+    time_ns, value = series.time_ns - origin_ns, series.value
+    rows = gaps(series) if meaning(series.source, series.metric) is not None else ()
+    if len(rows):
+        usual_ns = int(np.median(np.diff(time_ns)))
+        ends = time_ns[rows] + usual_ns
+        places = np.asarray(rows) + 1
+        time_ns, value = np.insert(time_ns, places, ends), np.insert(value, places, np.nan)
+    return StepCurve(time_ns, value)
