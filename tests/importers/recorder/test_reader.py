@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.helpers.recorder import START_NS, Run, blocks_of, journal_columns, steps_of, text_of
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.recorder.journal import Window
+from torch_tb_profiler.importers.recorder.side import traced
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import EventColumns
@@ -268,3 +270,22 @@ def test_a_journal_without_header_or_end_says_so() -> None:
 def test_what_holds_no_block_is_no_trace(text: bytes) -> None:
     with pytest.raises(TraceFormatError):
         journal_columns(text)
+
+
+TIMES = st.integers(START_NS, START_NS + 30)
+
+
+@given(
+    st.lists(st.tuples(TIMES, TIMES).map(sorted), max_size=8),
+    st.lists(st.tuples(TIMES, TIMES | st.none()), max_size=6),
+)
+def test_a_step_is_traced_if_any_window_overlaps_it(
+    steps: list[list[int]], windows: list[tuple[int, int | None]]
+) -> None:
+    told = [Window("written", start, end) for start, end in windows]
+    starts, ends = np.array(steps, np.int64).reshape(-1, 2).T
+    expected = [
+        any(end > begin and (until is None or start < until) for begin, until in windows)
+        for start, end in steps
+    ]
+    assert traced(starts, ends, told).tolist() == expected

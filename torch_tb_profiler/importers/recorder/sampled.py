@@ -67,8 +67,7 @@ class Sampled:
                 self.quality.add(WRONG)
                 continue
             unit = metric.get("unit")
-            key = (source, name, unit if isinstance(unit, str) else "")
-            series = self._of(tuple(part[:MAX_TEXT_CHARS] for part in key))
+            series = self._of(source, name, unit if isinstance(unit, str) else "")
             if series is None:
                 self.quality.add("side_row_left_out", len(times))
                 continue
@@ -92,14 +91,22 @@ class Sampled:
             code_of: Gives the code of a text.
         """
         self._pack()
-        keys = [key for key, series in self._series.items() if series.packed]
-        if not keys:
+        parts = [(key, *_in_order(each)) for key, each in self._series.items() if each.packed]
+        if not parts:
             return empty_table("samples")
-        time_ns, value, place = self._joined(keys)
-        codes = [
-            np.array([code_of(key[part]) for key in keys], np.int32)[place] for part in range(3)
-        ]
-        source, metric, unit = codes
+        told = sum(len(times) for each in self._series.values() for times, _ in each.packed)
+        time_ns = np.concatenate([times for _, times, _ in parts])
+        value = np.concatenate([values for _, _, values in parts])
+        place = np.repeat(np.arange(len(parts)), [len(times) for _, times, _ in parts])
+        self.quality.add("journal_repeated", told - len(time_ns))
+        count = len(time_ns)
+        if count > MAX_SAMPLES:
+            time_ns, value, place = thinned(time_ns, value, place, MAX_SAMPLES)
+        self.quality.add("samples_thinned", count - len(time_ns))
+        source, metric, unit = (
+            np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[place]
+            for part in range(3)
+        )
         return {
             "source_code": source,
             "metric_code": metric,
@@ -108,26 +115,14 @@ class Sampled:
             "value": value,
         }
 
-    def _joined(self, keys: list[Key]) -> tuple[Int64, Float64, Int64]:
-        """Times, values and places of keys, by series and time, each time of a series once."""
-        parts = [(n, part) for n, key in enumerate(keys) for part in self._series[key].packed]
-        time_ns = np.concatenate([times for _, (times, _) in parts])
-        value = np.concatenate([values for _, (_, values) in parts])
-        place = np.repeat([n for n, _ in parts], [len(times) for _, (times, _) in parts])
-        order = np.lexsort((time_ns, place))
-        time_ns, value, place = time_ns[order], value[order], place[order]
-        is_new = np.ones(len(place), np.bool_)
-        is_new[1:] = (time_ns[1:] != time_ns[:-1]) | (place[1:] != place[:-1])
-        self.quality.add("journal_repeated", int((~is_new).sum()))
-        kept = time_ns[is_new], value[is_new], place[is_new]
-        joined = thinned(*kept, MAX_SAMPLES)
-        self.quality.add("samples_thinned", len(kept[0]) - len(joined[0]))
-        return joined
-
-    def _of(self, key: Any) -> _Series | None:
-        if key not in self._series and len(self._series) >= MAX_SERIES:
-            return None
-        return self._series.setdefault(key, _Series())
+    def _of(self, source: str, metric: str, unit: str) -> _Series | None:
+        series = self._series.get((source, metric, unit))
+        if series is None:
+            source, metric, unit = (part[:MAX_TEXT_CHARS] for part in (source, metric, unit))
+            if len(self._series) >= MAX_SERIES:
+                return None
+            series = self._series.setdefault((source, metric, unit), _Series())
+        return series
 
     def _pack(self) -> None:
         self._pending = 0
@@ -141,3 +136,15 @@ class Sampled:
             kept = (times != ABSENT) & ~np.isnan(values)
             if kept.any():
                 series.packed.append((times[kept], values[kept]))
+
+
+def _in_order(series: _Series) -> tuple[Int64, Float64]:
+    """Times and values of a series by time, each time once."""
+    time_ns = np.concatenate([times for times, _ in series.packed])
+    value = np.concatenate([values for _, values in series.packed])
+    if np.any(time_ns[1:] < time_ns[:-1]):
+        order = np.argsort(time_ns, kind="stable")
+        time_ns, value = time_ns[order], value[order]
+    is_new = np.ones(len(time_ns), np.bool_)
+    is_new[1:] = time_ns[1:] != time_ns[:-1]
+    return time_ns[is_new], value[is_new]

@@ -36,12 +36,18 @@ def side_tables(journal: Journal, base_ns: int, source: str) -> tuple[SideTable,
 
 def traced(start_ns: Int64, end_ns: Int64, windows: Iterable[Window]) -> Bools:
     """Which stretches of time overlap a window of the profiler; one without an end lasts on."""
-    is_traced = np.zeros(len(start_ns), np.bool_)
-    for window in windows:
-        if window.start_ns is not None:
-            until_ns = MAX_TIME_NS if window.end_ns is None else window.end_ns
-            is_traced |= (start_ns < until_ns) & (end_ns > window.start_ns)
-    return is_traced
+    known = sorted(
+        (window.start_ns, MAX_TIME_NS if window.end_ns is None else window.end_ns)
+        for window in windows
+        if window.start_ns is not None
+    )
+    if not known:
+        return np.zeros(len(start_ns), np.bool_)
+    begins, ends = np.array(known, np.int64).T
+    until = np.maximum.accumulate(ends)
+    before = np.searchsorted(begins, end_ns, side="left")  # so many begin before it ends
+    overlaps: Bools = (before > 0) & (until[before - 1] > start_ns)
+    return overlaps
 
 
 def _declared(frame: pl.DataFrame, table: str) -> pl.DataFrame:
