@@ -100,9 +100,10 @@ class StepSpans:
         and only its times are told."""
         next_ns = time_ns
         if self._train_start is not None:
+            told_ns = clock.perf_ns()
             self._close_training(time_ns, by)
-            now_ns = clock.perf_ns()
-            next_ns = now_ns if now_ns - time_ns > OWN_NS else time_ns
+            own_ns = clock.perf_ns() - told_ns
+            next_ns = time_ns + own_ns if own_ns > OWN_NS else time_ns
             if self._windows is not None:
                 self._windows.end_program_if_done()
         self._begin_training(next_ns, is_late)
