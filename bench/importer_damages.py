@@ -76,7 +76,7 @@ class Options:
     keep: Path
 
 
-TEXTS = (".csv", ".json", ".txt")
+TEXTS = (".csv", ".json", ".jsonl", ".txt")
 BYTES = bytes((0, 1, 0x7F, 0x80, 0xFF, 8, 10, 18, 26))
 
 ODD_CELLS: tuple[Any, ...] = (
