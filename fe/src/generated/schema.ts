@@ -817,6 +817,7 @@ export const VIEWS = {
       "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
       "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "short_name", "demangled_name"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
+      "throughput": ["measure", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "delta_mean_low_us", "delta_mean_high_us", "confidence_mean_pct", "baseline_median_us", "candidate_median_us", "delta_median_us", "delta_median_pct", "confidence_median_pct", "baseline_rate_per_s", "candidate_rate_per_s", "delta_rate_per_s", "delta_rate_pct", "confidence_rate_pct", "baseline_steps", "candidate_steps"],
     },
   },
   "summary": {
@@ -1967,6 +1968,29 @@ export interface CompareModulesRow {
   delta_backward_device_total_pct: number | null;
 }
 
+export interface CompareThroughputRow {
+  measure: string | null;
+  baseline_mean_us: number | null;
+  candidate_mean_us: number | null;
+  delta_mean_us: number | null;
+  delta_mean_pct: number | null;
+  delta_mean_low_us: number | null;
+  delta_mean_high_us: number | null;
+  confidence_mean_pct: number | null;
+  baseline_median_us: number | null;
+  candidate_median_us: number | null;
+  delta_median_us: number | null;
+  delta_median_pct: number | null;
+  confidence_median_pct: number | null;
+  baseline_rate_per_s: number | null;
+  candidate_rate_per_s: number | null;
+  delta_rate_per_s: number | null;
+  delta_rate_pct: number | null;
+  confidence_rate_pct: number | null;
+  baseline_steps: number | null;
+  candidate_steps: number | null;
+}
+
 export interface SummaryDeviceRow {
   device: string | null;
   utilization_pct: number | null;
@@ -2175,6 +2199,7 @@ export interface Rows {
     "operators": CompareOperatorsRow;
     "kernels": CompareKernelsRow;
     "modules": CompareModulesRow;
+    "throughput": CompareThroughputRow;
   };
   "summary": {
     "device": SummaryDeviceRow;

@@ -19,7 +19,7 @@ TRAIN, EVALUATION = "train", "evaluation"
 def batch_rows(trace: Trace) -> pl.DataFrame:
     """All batches in order of time: the columns of the side table ``loader_batches``, and
     ``period_us``: from being asked for until the loader was asked again, or another one in between
-    for another phase, never less than the wait."""
+    for another phase, never less than the wait; null for the last one of all."""
     rows = _side(trace, "loader_batches").filter(
         pl.col("loader").is_not_null(),
         pl.col("start_us").is_finite(),
@@ -29,10 +29,11 @@ def batch_rows(trace: Trace) -> pl.DataFrame:
     rows = rows.with_columns(phase=phase).sort("start_us", maintain_order=True)
     after = pl.col("start_us").shift(-1)
     of_loader = after.over("run", "loader")
-    until = pl.coalesce(of_loader, after, pl.col("start_us") + pl.col("wait_us"))
+    until = pl.coalesce(of_loader, after)
+    period = pl.max_horizontal(until - pl.col("start_us"), "wait_us")
     told: pl.DataFrame = (
         rows.with_columns(run=pl.col("phase").rle_id())
-        .with_columns(period_us=pl.max_horizontal(until - pl.col("start_us"), "wait_us"))
+        .with_columns(period_us=pl.when(until.is_not_null()).then(period))
         .drop("run")
     )
     return told

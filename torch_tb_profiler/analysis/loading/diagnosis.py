@@ -73,7 +73,7 @@ def _slowest(loading: Loading) -> tuple[str | None, float | None]:
 
 def _with_workers(loading: Loading) -> tuple[int | None, float | None]:
     """How many workers would keep up with the model, and what a step would take then."""
-    model_us = max(loading.steady_us - loading.steady_wait_us, 0.0)
+    model_us = max(loading.model_us, 0.0)
     work_us = loading.work_us
     if work_us <= 0:
         return None, None

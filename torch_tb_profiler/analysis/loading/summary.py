@@ -53,9 +53,11 @@ class Loading:
         settings: Its row of the side table ``loaders``; empty where there is none.
         batches: Batches that were asked for.
         samples: Samples of them; None where it is not told of all.
-        elapsed_us: Sum of their periods (:func:`~.batches.batch_rows`).
+        periods: Batches whose period is known (:func:`~.batches.batch_rows`), at least 1.
+        elapsed_us: Sum of these.
+        waiting_us: Waiting in these.
         wait: Times of waiting for them.
-        start_us: Time of the waiting for batches that no worker had begun with: epochs begin.
+        start_us: Likewise, for batches that no worker had begun with: epochs begin.
         waited: Batches whose wait took a good part of their period (``waited-pct``).
         capacity: Batches that can be ready; None without workers.
         empty_pct: Share of the batches that found none ready; None where nobody counted.
@@ -73,7 +75,9 @@ class Loading:
     settings: dict[str, Any]
     batches: int
     samples: int | None
+    periods: int
     elapsed_us: float
+    waiting_us: float
     wait: StageTimes
     start_us: float
     waited: int
@@ -95,22 +99,27 @@ class Loading:
     @property
     def wait_pct(self) -> float:
         """Share of the time that was spent waiting."""
-        return self.wait.total_us / self.elapsed_us * 100 if self.elapsed_us > 0 else 0.0
+        return self.waiting_us / self.elapsed_us * 100 if self.elapsed_us > 0 else 0.0
 
     @property
     def step_us(self) -> float:
         """Mean period of a batch."""
-        return self.elapsed_us / self.batches
+        return self.elapsed_us / self.periods
+
+    @property
+    def model_us(self) -> float:
+        """Mean part of a period in which nothing was waited for."""
+        return (self.elapsed_us - self.waiting_us) / self.periods
 
     @property
     def steady_us(self) -> float:
         """Mean period of a batch, without the start of epochs."""
-        return (self.elapsed_us - self.start_us) / self.batches
+        return (self.elapsed_us - self.start_us) / self.periods
 
     @property
     def steady_wait_us(self) -> float:
         """Mean wait for a batch, without the start of epochs."""
-        return (self.wait.total_us - self.start_us) / self.batches
+        return (self.waiting_us - self.start_us) / self.periods
 
     @property
     def work_us(self) -> float:
@@ -122,7 +131,7 @@ class Loading:
         """Busy time of the workers ÷ (elapsed time × workers)."""
         if self.elapsed_us <= 0 or not any(name in self.stages for name in IN_WORKER):
             return None
-        return self.work_us * self.batches / (self.elapsed_us * max(self.workers or 1, 1)) * 100
+        return self.work_us * self.periods / (self.elapsed_us * max(self.workers or 1, 1)) * 100
 
     def busy_pct(self, stage: str) -> float | None:
         """Busy time of a stage ÷ (elapsed time × its workers)."""
@@ -130,7 +139,7 @@ class Loading:
         if times is None or self.elapsed_us <= 0:
             return None
         several = max(self.workers or 1, 1) if stage in IN_WORKER else 1
-        return times.mean_us * self.batches / (self.elapsed_us * several) * 100
+        return times.mean_us * self.periods / (self.elapsed_us * several) * 100
 
 
 def loadings(trace: Trace, selection: Selection) -> list[Loading]:
@@ -162,9 +171,12 @@ def _loading(
     loader, phase = rows["loader"][0], rows["phase"][0]
     wait = times_of(rows["wait_us"])
     assert wait is not None  # rows without a wait are left out
-    late = started_late(rows, work)
-    steady = rows.with_columns(steady_us=pl.col("wait_us") - late)
-    told = steady.filter(pl.col("ready").is_not_null())
+    rows = rows.with_columns(late_us=started_late(rows, work))
+    rows = rows.with_columns(steady_us=pl.col("wait_us") - pl.col("late_us"))
+    timed = rows.filter(pl.col("period_us").is_not_null())
+    if timed.is_empty():  # of a batch alone nobody knows what came after it
+        timed = rows.with_columns(period_us="wait_us")
+    told = rows.filter(pl.col("ready").is_not_null())
     steady_us = float(told["steady_us"].sum())
     beside_ready_us = float(told.filter(pl.col("ready") > 0)["steady_us"].sum())
     fill = told.filter(pl.col("capacity") > 0).select(pl.col("ready") / pl.col("capacity"))
@@ -177,9 +189,11 @@ def _loading(
         settings=settings,
         batches=rows.height,
         samples=None if rows["samples"].null_count() else int(rows["samples"].sum()),
-        elapsed_us=float(rows["period_us"].sum()),
+        periods=timed.height,
+        elapsed_us=float(timed["period_us"].sum()),
+        waiting_us=float(timed["wait_us"].sum()),
         wait=wait,
-        start_us=float(late.sum()),
+        start_us=float(timed["late_us"].sum()),
         waited=rows.filter(share & (pl.col("wait_us") > 0)).height,
         capacity=rows["capacity"].max(),  # type: ignore[arg-type]
         empty_pct=told.filter(ready=0).height / told.height * 100 if told.height else None,

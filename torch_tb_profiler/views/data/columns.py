@@ -27,6 +27,9 @@ _TIMES = {
     "max": ("Max", "Longest."),
 }
 
+_FAMILY = dict.fromkeys(("mean", "min", "max"), "time")
+"""Times of one batch are read together; that of all of them is another magnitude."""
+
 STAGES = TableSpec(
     "stages",
     "Stages",
@@ -39,7 +42,7 @@ STAGES = TableSpec(
         Column("phase", "Phase", "string", None, "What it loads for: training or evaluation."),
         Column("calls", "Calls", "integer", "count", "How often: batches."),
         *(
-            Column(f"time_{key}_us", title, "number", "us", text, family="time")
+            Column(f"time_{key}_us", title, "number", "us", text, family=_FAMILY.get(key))
             for key, (title, text) in _TIMES.items()
         ),
         Column(

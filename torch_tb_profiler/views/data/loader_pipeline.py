@@ -23,13 +23,12 @@ def loader_pipeline_table(judged: Judged) -> Table:
     for loading, found in judged:
         name = f"loader {loading.loader}, {phase_word(loading.phase)}"
         parent = f"{name}: steps"
-        model_us = max(loading.step_us - loading.wait.mean_us, 0.0)
         rows.append(
             _row(
                 parent,
                 "steps",
                 None,
-                time_mean_us=model_us,
+                time_mean_us=max(loading.model_us, 0.0),
                 busy_pct=100 - loading.wait_pct,
                 bottleneck=found.kind == MODEL,
             )

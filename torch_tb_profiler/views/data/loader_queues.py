@@ -22,7 +22,7 @@ _IS_WAITED = (pl.col("wait_us") > 0) & (
 
 def loader_waits_table(trace: Trace, batches: pl.DataFrame) -> Table:
     """The batches that were waited for."""
-    name = pl.format("{} {}", pl.col("phase").replace_strict(_WORDS), "batch")
+    name = pl.format("{} batch {}", pl.col("phase").replace_strict(_WORDS), "batch")
     step = pl.when(pl.col("step").is_null() | (pl.col("phase") != TRAIN)).then(name)
     frame = batches.filter(_IS_WAITED).select(
         step.otherwise(pl.col("step").cast(pl.String)).alias("step"),
@@ -91,8 +91,7 @@ def _thinned(x: list[float], y: list[float]) -> tuple[list[float], list[float | 
 def _points(
     x: list[float], y: list[float], shown: list[bool]
 ) -> tuple[list[float], list[float | None]]:
-    """Of the values those that are shown, with gaps between what does not follow."""
-    near = [place for place in range(len(x)) if any(shown[max(place - 1, 0) : place + 2])][
-        :MAX_POINTS
-    ]
-    return [x[place] for place in near], [y[place] if shown[place] else None for place in near]
+    """Of the values those that are shown, each alone: a gap follows it."""
+    places = [place for place, is_shown in enumerate(shown) if is_shown][: MAX_POINTS // 2]
+    at = [each for place in places for each in (x[place], x[place] + 0.5)]
+    return at, [each for place in places for each in (y[place], None)]

@@ -56,7 +56,7 @@ def _facts(found: list[Loading]) -> tuple[Fact, ...]:
         suffix = "" if phase == TRAIN else f"_{phase}"
         scope = phase_word(phase)
         elapsed_us = sum(each.elapsed_us for each in mine)
-        wait_us = sum(each.wait.total_us for each in mine)
+        wait_us = sum(each.waiting_us for each in mine)
         facts += [
             Fact(
                 f"steps_waited{suffix}",
