@@ -8,6 +8,7 @@ import re
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
+from torch_tb_profiler.cli.scalars_arguments import add_scalars
 from torch_tb_profiler.cli.summary_arguments import add_summary_options
 
 FORMATS = ("table", "json", "csv", "md")
@@ -53,6 +54,10 @@ def make_parser() -> argparse.ArgumentParser:
     _add_cache_command(commands)
     _add_views(commands)
     _add_completion(commands)
+    scalars = add_scalars(commands)
+    _add_cache(scalars)
+    _add_reading(scalars)
+    _add_links(scalars)
     return parser
 
 
