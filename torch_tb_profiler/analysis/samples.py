@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.numbering import in_groups, numbered
-from torch_tb_profiler.knowledge.resources import meaning
+from torch_tb_profiler.knowledge.resources import kind_of, kinds, meaning, place_of
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -23,6 +24,7 @@ LONG = 10
 SHORTEST_GAP_NS = 10**9
 
 _KEYS = ("source_code", "metric_code", "unit_code")
+_PARTS = re.compile(r"(\d+)").split
 _LIMITS = np.iinfo(np.int64)
 
 
@@ -48,7 +50,7 @@ class SampleSeries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """All series, by source and metric.
+    """All series, in the order of :func:`in_order`.
 
     Attributes:
         series: Those with most samples, at most :data:`MAX_SERIES`.
@@ -88,7 +90,7 @@ def samples(trace: Trace) -> Samples:
     for at, size in zip(first[kept].tolist(), sizes[kept].tolist(), strict=True):
         rows, key = slice(at, at + size), [int(each[at]) for each in keys]
         series.append(_series(trace, key, time_ns[rows], value[rows]))
-    series.sort(key=_order)
+    series.sort(key=in_order)
     begin_ns = trace.meta.start_ns
     if series and (trace.slices.is_empty() or have_own_clock(trace)):
         begin_ns = min(int(each.time_ns[0]) for each in series)
@@ -154,8 +156,13 @@ def gaps(series: SampleSeries) -> Int64:
     return np.flatnonzero(passed > least_ns)
 
 
-def _order(series: SampleSeries) -> tuple[str, str, str]:
-    return series.source, series.metric, series.unit
+def in_order(series: SampleSeries) -> tuple[object, ...]:
+    """The order in which series are shown: host, processes, devices, each by its number; metrics as
+    ``knowledge/resources.toml`` names them."""
+    source, metric = series.source, series.metric
+    kind = kinds().index(kind_of(source, ""))
+    numbered = [(len(part), part) if part.isdecimal() else (0, part) for part in _PARTS(source)]
+    return kind, numbered, place_of(source, metric), metric, series.unit
 
 
 def within(series: SampleSeries, stretches: Intervals) -> SampleSeries:

@@ -97,12 +97,17 @@ def is_momentary(source: str) -> bool:
     return re.search(resources_file().momentary, source, re.IGNORECASE) is not None
 
 
+def kinds() -> tuple[str, ...]:
+    """The kinds of sources, in the order in which they are shown."""
+    return (HOST, *(kind.title for kind in resources_file().kinds), DEVICES)
+
+
 def kind_of(source: str, metric: str) -> str:
     """With what a metric is drawn: :data:`HOST`, :data:`DEVICES` or a kind of the file."""
     if is_device(source) or is_device(metric):
         return DEVICES
-    kinds = (kind.title for kind in resources_file().kinds if re.search(kind.source, source))
-    return next(kinds, HOST)
+    found = (kind.title for kind in resources_file().kinds if re.search(kind.source, source))
+    return next(found, HOST)
 
 
 @lru_cache(maxsize=4096)
@@ -112,6 +117,13 @@ def meaning(source: str, metric: str) -> Metric | None:
         if re.fullmatch(each.metric, metric) and re.fullmatch(each.source, source):
             return each
     return None
+
+
+def place_of(source: str, metric: str) -> int:
+    """Where a metric stands among those of the file; behind all of them where no rule knows it."""
+    known = meaning(source, metric)
+    metrics = resources_file().metrics
+    return len(metrics) if known is None else metrics.index(known)
 
 
 def _is_any(name: str, patterns: tuple[str, ...]) -> bool:

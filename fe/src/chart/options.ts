@@ -265,6 +265,8 @@ function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {
 const GRID_LEFT_PX = 72;
 const GRID_RIGHT_PX = 24;
 const LABEL_GAP_PX = 8;
+/** So many lines over the curves are drawn paler. */
+const MANY_MARKS = 20;
 
 /** What of x is on screen. */
 function shownRange({ range, lines }: CurveChart): { readonly start: number; readonly end: number } {
@@ -293,7 +295,7 @@ function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
       silent: true,
       symbol: "none",
       animation: false,
-      lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: 0.5 },
+      lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: at.length > MANY_MARKS ? 0.25 : 0.5 },
       label: { color: colors.soft, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
       data: at.map((each) => ({ name: each.label, xAxis: each.x, label: { show: hasRoom(each) } })),
     },

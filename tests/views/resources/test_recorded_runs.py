@@ -67,7 +67,7 @@ def test_a_panel_is_called_after_what_its_curves_share() -> None:
     both = every("GPU 0", "SM clock", "MHz", [9, 8]) + every("GPU 1", "memory clock", "MHz", [9, 8])
     own = every("process", "CPU user", "%", [9, 8]) + every("process", "CPU system", "%", [9, 8])
     assert shown(resources(recorded(STEPS, samples=both + own), Selection())) == {
-        "Process: use": ["CPU system", "CPU user"],
+        "Process: use": ["CPU user", "CPU system"],
         "Devices: clocks": ["GPU 0 SM clock", "GPU 1 memory clock"],
     }
 
@@ -178,3 +178,19 @@ def test_the_selection_narrows_curves_and_means(selection: Selection) -> None:
     view = resources(recorded(STEPS, samples=samples), selection)
     assert view.tables["summary"].frame["mean"].to_list() == [10]
     assert set(view.series["process_pct"].lines[0].y) == {10}
+
+
+def test_the_order_is_that_of_the_machine_and_of_the_knowledge() -> None:
+    names = [
+        ("GPU 10", "power"), ("GPU 2", "power"), ("GPU 2", "utilization"),
+        ("process", "threads"), ("process", "CPU"), ("loader worker 10", "CPU"),
+        ("loader worker 9", "CPU"), ("host", "odd"),
+        ("host", "CPU idle"), ("host", "CPU user"),
+    ]  # fmt: skip
+    samples = [sample for name in names for sample in every(*name, "%", [1])]
+    frame = resources(recorded(STEPS, samples=samples), Selection()).tables["summary"].frame
+    assert frame.select("source", "metric").rows() == [
+        ("host", "CPU user"), ("host", "CPU idle"), ("host", "odd"), ("process", "CPU"),
+        ("process", "threads"), ("loader worker 9", "CPU"), ("loader worker 10", "CPU"),
+        ("GPU 2", "utilization"), ("GPU 2", "power"), ("GPU 10", "power"),
+    ]  # fmt: skip

@@ -12,15 +12,14 @@ import numpy as np
 
 from torch_tb_profiler.analysis.samples import SampleSeries, gaps, thinned
 from torch_tb_profiler.knowledge.resources import (
-    DEVICES,
-    HOST,
     is_momentary,
     kind_of,
+    kinds,
     meaning,
-    resources_file,
 )
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.larger_units import larger_unit
 from torch_tb_profiler.views.schema import Line, Note, Series, Unit
 
 MAX_PANELS = 32
@@ -33,9 +32,6 @@ MAX_POINTS = 400
 SHORTEST = 200
 """What holds for a moment is drawn as long as this part of its curve, to be seen at all."""
 
-LARGE = {"bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))}
-"""Units whose values are drawn in a larger one, the first that is no longer than the highest."""
-
 TITLES = {
     "%": "use",
     "bytes": "memory and sizes",
@@ -47,8 +43,6 @@ TITLES = {
 }
 """Unit → what a panel of several metrics is called."""
 
-KINDS = (HOST, *(kind.title for kind in resources_file().kinds), DEVICES)
-"""What is drawn together, from top to bottom."""
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 """Units that pages scale; others stand in the title of the axis."""
@@ -91,7 +85,7 @@ def _grouped(series: Sequence[SampleSeries]) -> Panels:
             split.setdefault((kind, unit, metric), []).append(each)
     # Percentages are what one looks for first.
     return dict(
-        sorted(split.items(), key=lambda item: (item[0][1] != "%", KINDS.index(item[0][0])))
+        sorted(split.items(), key=lambda item: (item[0][1] != "%", kinds().index(item[0][0])))
     )
 
 
@@ -117,8 +111,7 @@ def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
 
 def _chart(kind: str, unit: str, lines: list[SampleSeries], origin_ns: int) -> Series:
     highest = max(float(np.abs(each.value).max()) for each in lines)
-    larger = (each for each in LARGE.get(unit, ()) if each[0] <= highest)
-    divisor, shown_unit = next(larger, (1.0, unit))
+    divisor, shown_unit = larger_unit(unit, highest)
     metric = _common(each.metric for each in lines)
     return Series(
         _title(kind, unit, metric, lines),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from torch_tb_profiler.analysis.samples import SampleSeries, gaps, have_own_clock, samples
 from torch_tb_profiler.knowledge.resources import (
-    DEVICES,
-    HOST,
     is_momentary,
     kind_of,
     meaning,
     resources_file,
 )
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.larger_units import larger_unit
 from torch_tb_profiler.views.timeline.counter import Counter
 from torch_tb_profiler.views.timeline.curves import StepCurve
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack, Unit
@@ -23,18 +24,16 @@ UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
 
 
 def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
-    """A counter per series, those of the host first, then of processes, then of devices, and how
-    many series are left out. None of samples with a clock of their own."""
+    """A counter per series, by source, and how many series are left out. None of samples with a
+    clock of their own."""
     if trace.samples.is_empty() or have_own_clock(trace):
         return [], 0
     sampled = samples(trace)
     groups: dict[str, Group] = {}
     listed = []
     of_kind = [kind.title for kind in resources_file().kinds]
-    order = [HOST, *of_kind, DEVICES]
-    kinds = [kind_of(series.source, "") for series in sampled.series]
-    for number in sorted(range(len(kinds)), key=lambda number: order.index(kinds[number])):
-        series, kind = sampled.series[number], kinds[number]
+    for number, series in enumerate(sampled.series):
+        kind = kind_of(series.source, "")
         of = kind.lower() if kind in of_kind else series.source
         group = groups.setdefault(of, Group(f"s{len(groups)}", f"{of}: sampled", "process"))
         title = series.metric
@@ -56,7 +55,8 @@ def _help(series: SampleSeries) -> str:
 
 
 def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns: int) -> Counter:
-    curve = _curve(series, origin_ns)
+    divisor, shown = larger_unit(series.unit, float(np.abs(series.value).max()))
+    curve = _curve(replace(series, value=series.value / divisor), origin_ns)
     unit = UNITS.get(series.unit)
     track = TimelineTrack(
         key,
@@ -66,7 +66,7 @@ def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns
         help=_help(series),
         lanes=1,
         unit=unit,
-        unit_label=None if unit else series.unit or None,
+        unit_label=None if unit else shown or None,
         maximum=curve.maximum,
     )
     return Counter(track, group, curve)
