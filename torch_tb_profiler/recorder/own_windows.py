@@ -15,6 +15,7 @@ class OwnProfiler:
     """What the program does with profilers.
 
     Attributes:
+        was_used: Whether it has any.
         is_running: Whether one runs.
         has_exported: Whether a trace of it is in the folder of the run.
     """
@@ -24,17 +25,17 @@ class OwnProfiler:
         self.has_exported = False
         self._session = session
         self._windows = windows
-        self._was_used = False
+        self.was_used = False
         self._window: Window | None = None
 
     def own_made(self) -> None:
         """It has a profiler: ours is not needed."""
-        self._was_used = True
+        self.was_used = True
         self._windows.give_way(for_good=True)
 
     def own_starts(self) -> None:
         """It is about to record, or to warm up."""
-        self._was_used = self.is_running = True
+        self.was_used = self.is_running = True
         self._windows.give_way(for_good=False)
 
     def own_records(self) -> None:
@@ -70,7 +71,7 @@ class OwnProfiler:
 
     def tell(self) -> None:
         """Say what became of it, at the end."""
-        if not self._was_used:
+        if not self.was_used:
             return
         reason = (
             "The program has a profiler of its own: its traces were copied, and ours did not run."

@@ -35,6 +35,8 @@ class ProfilerRun:
         from torch.profiler import profile  # noqa: PLC0415 - the program has imported torch
 
         self.thread = threading.get_ident()
+        is_main = threading.current_thread() is threading.main_thread()
+        self._has_all_threads = not is_main
         self._ranges: dict[str, Any] = {}
         with ours():
             self._profile: Any = profile(
@@ -44,12 +46,13 @@ class ProfilerRun:
                 with_stack=options.stacks,
                 with_flops=options.flops,
                 with_modules=options.modules,
+                experimental_config=None if is_main else _all_threads(),
             )
 
     @property
     def is_here(self) -> bool:
-        """Whether this is its thread."""
-        return self.thread == threading.get_ident()
+        """Whether it may be stopped here."""
+        return self._has_all_threads or self._is_own_thread
 
     def prepare(self) -> None:
         """Let it warm up."""
@@ -65,6 +68,7 @@ class ProfilerRun:
         """Record no more; what was recorded is kept in memory."""
         for key in list(self._ranges):
             self.end_range(key)
+        self._ranges.clear()
         with ours():
             self._profile.stop_trace()
 
@@ -72,6 +76,8 @@ class ProfilerRun:
         """Mark what follows."""
         from torch.autograd.profiler import record_function  # noqa: PLC0415
 
+        if not self._is_own_thread:
+            return
         self.end_range(key)
         mark = record_function(name)
         mark.__enter__()
@@ -79,9 +85,13 @@ class ProfilerRun:
 
     def end_range(self, key: str) -> None:
         """End the mark of that key, if there is one."""
-        mark = self._ranges.pop(key, None)
+        mark = self._ranges.pop(key, None) if self._is_own_thread else None
         if mark is not None:
             mark.__exit__(None, None, None)
+
+    @property
+    def _is_own_thread(self) -> bool:
+        return self.thread == threading.get_ident()
 
     def export(self, path: str) -> None:
         """Write the trace.
@@ -122,6 +132,16 @@ def is_possible_now() -> str | None:
     if _is_initialized(torch, "cuda") and torch.cuda.is_current_stream_capturing():
         return "A CUDA graph is being captured"
     return None
+
+
+def _all_threads() -> Any:
+    try:
+        from torch._C._profiler import _ExperimentalConfig  # noqa: PLC0415
+
+        return _ExperimentalConfig(profile_all_threads=True)
+    except (ImportError, TypeError):
+        reason = "the loop runs in a thread, which this version of torch cannot record"
+        raise RuntimeError(reason) from None
 
 
 def _activities() -> list[Any]:

@@ -223,8 +223,9 @@ class StepFinder:
                 self._waiting.clear()
                 self._asked.clear()
             return
-        if grad and next(module.parameters(), None) is not None:
-            self._trained.add(id(module))
+        if grad and id(module) not in self._trained:
+            if next(module.parameters(), None) is not None:
+                self._trained.add(id(module))
         if self._by == OPTIMIZER:
             self._called_beside_optimizers(module, time_ns, grad)
         elif self._by == MODULE:

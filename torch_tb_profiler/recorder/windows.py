@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from torch_tb_profiler.recorder import clock, main_thread, own_profiler
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
 from torch_tb_profiler.recorder.nsys import NsysRun
+from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.own_windows import OwnProfiler
 from torch_tb_profiler.recorder.profiler_run import ProfilerRun, is_possible_now
 from torch_tb_profiler.recorder.schedule import Schedule, Span, scheduled, triggered
@@ -121,8 +122,10 @@ class Windows:
 
     def step_ended(self, step: StepRecord) -> None:
         """The range of a step ends, and perhaps the window."""
-        if step.phase == TRAIN:
+        if step.phase == TRAIN and self._own.was_used:
             self._own.saw(step)
+        if self._is_idle():
+            return
         with self._alone() as is_alone:
             window = self._window
             if not is_alone:
@@ -135,6 +138,8 @@ class Windows:
 
     def began(self, phase: str, number: int) -> None:
         """A step begins."""
+        if self._is_idle():
+            return
         with self._alone() as is_alone:
             if not is_alone:
                 return
@@ -284,7 +289,7 @@ class Windows:
             self._run.prepare()
         except Exception as error:
             self._run = None
-            self._turn_off(f"The profiler did not start: {type(error).__name__}: {error}")
+            self._turn_off(f"The profiler did not start: {error}")
 
     def _begin(self, is_preview: bool) -> None:
         """Record from now on."""
@@ -298,7 +303,7 @@ class Windows:
             run.record()
         except Exception as error:
             self._run = None
-            self._turn_off(f"The profiler did not start: {type(error).__name__}: {error}")
+            self._turn_off(f"The profiler did not start: {error}")
             return
         self._window = Window(self._session, run, is_preview)
         if is_preview:
@@ -368,6 +373,10 @@ class Windows:
         self._is_off = True
         self._session.miss("window", reason)
 
+    def _is_idle(self) -> bool:
+        """Whether all is recorded, and nobody may ask for more."""
+        return self._is_done and self._run is None and self._trigger is None
+
     def _is_here(self) -> bool:
         return self._run is not None and self._run.is_here
 
@@ -382,3 +391,11 @@ class Windows:
             yield True
         finally:
             self._is_busy = False
+
+
+def _run_for(options: Options) -> ProfilerRun:
+    if not options.nsys:
+        return ProfilerRun(options)
+    from torch_tb_profiler.recorder.nsys import NsysRun  # noqa: PLC0415
+
+    return NsysRun(options)
