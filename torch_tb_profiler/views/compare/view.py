@@ -69,6 +69,11 @@ from torch_tb_profiler.views.compare.tables import (
     pair_spec,
     without_confidence,
 )
+from torch_tb_profiler.views.compare.throughput import (
+    THROUGHPUT,
+    compared_throughput,
+    throughput_facts,
+)
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, with_other_names
 from torch_tb_profiler.views.schema import Column, Fact, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -149,7 +154,11 @@ def compare(
     tables, parts = _tables(bases, (whole[0], whole[1]), around)
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=comparison_facts(tables[0], (len(rows[0]), len(rows[1])), per_step) + parts,
+        facts=(
+            *comparison_facts(tables[0], (len(rows[0]), len(rows[1])), per_step),
+            *parts,
+            *throughput_facts(tables[-1]),
+        ),
         notes=surroundings_notes(around)
         + comparison_notes(
             bases, (baseline_selection, candidate_selection), scaled=per_step and chosen == AUTO
@@ -183,6 +192,7 @@ def _tables(
         _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
         with_other_names(_named(KERNELS, KERNEL_MEASURES, kernel_side, bases), shorts),
         modules,
+        compared_throughput(bases[0].trace, bases[1].trace),
     )
     unsure = no_confidence(around)
     if unsure is not None:
@@ -295,6 +305,7 @@ SPEC = ViewSpec(
         OPERATORS,
         KERNELS,
         MODULES,
+        THROUGHPUT,
     ),
     function=compare,
     group_bys=(AUTO, TOTAL, PER_STEP),
