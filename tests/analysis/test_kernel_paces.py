@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import Event, kernel, trace
 from torch_tb_profiler.analysis.kernel_paces import CLOCKS, PACES, clocks, kernel_paces
 from torch_tb_profiler.trace.derived import DerivedValues
@@ -68,3 +69,15 @@ def test_clocks_are_means_of_their_counters() -> None:
     found = clocks(counted(trace(EVENTS), ("SM Clock (MHz)", 1200.0), ("Power (W)", 300.0)))
     assert dict(found.schema) == dict(CLOCKS)
     assert found.rows() == [("SM clock", 1200.0)]
+
+
+def test_clocks_of_samples_are_those_of_devices_in_use_while_kernels_ran() -> None:
+    begin_us, end_us = 0, max(event["ts"] + event["dur"] for event in EVENTS)
+    sampled = [
+        Sample("GPU 0", "SM clock", "MHz", at, mhz)
+        for at, mhz in ((begin_us - 50, 300), (begin_us, 1000), (end_us - 1, 1400), (end_us, 300))
+    ]
+    others = [Sample("GPU 7", "SM clock", "MHz", begin_us, 1), Sample("GPU 0", "power", "W", 0, 5)]
+    assert clocks(recorded(EVENTS, samples=sampled + others)).rows() == [("SM clock", 1200.0)]
+    around = clocks(recorded(EVENTS, samples=[sampled[0], sampled[-1]]))
+    assert around.rows() == [("SM clock", 300.0)]

@@ -12,6 +12,7 @@ import polars as pl
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.intervals import total_within, union
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.samples import have_own_clock, samples
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -84,11 +85,31 @@ def kernel_paces(trace: Trace) -> pl.DataFrame:
 
 @per_trace
 def clocks(trace: Trace) -> pl.DataFrame:
-    """The clocks of a whole recording as :data:`CLOCKS`: the mean of what their counters say; none
-    where there are none."""
-    means = {clock: _mean(trace, counter) for clock, counter in _COUNTERS.items()}
+    """The clocks of a whole recording as :data:`CLOCKS`: the mean of what their counters say, else
+    of what was sampled of the devices in use; none where there are none."""
+    means = {}
+    for clock, counter in _COUNTERS.items():
+        mean = _mean(trace, counter)
+        means[clock] = _sampled(trace, clock) if mean is None else mean
     found = [(clock, mean) for clock, mean in means.items() if mean is not None]
     return pl.DataFrame(found, schema=CLOCKS, orient="row")
+
+
+def _sampled(trace: Trace, clock: str) -> float | None:
+    """Mean of the samples of a clock taken while the recording lasted, or around it where it was
+    shorter than the time between two."""
+    used = {f"GPU {device}" for device in trace.devices.filter("used")["device"].to_list()}
+    found = [
+        series
+        for series in samples(trace).series
+        if series.metric == clock and series.unit == "MHz" and series.source in used
+    ]
+    if not found or have_own_clock(trace):
+        return None
+    value = np.concatenate([series.value for series in found])
+    time_ns = np.concatenate([series.time_ns for series in found])
+    inside = (time_ns >= trace.meta.start_ns) & (time_ns < trace.meta.end_ns)
+    return float((value[inside] if inside.any() else value).mean())
 
 
 def _mean(trace: Trace, counter: str) -> float | None:
