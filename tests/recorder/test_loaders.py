@@ -215,6 +215,19 @@ def test_loaders_beside_and_inside_each_other(recording: Recording) -> None:
     assert all(each > 2e6 for each in work[0]["transform_ns"])
 
 
+def test_a_loader_that_is_made_again_is_the_same(recording: Recording) -> None:
+    """As some programs do for each evaluation, and keep the old ones; other data are another."""
+    data, kept = torch.arange(6), []
+    for _ in range(3):
+        kept.append(DataLoader(data, 2))
+        list(kept[-1])
+    list(DataLoader(torch.arange(6), 2))
+    taken_by: dict[int, list[int]] = {}
+    for block in recording.blocks("batches"):
+        taken_by.setdefault(block["loader"], []).extend(block["batch"])
+    assert taken_by == {0: [*range(9)], 1: [*range(3)]}
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_failing_sample_fails_as_without_a_recorder(tmp_path: Path, workers: int) -> None:
     def failure() -> str:

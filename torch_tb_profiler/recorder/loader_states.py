@@ -13,11 +13,12 @@ KEY = "_torch_tb_profiler"
 """The attribute of an iterator that holds its state; iterators cannot be pickled."""
 
 MAX_LOADERS = 1000
+"""What is made beyond counts as the last of these."""
 
 
 @dataclass(eq=False)
 class LoaderState:
-    """A data loader; one that is made again, alike, after it is gone is the same.
+    """A data loader; one that is made again, alike, is the same: some make one per evaluation.
 
     Attributes:
         number: Of the loader, from 0.
@@ -33,9 +34,12 @@ class LoaderState:
     owner: weakref.ref[Any] | None = None
     pending: list[tuple[int | None, ...]] = field(default_factory=list)
 
-    def is_free(self, settings: dict[str, Any]) -> bool:
-        """Whether the loader is gone, and was set to the same."""
-        if self.owner is None or self.owner() is not None:
+    def is_alike(self, settings: dict[str, Any], loader: Any) -> bool:
+        """Whether another loader was set to the same, and is of the same data, or this one gone."""
+        own = None if self.owner is None else self.owner()
+        if own is not None and getattr(own, "dataset", None) is not getattr(
+            loader, "dataset", self
+        ):
             return False
         return all(settings[key] == self.settings[key] for key in settings if key != "loader")
 
@@ -96,11 +100,7 @@ class LoaderBook:
     def register(
         self, hooks: object, iterator: Any, loader: Any | None
     ) -> tuple[IteratorState, bool]:
-        """The state of a new iterator, and whether its loader is new.
-
-        Raises:
-            OverflowError: there are too many.
-        """
+        """The state of a new iterator, and whether its loader is new."""
         state, is_new = self._loader_of(iterator, loader)
         in_process = not getattr(iterator, "_num_workers", 0)
         made = IteratorState(
@@ -135,13 +135,14 @@ class LoaderBook:
             if known and not self._is_begun_beside(state):
                 self._move_on(state)
                 return state, False
-        if len(self.loaders) == MAX_LOADERS:
-            raise OverflowError(f"more than {MAX_LOADERS} data loaders")
         settings = settings_of(len(self.loaders), iterator, loader)
+        busy = {state.loader.number for _, state in self.living() if not state.is_ended}
         for state in self.loaders:
-            if state.is_free(settings):
+            if state.number not in busy and state.is_alike(settings, loader):
                 state.owner = None if loader is None else weakref.ref(loader)
                 return state, False
+        if len(self.loaders) == MAX_LOADERS:
+            return self.loaders[-1], False
         made = LoaderState(len(self.loaders), settings)
         made.owner = None if loader is None else weakref.ref(loader)
         self.loaders.append(made)
