@@ -11,8 +11,8 @@ from torch_tb_profiler.recorder.session import Session
 OPTIMIZER, LOADER, MODULE = "optimizer", "loader", "module"
 
 OWN_NS = 1_000_000
-"""What was told of a step and took longer than this was a trace being written: the next step
-begins after it."""
+"""What was told of a step and took longer than this was the profiler, as it starts, stops or
+writes: the step begins after it."""
 
 
 class StepSpans:
@@ -38,10 +38,9 @@ class StepSpans:
         """Whether a step of an evaluation is under way."""
         return self._evaluation_start is not None
 
-    @property
-    def began_ns(self) -> int | None:
-        """When the training step under way began; None where none is."""
-        return self._train_start
+    def has_begun_since(self, time_ns: int) -> bool:
+        """Whether the training step under way began then or later."""
+        return self._train_start is not None and self._train_start >= time_ns
 
     def worked(self, time_ns: int | None = None) -> None:
         """The step under way got a batch, or a call of its module ended at a time."""
@@ -69,7 +68,9 @@ class StepSpans:
         self._is_call = is_call
         self._has_worked, self._worked_ns = False, None
         self._session.phase, self._session.step = EVALUATION, self._evaluation_count
-        self._tell("began", EVALUATION, self._evaluation_count)
+        own_ns = self._tell("began", EVALUATION, self._evaluation_count)
+        if own_ns > OWN_NS:
+            self._evaluation_start = time_ns + own_ns
 
     def end_evaluation(self, time_ns: int) -> None:
         """The evaluation is over: its last step ended with the call, if it was one of a module."""
@@ -142,7 +143,9 @@ class StepSpans:
         self._has_worked, self._worked_ns = False, None
         self._session.phase, self._session.step = TRAIN, self._train_count
         if not is_late:
-            self._tell("began", TRAIN, self._train_count)
+            own_ns = self._tell("began", TRAIN, self._train_count)
+            if own_ns > OWN_NS:
+                self._train_start = time_ns + own_ns
 
     def _close_evaluation(self, time_ns: int, end_ns: int) -> None:
         start_ns, self._evaluation_start = self._evaluation_start, None
@@ -165,12 +168,14 @@ class StepSpans:
         self._longest_training_ns = max(self._longest_training_ns, time_ns - start_ns)
         self._session.step_ended(StepRecord(number, TRAIN, by, start_ns, time_ns))
 
-    def _tell(self, what: str, phase: str, number: int) -> None:
-        """Tell the windows; they must not cost the program anything either."""
+    def _tell(self, what: str, phase: str, number: int) -> int:
+        """Tell the windows, where the profiler may start or stop; how long that took."""
         if self._windows is None:
-            return
+            return 0
+        told_ns = clock.perf_ns()
         try:
             getattr(self._windows, what)(phase, number)
         except Exception as error:
             self._windows = None
             self._session.miss("window", f"The recorder failed: {type(error).__name__}: {error}")
+        return clock.perf_ns() - told_ns

@@ -130,7 +130,7 @@ class StepFinder:
                 self._spans.give_up(time_ns)
         elif self._spans.is_evaluating:
             self._spans.end_evaluation(time_ns)
-        elif self._spans.began_ns == self._wanted_ns:
+        elif self._spans.has_begun_since(self._wanted_ns):
             self._spans.give_up(time_ns)  # it began with a batch that there was not
 
     def step_ended(self, step: StepRecord) -> None:
@@ -223,9 +223,9 @@ class StepFinder:
                 self._waiting.clear()
                 self._asked.clear()
             return
-        if grad and id(module) not in self._trained:
-            if next(module.parameters(), None) is not None:
-                self._trained.add(id(module))
+        is_new = grad and id(module) not in self._trained
+        if is_new and next(module.parameters(), None) is not None:
+            self._trained.add(id(module))
         if self._by == OPTIMIZER:
             self._called_beside_optimizers(module, time_ns, grad)
         elif self._by == MODULE:
