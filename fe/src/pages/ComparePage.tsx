@@ -101,7 +101,7 @@ function Named({ baseline, target }: { readonly baseline: Baseline; readonly tar
 /** What stands above the tables has no place among them. */
 const ABOVE = ["surroundings", "drill_down"];
 /** What explains the difference comes first; the others in the order of the server. */
-const FIRST_TABLES = ["explained", "phases"];
+const FIRST_TABLES = ["explained", "throughput", "phases"];
 /** The step itself is open: one sees its phases. */
 const STEP_ID = "0";
 const SAID_BY_INDENTATION = ["kind"];

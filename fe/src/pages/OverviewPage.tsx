@@ -13,6 +13,7 @@ import { withClassTitles } from "./overview/categories";
 import { Dashboard } from "./overview/Dashboard";
 import { Guidance } from "./overview/Guidance";
 import { System } from "./overview/System";
+import { Throughput } from "./overview/Throughput";
 import { QualityNotes } from "./QualityNotes";
 import { numberOf, textOf } from "./rows";
 import { stepChart, stepsInRange } from "./steps";
@@ -45,6 +46,7 @@ export function OverviewPage(props: PageProps) {
                 {average !== undefined && <AverageStep table={average} facts={view.facts} fileName={fileName("average_step")} />}
               </div>
             )}
+            <Throughput context={context} />
             <div className="tops">
               <TopRows context={context} name="top_operators" view="operators" />
               <TopRows context={context} name="top_kernels" view="kernels" />

@@ -1,6 +1,7 @@
 /** Which facts of the overview stand in which panel. */
 import type { Fact, Table } from "../../api/types";
 import { isBig } from "../bigFacts";
+import { THROUGHPUT_FACTS } from "./throughput";
 
 const PERFORMANCE = [
   "wall_clock_us",
@@ -31,7 +32,7 @@ function isTwin(fact: Fact, facts: readonly Fact[]): boolean {
 
 /** All that has no place elsewhere: the machine, its devices and versions, the job. */
 export function systemFacts(facts: readonly Fact[]): Fact[] {
-  return facts.filter((fact) => !isBig(fact) && !PERFORMANCE.includes(fact.key));
+  return facts.filter((fact) => !isBig(fact) && !PERFORMANCE.includes(fact.key) && !THROUGHPUT_FACTS.includes(fact.key));
 }
 
 /** What devices are called: "GPU", of Ascend's recordings "NPU". */
