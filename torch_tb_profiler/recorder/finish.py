@@ -71,7 +71,8 @@ class FinishedWorker:
         elapsed_s: From the first step's begin to the last one's end; None without steps.
         reasons: (what, reason) of what was not recorded.
         ended: How the process ended; None while it still runs.
-        overhead_pct: CPU time of the recorder ÷ ``elapsed_s``; None where nobody told.
+        overhead_pct: CPU time of the recorder, from when torch was imported to the end, ÷ that
+            time; None where nobody told.
         throughput: What the timer measured; None without steps.
         problems: What could not be finished, as sentences.
     """
@@ -286,7 +287,7 @@ def _told(
     elapsed_ns = max((each.end_ns or 0 for each in known), default=0) - min(
         (each.start_ns or 0 for each in known), default=0
     )
-    cost_ns, counts = story.cost_ns, {name: each.count for name, each in story.phases.items()}
+    counts = {name: each.count for name, each in story.phases.items()}
     return FinishedWorker(
         worker,
         journal,
@@ -297,9 +298,16 @@ def _told(
         elapsed_s=elapsed_ns / 1e9 if known else None,
         reasons=tuple(story.reasons),
         ended=None if story.end is None else str(story.end.get("reason")),
-        overhead_pct=100 * cost_ns / elapsed_ns if cost_ns is not None and elapsed_ns else None,
+        overhead_pct=_overhead_pct(story),
         problems=problems,
     )
+
+
+def _overhead_pct(story: Story) -> float | None:
+    start_ns, end_ns = _number(story.header, "started_ns"), _number(story.end or {}, "time_ns")
+    if story.cost_ns is None or start_ns is None or end_ns is None or end_ns <= start_ns:
+        return None
+    return 100 * story.cost_ns / (end_ns - start_ns)
 
 
 def _number(values: Mapping[str, Any], key: str) -> int | None:
