@@ -1,4 +1,4 @@
-"""The command ``torch-tb-profiler``: report, compare, open, serve, ingest, cache, views …
+"""The command ``torch-tb-profiler``: record, report, compare, open, serve, ingest, cache, views …
 
 Nothing heavy is imported before the arguments are understood: ``--help`` and a typing error
 answer at once.
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
-from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, DONE, INTERRUPTED
-from torch_tb_profiler.cli.interrupts import Interrupts
+from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, BY_SIGNAL, DONE, INTERRUPTED
+from torch_tb_profiler.cli.interrupts import Interrupts, die_by
 from torch_tb_profiler.loading.processes.freeing import keep_buffers
 
 
@@ -29,6 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # the process is ours
         interrupts.install()
     code = _ended(argv, interrupts)
+    if code < 0 and argv is None:
+        die_by(-code)
+    code = code if code >= 0 else BY_SIGNAL - code
     interrupts.leaving(code)
     return code
 
@@ -54,6 +57,8 @@ def _ended(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
 def with_descending_sort(argv: Sequence[str]) -> list[str]:
     """``--sort -calls`` as ``--sort=-calls``: argparse takes the first for a missing value."""
     joined: list[str] = []
+    if argv[:1] == ["record"]:  # what follows is for another program
+        return list(argv)
     for word in argv:
         if joined and joined[-1] == "--sort" and word.startswith("-"):
             joined[-1] += f"={word}"

@@ -8,6 +8,7 @@ import re
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof_arguments
+from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.scalars_arguments import add_scalars
 from torch_tb_profiler.cli.summary_arguments import add_summary_options
 
@@ -54,6 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_cache_command(commands)
     _add_views(commands)
     _add_completion(commands)
+    add_record(commands)
     scalars = add_scalars(commands)
     _add_cache(scalars)
     _add_reading(scalars)

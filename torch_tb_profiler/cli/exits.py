@@ -11,6 +11,8 @@ GATE_FAILED = 1
 BAD_USAGE = 2
 INPUT_UNREADABLE = 3
 INTERRUPTED = 130
+BY_SIGNAL = 128
+"""Plus its number: a program that was run was killed by that signal."""
 BROKEN_PIPE_EXIT = DONE
 """``report … | head`` is no failure, also under ``set -o pipefail``."""
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType
 
 from torch_tb_profiler.cli.exits import INTERRUPTED
@@ -43,7 +44,11 @@ class Interrupts:
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         signal.signal(signal.SIGINT, self._interrupt)
-        threading.Thread(target=self._watch, args=(reader,), name="interrupts", daemon=True).start()
+        watch = threading.Thread(target=self._watch, args=(reader,), name="interrupts", daemon=True)
+        # The main thread gets every signal: ``record`` holds those back that are the program's.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        watch.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def wake_waits(self) -> None:
         """Let an interrupt end a wait of the main thread again: polars, once loaded, has the system
@@ -70,3 +75,17 @@ class Interrupts:
             return
         self._was_interrupted = True
         signal.default_int_handler(number, frame)
+
+
+def die_by(number: int) -> None:
+    """Let a signal end this process as it ended the program that was run, so that a shell's loop
+    ends with both; without a second file of the memory. It may come back: not every signal kills.
+    """
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        signal.signal(number, signal.SIG_DFL)
+    with suppress(OSError, ValueError):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)

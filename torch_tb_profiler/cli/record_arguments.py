@@ -1,0 +1,257 @@
+"""What can be said to ``torch-tb-profiler record``, and which of it contradicts itself."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Sequence
+
+DEFAULT_OUTPUT = "logs"
+DEFAULT_SAMPLE_MS = 100
+LONGEST_SAMPLE_MS = 3_600_000
+MOST_STEPS = 10**9
+NAME = re.compile(r"[^\s/\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}")
+STEPS = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
+
+_EPILOG = """\
+The program keeps its output, its input, its signals and its exit code; without steps chosen,
+steps 5 to 9 are recorded. What we say goes to stderr.
+
+examples:
+  torch-tb-profiler record -- python train.py --epochs 1
+  torch-tb-profiler record --steps 20:24 --memory -- torchrun --nproc-per-node 2 train.py
+  torch-tb-profiler record --timer-only -- python -m package.train
+  torch-tb-profiler record --trigger USR1 -- python train.py    (then: kill -USR1 PID)
+"""
+
+
+def add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command ``record``."""
+    record = commands.add_parser(
+        "record",
+        help="run a program and record it, without a change to it",
+        description="Run a program and record every process of it that trains or infers with "
+        "torch: steps with the profiler, and times of all steps, data loading and samples of host "
+        "and GPUs over the whole run.",
+        epilog=_EPILOG,
+        usage="%(prog)s [options] -- COMMAND [ARGUMENT…]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_place(record)
+    _add_when(record)
+    _add_what(record)
+    record.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program")
+
+
+def command_of(program: Sequence[str]) -> list[str]:
+    """The command without the ``--`` before it."""
+    return list(program[1:] if program[:1] == ["--"] else program)
+
+
+def contradictions(arguments: argparse.Namespace) -> list[str]:
+    """What of the options cannot be meant together, a sentence each."""
+    return [
+        f"{first} and {second} cannot be combined: {why}."
+        for first, second, why in _pairs()
+        if _is_given(arguments, first) and _is_given(arguments, second)
+    ]
+
+
+def steps_of(text: str) -> tuple[int, int]:
+    """First and last step of ``A:B`` or ``A``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is neither.
+    """
+    found = STEPS.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no step A and no range A:B of steps, as 5 or 5:9 (both included)"
+        )
+    first = int(found[1])
+    last = first if found[2] is None else int(found[2])
+    if last < first:
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins")
+    return first, last
+
+
+def _add_place(record: argparse.ArgumentParser) -> None:
+    group = record.add_argument_group("where")
+    group.add_argument(
+        "--output",
+        default=DEFAULT_OUTPUT,
+        type=_folder,
+        metavar="DIR",
+        help=f"folder of runs (default: {DEFAULT_OUTPUT})",
+    )
+    group.add_argument(
+        "--name",
+        type=_name,
+        metavar="NAME",
+        help="folder of this run in it (default: the program's name with date and time)",
+    )
+
+
+def _add_when(record: argparse.ArgumentParser) -> None:
+    group = record.add_argument_group("when the profiler records")
+    group.add_argument(
+        "--steps",
+        type=steps_of,
+        metavar="A:B",
+        help="steps by number, from 0: 5, or 5:9 (both included)",
+    )
+    group.add_argument("--delay", type=_seconds, metavar="S", help="not before so many seconds")
+    group.add_argument("--duration", type=_seconds, metavar="S", help="for so many seconds")
+    for name, least, help_text in (
+        ("--wait", 0, "steps left out before each window (default: 3)"),
+        ("--warmup", 0, "steps in which the profiler runs and nothing is kept (default: 2)"),
+        ("--active", 1, "steps of a window (default: 5)"),
+        ("--repeat", 0, "windows, 0 for as many as there are (default: 1)"),
+    ):
+        group.add_argument(name, type=_count(least), metavar="N", help=help_text)
+    group.add_argument(
+        "--trigger",
+        type=_trigger,
+        metavar="SIGNAL|FILE",
+        help="whenever the process gets this signal (USR1), or this file is made or touched",
+    )
+    group.add_argument(
+        "--stop-after", action="store_true", help="end the program when all of it is recorded"
+    )
+
+
+def _add_what(record: argparse.ArgumentParser) -> None:
+    group = record.add_argument_group("what is recorded")
+    for name, help_text in (
+        ("--memory", "allocations"),
+        ("--stacks", "python frames"),
+        ("--flops", "estimated FLOPs of operators"),
+        ("--modules", "the hierarchy of modules"),
+    ):
+        group.add_argument(name, action="store_true", help=help_text)
+    group.add_argument(
+        "--shapes",
+        action=argparse.BooleanOptionalAction,
+        help="shapes and types of operators' inputs (default: yes)",
+    )
+    group.add_argument(
+        "--timer-only",
+        action="store_true",
+        help="no profiler: times of steps, data loading and samples only",
+    )
+    group.add_argument(
+        "--sample-every",
+        type=_sample_ms,
+        metavar="MS",
+        help=f"milliseconds between two samples of host and GPUs, 0 for none "
+        f"(default: {DEFAULT_SAMPLE_MS})",
+    )
+    group.add_argument("--no-samples", action="store_true", help="no samples of host and GPUs")
+    group.add_argument(
+        "--with",
+        dest="tool",
+        choices=("nsys",),
+        help="record with NVIDIA Nsight Systems instead of torch's profiler",
+    )
+
+
+def _pairs() -> list[tuple[str, str, str]]:
+    """Options that contradict each other, and why."""
+    pairs = [
+        ("--steps", each, "both say which steps are recorded")
+        for each in ("--wait", "--active", "--repeat", "--trigger", "--delay", "--duration")
+    ]
+    pairs += [
+        ("--duration", each, "one ends after a time, the other counts steps")
+        for each in ("--wait", "--warmup", "--active", "--repeat")
+    ]
+    pairs += [
+        ("--trigger", each, "a trigger says itself when it begins")
+        for each in ("--wait", "--delay", "--repeat")
+    ]
+    pairs += [
+        ("--timer-only", each, "no profiler runs with --timer-only")
+        for each in ("--memory", "--stacks", "--shapes", "--flops", "--modules", "--trigger")
+    ]
+    pairs += [
+        ("--with", each, "Nsight Systems does not record it")
+        for each in ("--memory", "--stacks", "--shapes", "--flops", "--modules", "--timer-only")
+    ]
+    return [
+        *pairs,
+        ("--no-samples", "--sample-every", "one says that there are samples, the other none"),
+        ("--flops", "--no-shapes", "FLOPs are estimated from shapes"),
+        ("--stop-after", "--repeat 0", "windows without end are never all recorded"),
+    ]
+
+
+def _is_given(arguments: argparse.Namespace, option: str) -> bool:
+    special = {
+        "--with": arguments.tool is not None,
+        "--shapes": arguments.shapes is True,
+        "--no-shapes": arguments.shapes is False,
+        "--repeat 0": arguments.repeat == 0,
+    }
+    if option in special:
+        return special[option]
+    value = getattr(arguments, option[2:].replace("-", "_"))
+    return value is not None and value is not False
+
+
+def _folder(text: str) -> str:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is a URL: record into a folder, then copy it")
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("it names no folder")
+    return text
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text) or text in (".", ".."):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a folder")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return number
+
+
+def _count(least: int) -> _Count:
+    return _Count(least)
+
+
+class _Count:
+    """A whole number that is large enough."""
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def __call__(self, text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) < 11
+        if not (is_number and self._least <= int(text) <= MOST_STEPS):
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {self._least} on")
+        return int(text)
+
+
+def _sample_ms(text: str) -> int:
+    number = _Count(0)(text)
+    if number > LONGEST_SAMPLE_MS:
+        raise argparse.ArgumentTypeError(f"{text} ms is more than an hour")
+    return number
+
+
+def _trigger(text: str) -> str:
+    """A signal that we do not need for something else, or a path."""
+    name = text.upper().removeprefix("SIG")
+    if not text or name in ("KILL", "STOP", "INT", "TERM", "CHLD", "CONT", "TSTP", "HUP"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} cannot start a recording; USR1 and USR2 can, or the path of a file"
+        )
+    return text

@@ -1,0 +1,122 @@
+"""``torch-tb-profiler record``: runs a program as it is, and records it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from torch_tb_profiler.cli.exits import BAD_USAGE, tell_error
+from torch_tb_profiler.cli.record_arguments import (
+    DEFAULT_SAMPLE_MS,
+    command_of,
+    contradictions,
+)
+from torch_tb_profiler.cli.record_end import say, tell_end, tell_start
+from torch_tb_profiler.cli.record_folder import RunFolder, make_folder, program_name
+from torch_tb_profiler.recorder import launch
+from torch_tb_profiler.recorder.nsys import NsysMissingError, nsys_command
+from torch_tb_profiler.recorder.options import Options
+
+USAGE_HINT = "Like this: torch-tb-profiler record -- python train.py"
+
+
+def run(arguments: Namespace) -> int:
+    """Run the program to its end, then tell what was recorded.
+
+    Returns:
+        The program's exit code, or minus the signal that killed it; 2 for options that contradict
+        each other, 126 and 127 for a program that cannot be run.
+    """
+    command = command_of(arguments.program)
+    if not command:
+        tell_error("No program is named.", USAGE_HINT)
+        return BAD_USAGE
+    problems = contradictions(arguments)
+    for problem in problems:
+        tell_error(problem)
+    if problems:
+        return BAD_USAGE
+    if arguments.tool == "nsys":
+        try:
+            nsys_command(Options(folder=os.getcwd()), command)
+        except NsysMissingError as error:
+            tell_error(str(error))
+            return BAD_USAGE
+    with _notes() as notes:
+        return _record(arguments, command, notes)
+
+
+def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
+    folder = make_folder(arguments.output, arguments.name, program_name(command))
+    options = None if folder.path is None else _options(arguments, folder.path, command)
+    tell_start(folder, options, arguments.name)
+    started = list(command)
+    if options is not None and options.nsys:
+        started = nsys_command(options, command)
+    try:
+        ended = launch.run(started, launch.environment(options, notes, os.environ))
+    except launch.CannotStartError as error:
+        _remove(folder)
+        tell_error(str(error))
+        return error.code
+    if options is not None:
+        try:
+            tell_end(folder, options, ended, notes)
+        except KeyboardInterrupt:
+            say(f"Interrupted; what was recorded lies in {folder.path}.")
+        except Exception as error:  # the exit code is the program's
+            say(f"What was recorded lies in {folder.path}; it could not be looked at: {error!r}.")
+    return ended.code
+
+
+def _options(arguments: Namespace, folder: str, command: Sequence[str]) -> Options:
+    sample_ms = DEFAULT_SAMPLE_MS if arguments.sample_every is None else arguments.sample_every
+    trigger = arguments.trigger
+    if trigger is not None and os.sep in trigger:
+        trigger = os.path.abspath(trigger)  # the program may change its folder
+    return Options(
+        folder=folder,
+        steps=arguments.steps,
+        delay_s=arguments.delay,
+        duration_s=arguments.duration,
+        wait=arguments.wait,
+        warmup=arguments.warmup,
+        active=arguments.active,
+        repeat=arguments.repeat,
+        memory=arguments.memory,
+        stacks=arguments.stacks,
+        shapes=arguments.shapes is not False,
+        flops=arguments.flops,
+        modules=arguments.modules,
+        timer_only=arguments.timer_only,
+        sample_every_ms=0 if arguments.no_samples else sample_ms,
+        stop_after=arguments.stop_after,
+        trigger=trigger,
+        nsys=arguments.tool == "nsys",
+        program=program_name(command),
+    )
+
+
+@contextmanager
+def _notes() -> Iterator[str]:
+    """A file for the notes of the program's processes; empty where there can be none."""
+    try:
+        file, path = tempfile.mkstemp(prefix="torch-tb-profiler-", suffix=".notes")
+        os.close(file)
+    except OSError:
+        path = ""
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _remove(folder: RunFolder) -> None:
+    """Leave no trace of a run that was none."""
+    for path in filter(None, [folder.path, folder.path and os.path.dirname(folder.path)]):
+        with suppress(OSError):
+            os.rmdir(path)
