@@ -205,11 +205,14 @@ def test_copies_to_the_device_are_the_transfer() -> None:
     trace = recorded(
         [step(1, 0, 100), copy, kernel("gemm", 40, 10)],
         side=[
+            side_table("loaders", "x", [{"loader": 0, "pin_memory": False}]),
             side_table("loader_batches", "x", batches),
             side_table("loader_work", "x", work),
         ],
     )
-    stages = {row["stage"]: row for row in rows(data(trace, Selection()), "stages")}
+    view = data(trace, Selection())
+    assert any("take 7.0 µs of 100.0 µs (7.0 %)" in note.text for note in view.notes)
+    stages = {row["stage"]: row for row in rows(view, "stages")}
     sent = stages["transfer"]
     assert (sent["calls"], sent["time_total_us"], sent["source"]) == (1, 7, "timeline")
 

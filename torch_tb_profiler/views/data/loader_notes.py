@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch_tb_profiler.analysis.loading.batches import TRAIN
 from torch_tb_profiler.analysis.loading.diagnosis import IN_PROCESS, START, WORKERS, Diagnosis
-from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading
+from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading, StageTimes
+from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.loader_stages import Judged
 from torch_tb_profiler.views.data.loader_words import loader_name, phase_word
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note
 
 CODE = "data_loading_bottleneck"
+TRANSFER_CODE = "data_transfer_unpinned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +125,47 @@ def loader_notes(judged: Judged) -> tuple[Note, ...]:
     return tuple(_note(loading, found) for loading, found in judged)
 
 
-def _note(loading: Loading, found: Diagnosis) -> Note:
-    is_slow = found.kind != "model"
-    evidence: dict[str, object] = {
+def transfer_notes(
+    judged: Judged, sent: StageTimes | None, windows: StepWindows
+) -> tuple[Note, ...]:
+    """What to do about copies to the device that take a good part of the steps on the timeline,
+    where the loader of training does not pin."""
+    training = [loading for loading, _ in judged if loading.phase == TRAIN]
+    steps_us = int((windows.end_ns - windows.start_ns).sum()) / NS_PER_US
+    if sent is None or not training or not steps_us:
+        return ()
+    share = sent.total_us / steps_us * 100
+    if share < data_loading().waited_pct or training[0].settings.get("pin_memory") is not False:
+        return ()
+    text = (
+        f"Copies to the device take {duration_text(sent.total_us)} of {duration_text(steps_us)} "
+        f"({share:.1f} %), and loader {loader_name(training[0])} does not pin. "
+        f"{loader_advice()['transfer'].advice}"
+    )
+    return (Note("advice", TRANSFER_CODE, "warning", text, _evidence(share)),)
+
+
+def _evidence(measured: float, **more: object) -> dict[str, object]:
+    return {
         "title": "Data loading",
-        "measured": loading.wait_pct,
+        "measured": measured,
         "threshold": data_loading().waited_pct,
         "threshold_is_ours": True,
         "unit": "pct",
-        "kind": found.kind,
-        "stage": found.stage,
-        "loader": loading.loader,
-        "phase": loading.phase,
-        "needed_workers": found.needed,
-        "estimated_step_us": found.step_us,
+        **more,
     }
-    severity = "warning" if is_slow else "info"
-    return Note("advice", CODE, severity, told(loading, found).text, evidence)  # type: ignore[arg-type]
+
+
+def _note(loading: Loading, found: Diagnosis) -> Note:
+    is_slow = found.kind != "model"
+    evidence = _evidence(
+        loading.wait_pct,
+        kind=found.kind,
+        stage=found.stage,
+        loader=loading.loader,
+        phase=loading.phase,
+        needed_workers=found.needed,
+        estimated_step_us=found.step_us,
+    )
+    text = told(loading, found).text
+    return Note("advice", CODE, "warning" if is_slow else "info", text, evidence)

@@ -6,8 +6,9 @@ from torch_tb_profiler.analysis.loading.batches import TRAIN, selected_batches
 from torch_tb_profiler.analysis.loading.diagnosis import diagnosis
 from torch_tb_profiler.analysis.loading.summary import Loading, loadings
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.data.loader_notes import loader_notes
+from torch_tb_profiler.views.data.loader_notes import loader_notes, transfer_notes
 from torch_tb_profiler.views.data.loader_pipeline import loader_pipeline_table
 from torch_tb_profiler.views.data.loader_queues import (
     loader_wait_series,
@@ -32,8 +33,9 @@ def recorded_loaders(trace: Trace, selection: Selection) -> View:
     """
     batches = selected_batches(trace, selection)
     judged = [(each, diagnosis(each)) for each in loadings(trace, selection)]
+    sent = transfers(trace, selection)
     tables = (
-        loader_stages_table(trace, judged, transfers(trace, selection)),
+        loader_stages_table(trace, judged, sent),
         loaders_table(judged),
         loader_pipeline_table(judged),
         loader_waits_table(trace, batches),
@@ -44,6 +46,7 @@ def recorded_loaders(trace: Trace, selection: Selection) -> View:
         facts=_facts([loading for loading, _ in judged]),
         notes=(
             *loader_notes(judged),
+            *transfer_notes(judged, sent, step_windows(trace, selection)),
             *quality_notes(trace, STEP_ISSUES | {"side_file_unreadable", "side_row_left_out"}),
         ),
     )

@@ -4,7 +4,7 @@ import type { Row, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
 import { MAX_OPERATIONS, pipelineTree } from "./pipelineTree";
 
-const KEYS = ["operation", "type", "parent", "workers", "queue_pct", "queue_mean", "queue_capacity", "bottleneck"];
+const KEYS = ["operation", "type", "parent", "workers", "queue_pct", "queue_mean", "queue_capacity", "bottleneck", "time_mean_us", "busy_pct"];
 
 function table(rows: readonly Row[]): Table {
   const columns = KEYS.map((key) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN }));
@@ -26,6 +26,15 @@ describe("a pipeline as a tree", () => {
     expect(last?.queuePct).toBeNull();
     expect(last?.inputs[0]?.isBottleneck).toBe(true);
     expect(last?.inputs[0]?.inputs.map(({ id }) => id)).toEqual(["2", "3"]);
+  });
+
+  it("has the stages of each loader, with what they take", () => {
+    const stage = (id: string, parent: Row[number], time: number): Row => [id, "fetch", parent, 2, null, null, null, false, time, 40];
+    const last = pipelineTree(
+      table([stage("loader 0, training: steps", null, 5000), stage("loader 0, training: fetch", "loader 0, training: steps", 2000), stage("loader 1, evaluation: steps", null, 1)]),
+    );
+    expect(last.map(({ loader }) => loader)).toEqual(["loader 0, training", "loader 1, evaluation"]);
+    expect(last[0]?.inputs.map(({ timeUs, busyPct }) => [timeUs, busyPct])).toEqual([[2000, 40]]);
   });
 
   it("is no picture of what does not fit", () => {
