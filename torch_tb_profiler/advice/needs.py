@@ -146,6 +146,26 @@ NEEDS = {
         "Nobody recorded whether torch.backends.cudnn.benchmark is on.",
         "cudnn_setting",
     ),
+    "environment": Need(
+        lambda context: context.trace.meta.info.settings.environment is not None,
+        "Nobody recorded the variables of the environment that torch and its libraries read.",
+        "settings",
+    ),
+    "determinism_setting": Need(
+        lambda context: context.trace.meta.info.settings.deterministic_algorithms is not None,
+        "Nobody recorded whether deterministic algorithms are asked for.",
+        "settings",
+    ),
+    "optimizer_setting": Need(
+        lambda context: context.trace.meta.info.settings.optimizer_fused is not None,
+        "Nobody recorded how the optimizer updates its parameters.",
+        "settings",
+    ),
+    "data_parallel_setting": Need(
+        lambda context: context.trace.meta.info.settings.data_parallel_options is not None,
+        "Nobody recorded options of a wrapper for data parallelism.",
+        "settings",
+    ),
     "three_steps": Need(
         lambda context: context.step_count >= 3, "Fewer than three whole steps are selected."
     ),
