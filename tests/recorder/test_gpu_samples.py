@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from torch_tb_profiler.recorder import clock as recorder_clock
+from torch_tb_profiler.recorder import gpu_samples
 from torch_tb_profiler.recorder.gpu_samples import Gpus, NoGpusError
 from torch_tb_profiler.recorder.sample_log import Reading
 from torch_tb_profiler.recorder.visible_gpus import VARIABLE, VisibleGpu, visible_gpus
@@ -231,3 +234,17 @@ def test_a_rank_of_several_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert visible_gpus(4) == [VisibleGpu(1, index=1)]
     monkeypatch.setenv(VARIABLE, "3")  # the launcher gave it one already
     assert visible_gpus(4) == [VisibleGpu(0, index=3)]
+
+
+def test_where_linux_has_no_driver_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = tmp_path / "nvidiactl"
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(gpu_samples, "DRIVER_FILES", (str(device),))
+    assert not gpu_samples.may_have_driver()
+    device.touch()
+    assert gpu_samples.may_have_driver()
+    device.unlink()
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert gpu_samples.may_have_driver()

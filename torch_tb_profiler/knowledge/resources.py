@@ -30,6 +30,7 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         help: What it is, for people.
         interval: Whether a value is of the time since the sample before.
         rare: Whether it is mostly 0.
+        constant: Whether it stays what it is.
     """
 
     source: str
@@ -37,6 +38,7 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     help: str
     interval: bool = False
     rare: bool = False
+    constant: bool = False
 
 
 class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +50,8 @@ class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     busy_worker_pct: float
     high_system_pct: float
     io_wait_pct: float
+    shared_idle_pct: float
+    shared_others_pct: float
     memory_pct: float
     swapped_bytes: float
     cpu_throttled_pct: float

@@ -37,6 +37,7 @@ RATES: dict[str, tuple[str, float]] = {
 
 VALUES: dict[str, str] = {
     "runnable processes": "",
+    "cores": "",
     "load": "",
     "memory used": "bytes",
     "memory available": "bytes",

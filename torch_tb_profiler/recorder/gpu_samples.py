@@ -6,6 +6,7 @@ Nothing here touches CUDA. What a GPU or its driver does not tell is asked for o
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -49,6 +50,16 @@ Told = dict[str, tuple[str, float | None]]
 Question = Callable[[Any, int], Told]
 
 
+DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvmap")
+"""One of them is there where Linux has a driver: also inside Windows, and on Jetson."""
+NO_DRIVER = "This machine has no driver of NVIDIA."
+
+
+def may_have_driver() -> bool:
+    """Whether there is anything to ask; told without loading the library that asks."""
+    return sys.platform != "linux" or any(os.path.exists(path) for path in DRIVER_FILES)
+
+
 class NoGpusError(Exception):
     """There are no GPUs to sample; the text says why."""
 
@@ -73,7 +84,7 @@ class Gpus:
             self._count = int(nvml.nvmlDeviceGetCount())
         except (nvml.NVMLError, OSError) as error:
             if getattr(error, "value", None) == nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
-                raise NoGpusError("This machine has no driver of NVIDIA.") from error
+                raise NoGpusError(NO_DRIVER) from error
             raise NoGpusError(f"The NVIDIA driver does not answer: {error}.") from error
         if not self._count:
             raise NoGpusError("This machine has no NVIDIA GPU.")

@@ -75,7 +75,7 @@ def _host_memory(memory: ProcFile, paging: ProcFile | None, links: ProcFile | No
     swap, free = (number_after(text, key) for key in (b"SwapTotal:", b"SwapFree:"))
     if swap and free is not None:
         counts["swap used"] = (swap - free) * KIB
-    counts["load"] = os.getloadavg()[0]
+    counts["load"], counts["cores"] = os.getloadavg()[0], os.cpu_count() or 1
     if paging is not None:
         text = paging.read()
         disk = (("disk read", b"pgpgin"), ("disk written", b"pgpgout"))

@@ -37,6 +37,7 @@ class PsutilSystem:
             "memory used": memory.total - memory.available,
             "memory available": memory.available,
             "memory in use": memory.percent,
+            "cores": os.cpu_count() or 1,
         }
         for told in (self._load, self._disks, self._network):
             counts |= self._if_told(told)

@@ -179,8 +179,11 @@ class Sampler:
         self._gpu_ns = begin_ns + GPU_SHARE * took_ns
 
     def _opened_gpus(self) -> Gpus | None:
-        from torch_tb_profiler.recorder.gpu_samples import Gpus, NoGpusError  # noqa: PLC0415
+        from torch_tb_profiler.recorder import gpu_samples  # noqa: PLC0415
 
+        if not gpu_samples.may_have_driver():
+            self._miss_gpu(gpu_samples.NO_DRIVER)
+            return None
         try:
             nvml = import_module("pynvml")
         except Exception as error:
@@ -188,8 +191,8 @@ class Sampler:
             self._miss_gpu(text)
             return None
         try:
-            return Gpus(nvml, self._miss_gpu)
-        except NoGpusError as error:
+            return gpu_samples.Gpus(nvml, self._miss_gpu)
+        except gpu_samples.NoGpusError as error:
             self._miss_gpu(str(error))
             return None
 

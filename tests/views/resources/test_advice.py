@@ -63,6 +63,9 @@ GPU_WELL = {
         {("GPU 0", "utilization"): 30.0, ("process", "CPU"): 420.0},
         {("process", "CPU limit"): 800.0, ("process", "CPU throttled"): 1.0,
          ("process", "CPU"): 300.0},
+        {("host", "cores"): 2.0, ("host", "CPU idle"): 1.0, ("process", "CPU"): 60.0,
+         ("loader worker 0", "CPU"): 120.0},
+        {("host", "cores"): 64.0, ("host", "CPU idle"): 60.0, ("process", "CPU"): 60.0},
         {("process", "swapped memory"): 4096.0, ("host", "memory in use"): 80.0},
     ],
 )  # fmt: skip
@@ -125,6 +128,8 @@ def test_waits_of_batches_and_of_ranges_count_too() -> None:
          "gpu_throttled_heat", "warning", "88 °C"),
         ({("GPU 0", "throttled by hardware"): 60.0}, "gpu_throttled_hardware", "warning", "cables"),
         ({("GPU 0", "clocks limited by settings"): 100.0}, "gpu_clocks_limited", "info", "-rac"),
+        ({("host", "cores"): 2.0, ("host", "CPU idle"): 1.0, ("process", "CPU"): 60.0,
+          ("loader worker 0", "CPU"): 20.0}, "host_shared", "warning", "took 59 %"),
         ({("GPU 0", "utilization"): 22.0, ("process", "CPU"): 101.0},
          "one_thread_bound", "warning", "busy 22 %"),
     ],

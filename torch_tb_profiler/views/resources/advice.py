@@ -62,6 +62,11 @@ class Question:
         self.known: SampleAdvice = resources_file().advice
         self.of = Measured(series, self.known.least_samples)
 
+    @property
+    def workers_cpu(self) -> float:
+        """What all workers together used, in percent of a core."""
+        return sum(float(each.value.mean()) for each in self.of.find(WORKER, "CPU"))
+
 
 def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> list[Note]:
     """What to do, by the samples of a selection: warnings first.
@@ -165,6 +170,27 @@ def _io_wait(asked: Question) -> Note | None:
     return _note(Said("host_io_wait", "Storage is waited for", "warning"), text, wait, limit)
 
 
+def _shared(asked: Question) -> Note | None:
+    """Other programs have the cores."""
+    cores, limit = asked.of.mean(HOST, "cores"), asked.known.shared_others_pct
+    idle, own = asked.of.mean(HOST, "CPU idle"), asked.of.mean(PROCESS, "CPU")
+    job = asked.trace.meta.info.job
+    if cores is None or idle is None or own is None or (job and (job.world_size or 1) > 1):
+        return None
+    used = (own + asked.workers_cpu) / cores
+    waiting = asked.of.mean(HOST, "CPU I/O wait") or 0.0
+    others = 100 - idle - waiting - used
+    if idle >= asked.known.shared_idle_pct or others < limit:
+        return None
+    text = (
+        f"All {cores:.0f} cores of the host were busy ({idle:.0f} % idle). The process with its "
+        f"workers used {used:.0f} % of them, other programs took {others:.0f} %: times of this "
+        "recording are longer than they are alone."
+    )
+    said = Said("host_shared", "Other programs take the cores", "warning")
+    return _note(said, text, others, limit)
+
+
 def _memory_full(asked: Question) -> Note | None:
     """The container, or the host, is about to run out of memory."""
     limit = asked.known.memory_pct
@@ -218,7 +244,7 @@ def _cpu_limit(asked: Question) -> Note | None:
     own = asked.of.mean(PROCESS, "CPU")
     if cores is None or own is None:
         return None
-    used = own + sum(float(each.value.mean()) for each in asked.of.find(WORKER, "CPU"))
+    used = own + asked.workers_cpu
     share, limit = 100 * used / cores, asked.known.cpu_limit_pct
     if share < limit:
         return None
@@ -286,6 +312,7 @@ def _one_thread(asked: Question) -> Note | None:
 
 
 RULES: tuple[Callable[[Question], Note | None], ...] = (
+    _shared,
     _swapped,
     _memory_full,
     _cpu_limit,

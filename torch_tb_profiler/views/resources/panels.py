@@ -95,9 +95,10 @@ def _is_split(members: list[SampleSeries]) -> bool:
 
 
 def _is_quiet(series: SampleSeries) -> bool:
-    """Whether it is one of those that are mostly 0, and is."""
+    """Whether a curve would tell nothing: one of those that are mostly 0, and is, or that stay
+    what they are."""
     known = meaning(series.source, series.metric)
-    return known is not None and known.rare and not series.value.any()
+    return known is not None and (known.constant or (known.rare and not series.value.any()))
 
 
 def _varying(members: list[SampleSeries]) -> list[SampleSeries]:
