@@ -296,7 +296,7 @@ function verticals(chart: CurveChart, colors: ChartColors, widthPx: number) {
       symbol: "none",
       animation: false,
       lineStyle: { color: colors.soft, width: 1, type: "dashed", opacity: at.length > MANY_MARKS ? 0.25 : 0.5 },
-      label: { color: colors.soft, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
+      label: { color: colors.soft, opacity: 1, fontSize: FONT_PX, formatter: ({ name }: { name: string }) => visibleText(name) },
       data: at.map((each) => ({ name: each.label, xAxis: each.x, label: { show: hasRoom(each) } })),
     },
   };
