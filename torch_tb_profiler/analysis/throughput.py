@@ -88,9 +88,11 @@ class TimedSteps:
 
     Attributes:
         train: Training steps outside of the profiler's windows, without those of warm-up.
-        traced: Training steps in a window, so with the overhead of the profiler; likewise.
+        traced: Training steps beside a profiler, so slower: windows often lie in the warm-up, so
+            all but the first one.
         evaluation: Steps of evaluations outside of windows.
-        warmup: Training steps of warm-up, which are in no figure.
+        warmup: Training steps of warm-up that are in none of these.
+        warmup_steps: How many training steps are warm-up.
         knows_warmup: Whether somebody told which these are.
         source: The file that tells of them.
     """
@@ -99,6 +101,7 @@ class TimedSteps:
     traced: StepSet
     evaluation: StepSet
     warmup: StepSet
+    warmup_steps: int
     knows_warmup: bool
     source: str
 
@@ -111,14 +114,15 @@ def timed_steps(trace: Trace) -> TimedSteps | None:
         return None
     frame = side.frame.filter(pl.col("duration_us").is_not_null()).sort("start_us")
     trained = frame["phase"] == "train"
-    warmup = trained & frame["is_warmup"].fill_null(value=False)
     slowed = frame["is_traced"].fill_null(value=False)
-    traced = trained & slowed & ~warmup
+    traced = trained & slowed & (trained.cum_sum() > 1)
+    warmup = trained & frame["is_warmup"].fill_null(value=False) & ~traced
     return TimedSteps(
         train=_set(frame.filter(trained & ~warmup & ~traced)),
         traced=_set(frame.filter(traced)),
         evaluation=_set(frame.filter((frame["phase"] == "evaluation") & ~slowed)),
         warmup=_set(frame.filter(warmup)),
+        warmup_steps=int(frame.filter(trained)["is_warmup"].sum()),
         knows_warmup=not frame.filter(trained)["is_warmup"].has_nulls(),
         source=side.source,
     )

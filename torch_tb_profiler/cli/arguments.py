@@ -97,10 +97,11 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
     compare.add_argument(
         "--view",
-        default="surroundings,average_step,phases,explained,steps,operators,kernels,modules",
+        default="surroundings,average_step,throughput,phases,explained,steps,operators,kernels,modules",
         metavar="NAME[,NAME]",
-        help="what to print: surroundings, average_step, phases, explained, drill_down, steps, "
-        "operators, kernels, modules (default: all but drill_down)",
+        help="what to print: surroundings, average_step, throughput (where steps were timed), "
+        "phases, explained, drill_down, steps, operators, kernels, modules (default: all but "
+        "drill_down)",
     )
     compare.add_argument(
         "--fail-on",

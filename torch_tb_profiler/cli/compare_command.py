@@ -39,6 +39,7 @@ from torch_tb_profiler.views.schema import Table, View
 VIEW = "compare"
 ALL_TABLES = "all"
 BASELINE, CANDIDATE = "baseline", "candidate"
+TIMED_TABLE = "throughput"
 MAIN_TABLE = "average_step"
 """What --sort, --filter and --limit of several tables are about, unless --table names another."""
 
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> int:
     except (QueryError, LoadingError) as error:
         tell_error(str(error))
         return BAD_USAGE
-    chosen = {name: shown.tables[name] for name in tables}
+    chosen = {name: shown.tables[name] for name in tables if _is_shown(name, tables, shown)}
     if arguments.format == "table":
         chosen = {name: _times_first(table) for name, table in chosen.items()}
     shown = replace(shown, tables=chosen)
@@ -113,6 +114,11 @@ def _chosen_tables(arguments: Namespace) -> list[str]:
     if arguments.table is not None and arguments.table not in names:
         raise unknown("table", arguments.table, names)
     return names
+
+
+def _is_shown(name: str, tables: list[str], view: View) -> bool:
+    """Whether a table is printed: few recordings have timed steps, and need no word about it."""
+    return name != TIMED_TABLE or len(tables) == 1 or view.tables[name].frame.height > 0
 
 
 def _task(arguments: Namespace) -> Task:

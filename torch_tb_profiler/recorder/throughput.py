@@ -108,7 +108,8 @@ class Throughput:
         warmup_rule: How that number was chosen.
         train: Training steps after those, without a profiler; None where there are none.
         evaluation: Steps of evaluations, of which none is warm-up; outside of windows likewise.
-        traced: Training steps beside a profiler, so slower; in none of the others.
+        traced: Training steps beside a profiler, so slower, but the first one; in none of the
+            others.
     """
 
     warmup_steps: int

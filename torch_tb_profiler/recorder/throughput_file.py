@@ -48,7 +48,9 @@ def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
             )
     if not any(rows.values()):
         return None
-    train, traced = _apart(sorted(rows[TRAIN])[warmup_steps:], windows.values())
+    trained = sorted(rows[TRAIN])
+    train, _ = _apart(trained[warmup_steps:], windows.values())
+    _, traced = _apart(trained[1:], windows.values())
     evaluation, _ = _apart(sorted(rows[EVALUATION]), windows.values())
     return Throughput(
         warmup_steps=min(warmup_steps, len(rows[TRAIN])),

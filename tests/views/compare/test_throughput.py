@@ -96,6 +96,16 @@ def test_facts_tell_the_change_where_both_sides_were_timed() -> None:
     assert facts["confidence_batch_cost_pct"].value > 99  # type: ignore[operator]
 
 
+def test_how_many_steps_a_profiler_recorded_matters_to_no_timer() -> None:
+    """The run of a journal against one that is ten times as long: average steps are warned of."""
+    view = compare(varied(10, 1), ALL, varied(10.6, 2, replace(RUN, steps=1000)), ALL)
+    assert view.tables["average_step"].frame["confidence_duration_pct"].null_count() == 9
+    assert rows(view)["batch_cost"]["confidence_mean_pct"] > 99
+    assert evaluate(view, "throughput[measure=batch_cost].mean_us>+5%@95").failed
+    with pytest.raises(GateError, match="Steps compared"):
+        evaluate(view, "average_step.total_us>+5%@95")
+
+
 def test_one_side_that_nothing_timed() -> None:
     other = t.trace([t.step(1, 0, 100), t.op("aten::mm", 0, 50)])
     view = compare(other, ALL, varied(10, 1), ALL)

@@ -30,6 +30,7 @@ import polars as pl
 from torch_tb_profiler.views.compare.average import CATEGORIES
 from torch_tb_profiler.views.compare.surroundings import NOT_KNOWN
 from torch_tb_profiler.views.compare.tables import FEW_STEPS
+from torch_tb_profiler.views.compare.throughput import NOT_OF_TIMERS, THROUGHPUT
 from torch_tb_profiler.views.querying import QueryError, query
 from torch_tb_profiler.views.scales import confidence_text
 from torch_tb_profiler.views.schema import Table, TableSpec, Unit, View
@@ -170,6 +171,8 @@ def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> Gate
     unit = _unit(table, measure)
     limit = gate.limit * _scale(gate, unit)
     rows = _rows(table, gate, measure, unit)
+    if gate.table == THROUGHPUT.name:
+        allowed = {*allowed, *NOT_OF_TIMERS}
     if gate.is_change and unit != "count" and (reason := forbidden(view, allowed)) is not None:
         raise GateError(f"gate {expression!r} cannot be told: {reason}")
     failing = [row for row in rows if _satisfies(row, gate, limit)]

@@ -42,6 +42,9 @@ MEASURES = (
 )
 COSTS = ("reader_cost", "batch_cost")
 ROWS = (*COSTS, "steps_per_s", "samples_per_s")
+NOT_OF_TIMERS = frozenset({"steps", "quality"})
+"""Surroundings of what the profiler recorded: a timer saw the whole of both runs."""
+
 NOT_TOLD = (
     "A side does not tell of each step how long it waited for data, or of how many samples it is."
 )

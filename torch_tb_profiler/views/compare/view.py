@@ -70,6 +70,7 @@ from torch_tb_profiler.views.compare.tables import (
     without_confidence,
 )
 from torch_tb_profiler.views.compare.throughput import (
+    NOT_OF_TIMERS,
     THROUGHPUT,
     compared_throughput,
     throughput_facts,
@@ -192,12 +193,15 @@ def _tables(
         _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
         with_other_names(_named(KERNELS, KERNEL_MEASURES, kernel_side, bases), shorts),
         modules,
-        compared_throughput(bases[0].trace, bases[1].trace),
     )
+    throughput = compared_throughput(bases[0].trace, bases[1].trace)
     unsure = no_confidence(around)
     if unsure is not None:
         tables = tuple(without_confidence(table, unsure) for table in tables)
-    return tables, parts.facts
+    unsure = no_confidence(tuple(row for row in around if row.aspect.kind not in NOT_OF_TIMERS))
+    if unsure is not None:
+        throughput = without_confidence(throughput, unsure)
+    return (*tables, throughput), parts.facts
 
 
 def _named(

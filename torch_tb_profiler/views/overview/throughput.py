@@ -182,7 +182,7 @@ def _warmup(trace: Trace, timed: TimedSteps | None) -> Fact:
     return Fact(
         "warmup_steps",
         "Warm-up steps left out",
-        len(timed.warmup) if timed is not None and known else None,
+        timed.warmup_steps if timed is not None and known else None,
         "count",
         None,
         "Training steps at the beginning that are in no figure of throughput.",
