@@ -26,7 +26,7 @@ def test_every_command_and_option_is_in_the_script(run: Run, shell: str) -> None
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("re", {"report"}),
+        ("re", {"record", "report"}),
         ("report --for", {"--format", "--formats", "--force", "--forward-start"}),
         ("report --format m", {"md"}),
         ("report lo", {"logs"}),

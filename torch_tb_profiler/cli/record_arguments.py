@@ -187,7 +187,7 @@ def _pairs() -> list[tuple[str, str, str]]:
 
 
 def _is_given(arguments: argparse.Namespace, option: str) -> bool:
-    special = {
+    special: dict[str, bool] = {
         "--with": arguments.tool is not None,
         "--shapes": arguments.shapes is True,
         "--no-shapes": arguments.shapes is False,
@@ -195,7 +195,7 @@ def _is_given(arguments: argparse.Namespace, option: str) -> bool:
     }
     if option in special:
         return special[option]
-    value = getattr(arguments, option[2:].replace("-", "_"))
+    value: object = getattr(arguments, option[2:].replace("-", "_"))
     return value is not None and value is not False
 
 

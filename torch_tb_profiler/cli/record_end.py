@@ -1,4 +1,4 @@
-"""What ``record`` says when the program starts and ends; short, to stderr, a mark before each line."""
+"""What ``record`` says when the program starts and ends: to stderr, a mark before each line."""
 
 from __future__ import annotations
 

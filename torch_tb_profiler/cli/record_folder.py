@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 PROBE_BYTES = 1 << 20
 """A disk that does not take so much is full: the journal of a short run is smaller, no trace is."""
@@ -40,7 +41,7 @@ class RunFolder:
 def program_name(command: Sequence[str]) -> str:
     """The program that is meant by a command: its script or module, else the command itself."""
     module = None
-    for before, word in zip(command, command[1:], strict=False):
+    for before, word in pairwise(command):
         if before == "-m" and word not in STARTERS and not word.startswith("accelerate."):
             module = module or word
         elif word.endswith((".py", ".sh")):

@@ -1,4 +1,4 @@
-"""The verdict on a run in five lines: its worst finding, what shows it, what to do, and what else."""
+"""The verdict on a run in five lines: its worst finding, what shows it, what to do, what else."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from torch_tb_profiler.views.schema import Note
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 MOST_TITLES = 4
-MOST_SPANS = 2
-"""Of a rank that are looked at: a window, and the whole run."""
 
 
 def verdict(folder: str) -> list[str]:

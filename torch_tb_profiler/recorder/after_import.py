@@ -60,7 +60,7 @@ class Watch:
             spec = None if find is None else find(name, path, target)
             if spec is not None:
                 if type(spec) is ModuleSpec and spec.loader is not None:
-                    spec.__class__ = _WatchedSpec  # type: ignore[assignment]
+                    spec.__class__ = _WatchedSpec
                     spec.__dict__[DONE] = self._done
                 return spec
         return None
@@ -86,7 +86,7 @@ def record_after_torch(place: str) -> None:
     if MODULE in sys.modules:  # a .pth file has imported it
         done(sys.modules[MODULE])
     else:
-        sys.meta_path.insert(0, Watch(MODULE, done))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, Watch(MODULE, done))
 
 
 def _begin(text: str, place: str) -> None:

@@ -92,7 +92,7 @@ def _reason_of_exec(path: Any, *_args: Any, **_kwargs: Any) -> str | None:
 
 
 def _hear_signals() -> None:
-    """Handle signals that would kill the program; those that it handles, or ignores, are its own."""
+    """Handle signals that would kill the program; what it handles, or ignores, is its own."""
     for name in SIGNALS:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:

@@ -7,8 +7,8 @@ import os
 
 VARIABLE = "TORCH_TB_PROFILER_RECORD"
 KEY = '"notes": "'
-"""What stands before the path of the notes, which ends the options in the environment. Looked for as
-text: reading JSON would cost every process of a program a fifth of its start."""
+"""What stands before the path of the notes, which ends the options in the environment. Looked for
+as text: reading JSON would cost every process of a program a fifth of its start."""
 
 PYTHON, OLD, TORCH, NO_TORCH, FAILED = "python", "old", "torch", "no torch", "failed"
 """A Python started with us, or one that is too old for us; torch is imported, and its process
@@ -16,7 +16,7 @@ recorded if it works; torch could not be imported; we failed."""
 
 
 def with_place(options: str, path: str) -> str:
-    """Options in JSON with the path of the notes; without it where JSON would write it otherwise."""
+    """Options in JSON with the path of the notes, unless JSON would write it otherwise."""
     is_plain = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
     return options[:-1] + ", " + KEY + path + '"}' if is_plain else options
 

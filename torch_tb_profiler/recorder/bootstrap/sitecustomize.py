@@ -19,7 +19,7 @@ PACKAGE = os.path.dirname(os.path.dirname(HERE))
 class OwnPackage:
     """Finds this package, also before another of its name: the options are those of this one."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> object:
         """As ``importlib`` asks."""
         if name != NAME:
             return None
@@ -41,6 +41,8 @@ def begin() -> None:
         place = notes.place()
         if sys.version_info < OLDEST:
             sys.meta_path.remove(finder)  # type: ignore[arg-type]
+            for name in [each for each in sys.modules if each.partition(".")[0] == NAME]:
+                del sys.modules[name]
             notes.note(place, notes.OLD, sys.version.split()[0])
             return
         try:
@@ -63,7 +65,7 @@ def go_on() -> None:
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]
     own = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401, PLC0415
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401, PLC0415
     except ImportError as error:
         if error.name != "sitecustomize":
             raise

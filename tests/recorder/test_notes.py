@@ -1,0 +1,39 @@
+"""Notes of processes: the place in the options, lines of several processes, damaged ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.recorder import notes
+from torch_tb_profiler.recorder.options import Options, from_json
+
+
+def test_the_place_is_found_in_options_that_stay_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options(folder='/a "b', steps=(5, 9))
+    text = notes.with_place(options.to_json(), "/tmp/x y.notes")
+    monkeypatch.setenv(notes.VARIABLE, text)
+    assert notes.place() == json.loads(text)["notes"] == "/tmp/x y.notes"
+    assert from_json(text) == options
+
+
+@pytest.mark.parametrize("path", ['/tmp/"', "/tmp/ü", "/tmp/\\"])
+def test_a_place_that_json_writes_otherwise_is_left_out(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(notes.VARIABLE, notes.with_place(Options(folder="/a").to_json(), path))
+    assert notes.place() == ""
+
+
+def test_notes_are_read_as_they_were_written_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    notes.note(str(path), notes.PYTHON)
+    assert not path.exists()
+    path.write_text("python\tnobody\t\nhalf")
+    with path.open("a") as file:
+        file.write("\n")
+    notes.note(str(path), notes.FAILED, "two\nlines\tof it")
+    assert notes.read(str(path)) == [(notes.FAILED, os.getpid(), "two lines of it")]
