@@ -22,6 +22,7 @@ LONG = 10
 """Times the usual time between two samples: nobody knows what was in so long a gap."""
 
 SHORTEST_GAP_NS = 10**9
+_LONGEST_NS = 1 << 61
 
 _KEYS = ("source_code", "metric_code", "unit_code")
 _PARTS = re.compile(r"(\d+)").split
@@ -140,10 +141,14 @@ def _begins(time_ns: Int64) -> Int64:
     samples mostly are apart where there is none before, or long ago."""
     if len(time_ns) < 2:
         return time_ns
-    gaps = np.diff(time_ns)
-    usual_ns = int(np.median(gaps))
-    before = np.append(time_ns[0] - usual_ns, time_ns[:-1])
-    return np.where(time_ns - before > LONG * usual_ns, time_ns - usual_ns, before)
+    usual = usual_ns(time_ns)
+    before = np.append(time_ns[0] - usual, time_ns[:-1])
+    return np.where(time_ns - before > LONG * float(usual), time_ns - usual, before)
+
+
+def usual_ns(time_ns: Int64) -> int:
+    """How far two of these times, ascending, mostly are apart; 0 of fewer than two."""
+    return int(min(np.median(np.diff(time_ns)), _LONGEST_NS)) if len(time_ns) > 1 else 0
 
 
 def gaps(series: SampleSeries) -> Int64:
@@ -152,7 +157,7 @@ def gaps(series: SampleSeries) -> Int64:
     passed = np.diff(series.time_ns)
     if len(passed) < LONG:
         return np.empty(0, np.int64)
-    least_ns = max(LONG * int(np.median(passed)), SHORTEST_GAP_NS)
+    least_ns = max(LONG * float(usual_ns(series.time_ns)), SHORTEST_GAP_NS)
     return np.flatnonzero(passed > least_ns)
 
 

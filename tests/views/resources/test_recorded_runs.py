@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.helpers.recorded import Sample, recorded, side_table
@@ -194,3 +195,11 @@ def test_the_order_is_that_of_the_machine_and_of_the_knowledge() -> None:
         ("process", "threads"), ("loader worker 9", "CPU"), ("loader worker 10", "CPU"),
         ("GPU 2", "utilization"), ("GPU 2", "power"), ("GPU 10", "power"),
     ]  # fmt: skip
+
+
+def test_times_at_the_ends_of_what_there_is() -> None:
+    far = [Sample("process", "CPU", "%", at, 5) for at in (-(2**52), 0, 2**52)]
+    view = resources(recorded(STEPS, samples=far), Selection())
+    (cpu,) = view.series["process_pct"].lines
+    assert np.isfinite(cpu.x).all()
+    assert len(cpu.x) == 4

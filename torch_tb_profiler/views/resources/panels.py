@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.samples import SampleSeries, gaps, thinned
+from torch_tb_profiler.analysis.samples import SampleSeries, gaps, thinned, usual_ns
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
     kind_of,
@@ -168,8 +168,7 @@ def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
         is_short = is_momentary(series.source)
         return Line(name, *(_broken(time_us, value) if is_short else (time_us.tolist(), value)))
     if known.interval and len(shown.time_ns) > 1:  # the last value is of a time too
-        usual_ns = int(np.median(np.diff(shown.time_ns)))
-        end_ns = int(shown.time_ns[-1]) + usual_ns - origin_ns
+        end_ns = int(shown.time_ns[-1]) + usual_ns(shown.time_ns) - origin_ns
         time_us, value = np.append(time_us, end_ns / NS_PER_US), [*value, value[-1]]
     return Line(name, *_with_gaps(shown, time_us.tolist(), value, origin_ns))
 
@@ -181,8 +180,7 @@ def _with_gaps(
     rows = gaps(series)
     if not len(rows):
         return x, y
-    usual_ns = int(np.median(np.diff(series.time_ns)))
-    ends = (series.time_ns[rows] + usual_ns - origin_ns) / NS_PER_US
+    ends = (series.time_ns[rows] + usual_ns(series.time_ns) - origin_ns) / NS_PER_US
     at = np.searchsorted(x, ends)
     return np.insert(x, at, ends).tolist(), _inserted(y, at.tolist())
 

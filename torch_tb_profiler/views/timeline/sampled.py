@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from torch_tb_profiler.analysis.samples import SampleSeries, gaps, have_own_clock, samples
+from torch_tb_profiler.analysis.samples import SampleSeries, gaps, have_own_clock, samples, usual_ns
 from torch_tb_profiler.knowledge.resources import (
     is_momentary,
     kind_of,
@@ -77,8 +77,7 @@ def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
     time_ns, value = series.time_ns - origin_ns, series.value
     rows = gaps(series) if meaning(series.source, series.metric) is not None else ()
     if len(rows):
-        usual_ns = int(np.median(np.diff(time_ns)))
-        ends = time_ns[rows] + usual_ns
+        ends = time_ns[rows] + usual_ns(time_ns)
         places = np.asarray(rows) + 1
         time_ns, value = np.insert(time_ns, places, ends), np.insert(value, places, np.nan)
     return StepCurve(time_ns, value)
