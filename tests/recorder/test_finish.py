@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,16 @@ def test_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert journal.exists()
     os.utime(journal, (0, 0))  # it said nothing for years: another process has its number by now
     assert finish_folder(str(tmp_path)).workers[0].ended == "killed"
+
+
+def test_a_process_that_nobody_waited_for_has_ended(tmp_path: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    write_run(tmp_path, Run(), blocks_of(Run(pid=child.pid, host=socket.gethostname(), ended=None)))
+    assert finish_folder(str(tmp_path)).workers[0].ended is None
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is still listed
+    assert finish_folder(str(tmp_path)).workers[0].ended == "killed"
+    child.communicate()
 
 
 def test_a_trace_without_an_event_is_none(tmp_path: Path) -> None:

@@ -151,13 +151,20 @@ def _still_runs(path: str, story: Story, ended: Mapping[int, str]) -> bool:
         return False
     if story.header.get("host") not in (None, socket.gethostname()):
         return time.time() - os.stat(path).st_mtime < SILENT_S
+    return _lives(pid) and time.time() - os.stat(path).st_mtime < SILENT_S
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is such a process that has not ended; nobody may have asked how it did."""
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b") ")[2][:1] not in (b"Z", b"X")
     try:
         os.kill(pid, 0)
     except PermissionError:
-        pass
+        return True
     except OSError:
         return False
-    return time.time() - os.stat(path).st_mtime < SILENT_S
+    return True
 
 
 def _settle(path: str, story: Story, ended: Mapping[int, str]) -> None:
