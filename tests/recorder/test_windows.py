@@ -298,6 +298,14 @@ def test_a_file_starts_a_window(tmp_path: Path) -> None:
         ticked()
         program.train(3)
     assert [each["first_step"] for each in found.windows()] == [4]
+    assert found.reasons("window") == []
+
+
+def test_a_window_that_nobody_asked_for_is_missing_with_the_reason(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False, trigger="SIGUSR1") as found:
+        Program().train(3)
+    assert found.windows() == []
+    assert found.reasons("window") == ["The program ended before any step was to be recorded."]
 
 
 def test_a_trace_that_is_not_whole_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,6 +362,17 @@ def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> Non
     assert found.events(window) == json.loads(own)["traceEvents"]
     assert "of its own" in found.reasons("window")[0]
     assert len(found.of("train")) == 14
+
+
+def test_ours_waits_until_the_profiler_of_the_program_has_ended(tmp_path: Path) -> None:
+    with recorded(tmp_path, timer_only=False) as found:
+        program = Program()
+        program.train(4)  # ours warms up
+        with torch.autograd.profiler.profile():
+            program.train(4)
+        program.train(9)
+    (window,) = [each for each in found.windows() if each["state"] == "written"]
+    assert (window["first_step"], window["last_step"]) == (9, 13)
 
 
 def test_ours_ends_when_the_program_starts_its_own(tmp_path: Path) -> None:

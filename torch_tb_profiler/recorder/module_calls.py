@@ -11,6 +11,7 @@ import functools
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from typing import Any, Protocol
 
 from torch_tb_profiler.recorder import clock, compiling
@@ -67,6 +68,7 @@ class ModuleCalls:
         self._everywhere = register_module_forward_pre_hook(self._any_called)
         _listeners.append(self)
         _wrap_compile()
+        _wrap_script()
 
     def stop(self) -> None:
         """Hear no more."""
@@ -103,6 +105,14 @@ class ModuleCalls:
                 self._known = None
         if self._inside not in self._handles:
             self.forget_nesting()
+
+    def unhook_in(self, module: Any) -> None:
+        """Leave no hook in a module, nor in one that it has."""
+        for each in module.modules():
+            if id(each) in self._handles:
+                self._unhook(id(each))
+        if self._known not in self._handles:
+            self._known = None
 
     def compiled(self, result: Any) -> None:
         """Hear of a module that was compiled: its own hooks run outside of what was traced."""
@@ -225,3 +235,23 @@ def _hear_of_compilation() -> None:
             on_compile_start(_about_to_compile)
     except Exception:  # before torch 2.2
         _about_to_compile()
+
+
+def _wrap_script() -> None:
+    """TorchScript compiles hooks too, and refuses those that it cannot."""
+    try:
+        recursive: Any = import_module("torch.jit._recursive")
+        original = recursive.create_script_module
+    except (ImportError, AttributeError):
+        return
+    if getattr(original, MARK, False):
+        return
+
+    @functools.wraps(original)
+    def create_script_module(nn_module: Any, *args: Any, **kwargs: Any) -> Any:
+        for each in tuple(_listeners):
+            each.unhook_in(nn_module)
+        return original(nn_module, *args, **kwargs)
+
+    setattr(create_script_module, MARK, True)
+    recursive.create_script_module = create_script_module

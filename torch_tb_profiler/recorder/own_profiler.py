@@ -7,6 +7,7 @@ runs. What it exports is copied into the folder of the run.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,10 @@ class _State(threading.local):
 
 _state = _State()
 _listeners: list[OwnListener] = []
+
+
+if hasattr(os, "register_at_fork"):  # what a child does is its own business
+    os.register_at_fork(after_in_child=_listeners.clear)
 
 
 @contextmanager
