@@ -86,6 +86,11 @@ def _add_place(record: argparse.ArgumentParser) -> None:
         help=f"folder of runs (default: {DEFAULT_OUTPUT})",
     )
     group.add_argument(
+        "--finish",
+        metavar="FOLDER",
+        help="run nothing: finish a run whose recording was killed together with its program",
+    )
+    group.add_argument(
         "--name",
         type=_name,
         metavar="NAME",

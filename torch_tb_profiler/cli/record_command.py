@@ -14,7 +14,7 @@ from torch_tb_profiler.cli.record_arguments import (
     command_of,
     contradictions,
 )
-from torch_tb_profiler.cli.record_end import say, tell_end, tell_start
+from torch_tb_profiler.cli.record_end import say, tell_end, tell_left, tell_start
 from torch_tb_profiler.cli.record_folder import RunFolder, make_folder, program_name
 from torch_tb_profiler.recorder import launch
 from torch_tb_profiler.recorder.nsys import NsysMissingError, nsys_command
@@ -28,9 +28,12 @@ def run(arguments: Namespace) -> int:
 
     Returns:
         The program's exit code, or minus the signal that killed it; 2 for options that contradict
-        each other, 126 and 127 for a program that cannot be run.
+        each other and a folder with nothing to finish, 126 and 127 for a program that cannot be
+        run.
     """
     command = command_of(arguments.program)
+    if arguments.finish is not None and not command:
+        return tell_left(arguments.finish)
     if not command:
         tell_error("No program is named.", USAGE_HINT)
         return BAD_USAGE

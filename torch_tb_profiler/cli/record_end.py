@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from torch_tb_profiler.cli.exits import BAD_USAGE
 from torch_tb_profiler.cli.record_folder import RunFolder, is_named_anew, remove_if_empty
 from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWorker, finish_folder
@@ -64,6 +65,20 @@ def tell_end(folder: RunFolder, options: Options, ended: Ended, notes_path: str)
     quoted = shlex.quote(_shown(options.folder))
     say(f"Open it: torch-tb-profiler open {quoted}")
     say(f"     or: tensorboard --logdir {shlex.quote(_shown(os.path.dirname(options.folder)))}")
+
+
+def tell_left(path: str) -> int:
+    """Finish a run that nobody finished, and say what it is; the exit code."""
+    folder = os.path.abspath(path)
+    run = finish_folder(folder)
+    for line in lines_of(run, Options(folder=folder)):
+        say(line)
+    if not run.workers:
+        if not run.problems:
+            say(f"{_shown(folder)} holds nothing to finish.")
+        return BAD_USAGE
+    say(f"Open it: torch-tb-profiler open {shlex.quote(_shown(folder))}")
+    return 0
 
 
 def why_nothing(told: Iterable[tuple[str, int, str]], *, has_notes: bool = True) -> str:
