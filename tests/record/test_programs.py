@@ -1,0 +1,150 @@
+"""Programs of many kinds, recorded by the command alone: they stay what they are, and the steps
+that are found are those they tell of themselves (``programs/truth.py``).
+
+An end of a step is right if it lies between two instants that the program saw: before its end, and
+after the next step had begun. So no machine is too slow for it. The program reads the system's
+clock, the recorder takes that once and counts on by the monotonic one: :data:`CLOCKS_NS` is how far
+they may drift apart meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.record_command import record
+from torch_tb_profiler.api import OpenedTrace
+
+PROGRAMS = Path(__file__).parent / "programs"
+CLOCKS_NS = 3_000_000
+"""Clocks are slewed by half a millisecond a second at most; a program takes six."""
+
+WHOLE_RUN = "whole run"
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+TIMER_ONLY = ("--timer-only",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, how it is started and recorded, and what is true of it by construction.
+
+    Attributes:
+        arguments: Its file and arguments; ``FOLDER`` stands for the folder of the test.
+        by: What its steps are found by.
+        options: Those of the recorder.
+        starter: What starts it, behind python.
+        code: Its exit code.
+        ranks: How many processes record.
+        window: First and last step of its window; None: no profiler of ours runs.
+        stderr: What it writes to stderr; None: its libraries do, and not always the same.
+        sees_end: Whether the end of its last step of all is seen: a loop that knows how many
+            batches there are asks for no more, and what follows may be anything.
+    """
+
+    arguments: tuple[str, ...]
+    by: str
+    options: tuple[str, ...] = ()
+    starter: tuple[str, ...] = ()
+    code: int = 0
+    ranks: int = 1
+    window: tuple[int, int] | None = (5, 9)
+    stderr: str | None = ""
+    sees_end: bool = True
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "{file}", line {line}, in <module>
+    raise ValueError("no such step")
+ValueError: no such step
+"""
+CASES = {
+    "plain": Case(("plain.py",), "optimizer"),
+    "loader": Case(("loader.py", "--output", "its own"), "optimizer"),
+    "4 workers": Case(("loader.py", "--workers", "4"), "optimizer", stderr=None),
+    "iterable": Case(("iterable.py",), "loader"),
+    "lightning": Case(("lightning_fit.py",), "optimizer", stderr=None, sees_end=False),
+    "trainer": Case(("trainer.py",), "optimizer", stderr=None),
+    "ranks": Case(("ddp.py",), "optimizer", starter=TORCHRUN, ranks=2, stderr=None),
+    "compiled": Case(("compiled.py",), "optimizer"),
+    "inference": Case(("inference.py",), "loader"),
+    "crash": Case(("crash.py",), "optimizer", code=1, window=(5, 7), stderr=TRACEBACK),
+    "own profiler": Case(("own_profiler.py", "FOLDER/own"), "module", window=None, stderr=None),
+    "notebook": Case(("odd.py", "FOLDER/elsewhere"), "module", TIMER_ONLY, code=3, window=None),
+    "forks": Case(("forks_first.py",), "loader", TIMER_ONLY, code=4, window=None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_stays_what_it_is_and_its_steps_are_found(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    case = CASES[name]
+    (tmp_path / "elsewhere").mkdir()
+
+    recording = record(tmp_path, _command(case, tmp_path), *case.options)
+
+    assert recording.done.returncode == case.code, recording.done.stderr
+    assert recording.done.stdout == "".join(rank["printed"] for rank in recording.truth)
+    assert case.stderr is None or recording.stderr == _filled(case.stderr, case)
+    assert len(recording.truth) == case.ranks
+    for rank, truth in enumerate(recording.truth):
+        worker = f"rank{rank}" if case.ranks > 1 else None
+        with recording.open(worker, WHOLE_RUN) as opened:
+            assert len(opened.workers) == case.ranks
+            _check_steps(opened, truth, case)
+            _check_views(opened, has_loader=truth["steps"][0]["samples"] is not None)
+        if case.window is not None:
+            with recording.open(worker, "1") as opened:
+                assert _steps_of_window(opened) == case.window
+                assert opened.operators().frame.height > 0
+
+
+def _command(case: Case, folder: Path) -> list[str]:
+    script, *arguments = (each.replace("FOLDER", str(folder)) for each in case.arguments)
+    return [sys.executable, *case.starter, str(PROGRAMS / script), *arguments]
+
+
+def _filled(stderr: str, case: Case) -> str:
+    file = PROGRAMS / case.arguments[0]
+    lines = file.read_text(encoding="utf-8").splitlines()
+    raises = [number for number, line in enumerate(lines, 1) if "raise " in line]
+    return stderr.format(file=file, line=raises[0] if raises else None)
+
+
+def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None:
+    """Every step of every phase is there, once, and ends where it does."""
+    base_ns = opened.trace.meta.base_ns
+    rows = opened.trace.side["timed_steps"].frame.sort("start_us").rows(named=True)
+    for phase in ("train", "evaluation"):
+        found = [row for row in rows if row["phase"] == phase]
+        told = [step for step in truth["steps"] if step["phase"] == phase]
+        # Of a step that never ended nothing is told.
+        whole = [step for step in told if step["closing_ns"] is not None]
+        if not case.sees_end and phase == truth["steps"][-1]["phase"]:
+            whole = whole[: max(len(found), len(whole) - 1)]
+        assert [row["step"] for row in found] == list(range(len(whole)))
+        assert {row["by"] for row in found} <= {case.by}
+        begins = [step["begin_ns"] for step in told[1:]] + [truth["ended_ns"]]
+        for row, step, next_ns in zip(found, whole, begins, strict=False):
+            end_ns = base_ns + round((row["start_us"] + row["duration_us"]) * 1000)
+            assert step["closing_ns"] - CLOCKS_NS <= end_ns <= next_ns + CLOCKS_NS
+            assert step["samples"] in (None, row["samples"])
+        for before, after in pairwise(found):
+            assert before["start_us"] + before["duration_us"] <= after["start_us"] + 0.001
+
+
+def _check_views(opened: OpenedTrace, *, has_loader: bool) -> None:
+    """The pages have something to show, and say the same number of steps."""
+    for name in ("overview", "resources", *(["data"] if has_loader else [])):
+        assert opened.views()[name] is None, name
+        assert opened.view(name).tables, name
+    assert opened.view("overview").table("throughput").height > 0
+
+
+def _steps_of_window(opened: OpenedTrace) -> tuple[int, int]:
+    numbers = [int(name) for name in opened.trace.steps["name"].to_list()]
+    return min(numbers), max(numbers)
