@@ -26,7 +26,7 @@ MAX_PANELS = 32
 MAX_LINES = 8
 """Of a panel; there are no more colours."""
 MAX_MIXED = 4
-"""Curves of several sources and metrics that one still tells apart."""
+"""Curves of the same metrics of several sources that one still tells apart."""
 MAX_POINTS = 400
 """Of a line: about as many as it is wide."""
 SHORTEST = 200
@@ -90,8 +90,13 @@ def _grouped(series: Sequence[SampleSeries]) -> Panels:
 
 
 def _is_split(members: list[SampleSeries]) -> bool:
-    """Whether each metric of several sources has a panel of its own: they are too many for one."""
-    return len(members) > MAX_MIXED and len({each.source for each in members}) > 1
+    """Whether each metric of several sources has a panel of its own: they are too many for one, or
+    the same of each, as of workers."""
+    if len({each.source for each in members}) == 1:
+        return False
+    times = Counter(each.metric for each in members)
+    are_alike = min(times.values()) > 1 and len(members) > MAX_MIXED
+    return are_alike or len(members) > MAX_LINES
 
 
 def _is_quiet(series: SampleSeries) -> bool:
