@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tests.helpers import traces as t
 from tests.helpers.opening import open_file
@@ -30,6 +31,7 @@ from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.schema import View
 
 ALL = Selection()
+TYPES: dict[str, Any] = {"Input type": ["float", "float"]}
 RUN = Run(steps=100, warmup_steps=4)
 
 
@@ -104,6 +106,18 @@ def test_how_many_steps_a_profiler_recorded_matters_to_no_timer() -> None:
     assert evaluate(view, "throughput[measure=batch_cost].mean_us>+5%@95").failed
     with pytest.raises(GateError, match="Steps compared"):
         evaluate(view, "average_step.total_us>+5%@95")
+
+
+def test_the_same_settings_forbid_nothing_where_only_one_side_recorded_operators() -> None:
+    settings = {"matmul_precision": "highest"}
+    timed = varied(10, 1, replace(RUN, settings=settings))
+    made = t.columns([t.step(1, 0, 100), t.op("aten::mm", 0, 50, shape=[[4, 8], [8, 8]], **TYPES)])
+    made.info = structs.replace(made.info, settings=timed.meta.info.settings)
+    other = build_trace(made)
+    around = compare(other, ALL, timed, ALL).tables["surroundings"].frame
+    (row,) = around.filter(kind="precision").rows(named=True)
+    assert "float32" in row["baseline"]
+    assert row["same"] is None
 
 
 def test_one_side_that_nothing_timed() -> None:

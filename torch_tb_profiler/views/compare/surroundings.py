@@ -276,13 +276,16 @@ def _shapes(bases: Bases) -> _Verdict:
 
 def _precision(bases: Bases) -> _Verdict:
     loads = _loads(bases)
-    sides = []
+    sides, chosen = [], []
     for basis, load in zip(bases, loads, strict=True):
-        parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()]
         settings = basis.trace.meta.info.settings
-        parts += [f"autocast {settings.autocast}"] if settings.autocast else []
+        parts = [f"autocast {settings.autocast}"] if settings.autocast else []
         parts += [settings.matmul_precision] if settings.matmul_precision else []
+        chosen.append(parts)
+        parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()] + parts
         sides.append(recorded.told(", ".join(parts), load.reasons.get("precision_pct", "")))
+    if bool(loads[0].precision_pct) != bool(loads[1].precision_pct) and chosen[0] == chosen[1]:
+        return _Verdict(*sides, None, "One side tells no element types of operators.")
     if not loads[0].precision_pct or not loads[1].precision_pct:
         return _by_text(*sides)
     a, b = (load.precision_pct for load in loads)
