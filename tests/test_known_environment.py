@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 
 from torch_tb_profiler.known_environment import KINDS, is_kept
+from torch_tb_profiler.trace.info import ProgramSettings
+
+ROOT = Path(__file__).parent.parent
 
 KEPT = {
     "OMP_NUM_THREADS": ["1", "8,2", "16"],
@@ -62,6 +67,13 @@ def test_no_name_tells_of_a_secret_a_place_or_a_person() -> None:
     parts = {part for name in KINDS for part in name.split("_")}
     assert not parts & {"TOKEN", "KEY", "SECRET", "PASSWORD", "URL", "HOME", "PATH", "DIR", "FILE",
                         "USER", "ADDR", "HOST", "NAME"}  # fmt: skip
+
+
+def test_the_docs_name_every_variable_and_every_setting() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    settings, environment = text.split("## Environment")
+    assert set(re.findall(r"`([A-Z0-9_]+)`", environment)) == set(KINDS)
+    assert set(ProgramSettings.__struct_fields__) <= set(re.findall(r"`([a-z0-9_]+)`", settings))
 
 
 def test_a_value_that_nearly_fits_is_told_at_once() -> None:

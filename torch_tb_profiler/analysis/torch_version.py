@@ -1,4 +1,4 @@
-"""Which versions of torch may have written a trace.
+"""Which version of torch wrote a trace, or which ones may have.
 
 Definitions: ``docs/views-compare.md#surroundings``.
 """
@@ -13,7 +13,10 @@ from torch_tb_profiler.trace.model import Trace
 
 @per_trace
 def torch_version(trace: Trace) -> str | None:
-    """Between which versions of torch a trace was written, by how it is; made once."""
+    """The version of torch that a recording names, else between which it was written, by how it
+    is; made once."""
+    if trace.meta.info.settings.torch_version:
+        return trace.meta.info.settings.torch_version
     if trace.meta.info.recorder != TORCH_PROFILER:
         return None
     arguments = trace.operators

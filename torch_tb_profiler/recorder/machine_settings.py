@@ -25,7 +25,7 @@ def machine(torch: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "torch_version": str(torch.__version__),
         "python_version": ".".join(map(str, sys.version_info[:3])),
-        "cuda_version": version.cuda or getattr(version, "hip", None),
+        "cuda_version": version.cuda,
         "driver_version": _driver(),
         "cpu_model": _cpu_model(),
         "cpu_cores": max(1, int(usable_cores() or os.cpu_count() or 1)),

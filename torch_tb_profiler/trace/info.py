@@ -119,7 +119,7 @@ class ProgramSettings(_Facts, frozen=True):
     Attributes:
         torch_version: Of torch, ``"2.13.0+cu130"``.
         python_version: ``"3.12.3"``.
-        cuda_version: That torch was built with, ``"13.0"``; HIP's with ROCm.
+        cuda_version: That torch was built with, ``"13.0"``; None with ROCm.
         cudnn_version: ``"9.10.2"``.
         nccl_version: ``"2.27.5"``.
         driver_version: Of the GPUs, ``"580.65.06"``.

@@ -13,7 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import Aspect, can_be_one_version, surroundings
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compare import recorded
+from torch_tb_profiler.views.compare import program, recorded
 from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Told
 from torch_tb_profiler.views.compare.shared_work import shared_work
 from torch_tb_profiler.views.compare.steps import StepBasis
@@ -48,7 +48,20 @@ SURROUNDINGS = TableSpec(
     ),
 )
 NOT_KNOWN = "not known"
-WHERE_RECORDED = frozenset({"driver", "library", "backend", "cudnn_benchmark"})
+OF_PROGRAM: dict[str, Callable[[Trace], Told]] = {
+    "processor": program.processor,
+    "switches": program.switches,
+    "compilation": program.compilation,
+    "parameters": program.parameters,
+    "optimizer": program.optimizer,
+    "data_parallel": program.data_parallel,
+    "loader": program.loader,
+}
+"""Aspect → what a recording says that its program had set."""
+
+WHERE_RECORDED = frozenset(
+    {"driver", "library", "backend", "cudnn_benchmark", *OF_PROGRAM, "environment"}
+)
 """Aspects of which nothing is said where neither side records them."""
 
 
@@ -321,8 +334,12 @@ def _quality(bases: Bases) -> _Verdict:
 
 
 def _torch(bases: Bases) -> _Verdict:
-    """Versions by how the traces are written, or by the lines of torch's own functions."""
+    """Versions as they are recorded; else by how the traces are written, or by the lines of
+    torch's own functions."""
     traces = bases[0].trace, bases[1].trace
+    named = [recorded.told(trace.meta.info.settings.torch_version) for trace in traces]
+    if all(side.text is not None for side in named):
+        return _by_text(*named)
     sides = [
         recorded.told(torch_version(trace), "nothing tells the torch version") for trace in traces
     ]
@@ -343,6 +360,10 @@ def _torch(bases: Bases) -> _Verdict:
         return _Verdict(sides[0], sides[1], None, "The versions that they may be of overlap.")
     reason = "Traces do not name their torch version, and these are written alike."
     return _Verdict(sides[0], sides[1], None, reason)
+
+
+def _environment(bases: Bases) -> _Verdict:
+    return _by_text(*program.environments(bases[0].trace, bases[1].trace))
 
 
 def _of_basis(tell: Callable[[StepBasis], Told]) -> Callable[[Bases], _Verdict]:
@@ -367,6 +388,8 @@ _COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
     "recording": _of_trace(recorded.recording),
     "format": _of_trace(recorded.file_format),
     "cudnn_benchmark": _of_trace(recorded.cudnn_benchmark),
+    **{kind: _of_trace(tell) for kind, tell in OF_PROGRAM.items()},
+    "environment": _environment,
     "rank": _of_trace(recorded.rank),
     "host": _of_trace(recorded.host),
     "links": _of_trace(recorded.links),

@@ -15,7 +15,6 @@ MAX_TEXT = 200
 """Longer values are cut: a file may hold anything."""
 
 NOT_RECORDED = "The recording does not say it."
-NOT_READ = "Nothing that is read of recordings tells it."
 NO_CUDA = "The program ran on HIP (ROCm), not on CUDA."
 NO_GPU = "The recording declares no GPU, and none ran work."
 NO_NAME = "The recording does not describe its GPUs."
@@ -59,7 +58,9 @@ def environment_facts(trace: Trace) -> tuple[Fact, ...]:
 def _machine(trace: Trace) -> tuple[_Said, ...]:
     launches = trace.quality.counts.get("launch_without_kernel", 0)
     uses_device = launches > 0 or not trace.device_work.is_empty()
+    settings = trace.meta.info.settings
     names = trace.devices["name"].drop_nulls().unique(maintain_order=True).to_list()
+    names = names or list(dict.fromkeys(settings.gpu_names or ()))
     return (
         _Said(
             "device_type",
@@ -70,7 +71,7 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
         _Said(
             "gpu_count",
             "GPUs",
-            trace.devices.height or None,
+            trace.devices.height or len(settings.gpu_names or ()) or None,
             "GPUs that the recording declares or that ran work in it.",
             NO_GPU,
             "count",
@@ -82,7 +83,13 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
             "Names of these GPUs, each once.",
             NO_NAME if trace.devices.height else NO_GPU,
         ),
-        _Said("cpu_model", "CPU model", None, "Processor of the machine.", NOT_READ),
+        _Said(
+            "cpu_model",
+            "CPU model",
+            _plain(settings.cpu_model),
+            "Processor of the machine.",
+            NOT_RECORDED,
+        ),
         _Said(
             "host_name",
             "Host",
@@ -96,6 +103,7 @@ def _machine(trace: Trace) -> tuple[_Said, ...]:
 def _versions(trace: Trace) -> tuple[_Said, ...]:
     info = trace.meta.info
     hip = hip_version(info.hip_runtime_version)
+    built_with = _plain(info.settings.cuda_version)
     no_cuda = NO_CUDA if hip is not None else NOT_RECORDED
     version = info.recorder_version or ""
     # A bare number is that of the layout: Kineto writes no other.
@@ -111,7 +119,7 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
         _Said(
             "cuda_runtime_version",
             "CUDA runtime",
-            cuda_version(info.cuda_runtime_version),
+            cuda_version(info.cuda_runtime_version) or (None if hip else built_with),
             "CUDA version the program was built with.",
             no_cuda,
         ),
@@ -119,9 +127,9 @@ def _versions(trace: Trace) -> tuple[_Said, ...]:
         _Said(
             "cudnn_version",
             "cuDNN",
-            None,
+            _plain(info.settings.cudnn_version),
             "Version of NVIDIA's library of neural network kernels.",
-            NOT_READ,
+            NOT_RECORDED,
         ),
         _Said(
             "framework",
@@ -160,7 +168,7 @@ def _job(trace: Trace) -> tuple[_Said, ...]:
         _Said(
             "nccl_version",
             "NCCL",
-            _plain(job.library_version),
+            _plain(job.library_version or trace.meta.info.settings.nccl_version),
             "Version of the communication library.",
         ),
     )

@@ -38,6 +38,7 @@ from torch_tb_profiler.views.overview.resources import (
     RESOURCES_BY_GPU,
     resource_tables,
 )
+from torch_tb_profiler.views.overview.settings import settings_facts
 from torch_tb_profiler.views.overview.throughput import (
     THROUGHPUT,
     step_curve,
@@ -162,6 +163,7 @@ def overview(trace: Trace, selection: Selection) -> View:
             *gpu_facts(trace, selection, gpus),
             *_count_facts(trace),
             *environment_facts(trace),
+            *settings_facts(trace),
         ),
         notes=(*notes, *gpu_notes(trace, selection)),
     )

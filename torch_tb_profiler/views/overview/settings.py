@@ -1,0 +1,141 @@
+"""What the program had set, as facts: only what the recording tells."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.trace.info import ProgramSettings
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Fact, Scalar
+
+MAX_TEXT = 200
+"""Longer values are cut: a file may hold anything."""
+
+OFF, ON = "off", "on"
+
+
+def settings_facts(trace: Trace) -> tuple[Fact, ...]:
+    """Facts on the program's settings; none where nobody recorded them."""
+    settings = trace.meta.info.settings
+    said = (*_of_torch(settings), *_of_training(settings), *_of_data(settings))
+    return tuple(
+        Fact(key, title, value[:MAX_TEXT] if isinstance(value, str) else value, None, None, text)
+        for key, title, value, text in said
+        if value is not None
+    )
+
+
+Said = tuple[str, str, Scalar, str]
+
+
+def _of_torch(settings: ProgramSettings) -> tuple[Said, ...]:
+    autocast = settings.autocast
+    return (
+        ("python_version", "Python", settings.python_version, "Version that ran the program."),
+        ("driver_version", "GPU driver", settings.driver_version, "Version of the driver."),
+        ("cpu_cores", "CPU cores", settings.cpu_cores, "Cores that the program may use."),
+        (
+            "autocast", "Autocast", OFF if autocast == "" else autocast,
+            "Type that torch.autocast casts operators to.",
+        ),
+        (
+            "matmul_precision", "Float32 products", settings.matmul_precision,
+            "torch.set_float32_matmul_precision: highest is float32, high TF32, medium bfloat16.",
+        ),
+        ("tf32_matmul", "TF32 in products", _switch(settings.tf32_matmul), "On CUDA."),
+        ("tf32_cudnn", "TF32 in convolutions", _switch(settings.tf32_cudnn), "On CUDA."),
+        (
+            "cudnn_benchmark", "cuDNN benchmark", _switch(settings.cudnn_benchmark),
+            "Whether cuDNN tries its algorithms and takes the fastest.",
+        ),
+        ("determinism", "Deterministic algorithms", _determinism(settings), "Slower, but equal."),
+        ("compile_mode", "torch.compile", _compiled(settings), "Its mode, or another backend."),
+        ("debugging_aids", "Debugging aids", _aids(settings), "Seen while the program ran."),
+    )  # fmt: skip
+
+
+def _of_training(settings: ProgramSettings) -> tuple[Said, ...]:
+    parallel, options = settings.data_parallel, settings.data_parallel_options or {}
+    listed = ", ".join(f"{name}={_word(value)}" for name, value in options.items())
+    return (
+        (
+            "parameters", "Parameters", settings.parameters,
+            "Elements of the parameters that optimizers update.",
+        ),
+        ("optimizer", "Optimizer", optimizer_text(settings), "Its class, and how it updates."),
+        (
+            "data_parallel", "Data parallelism", parallel_text(parallel, listed),
+            "Wrapper of the model, and its options.",
+        ),
+    )  # fmt: skip
+
+
+def _of_data(settings: ProgramSettings) -> tuple[Said, ...]:
+    environment = settings.environment
+    listed = None
+    if environment is not None:
+        listed = ", ".join(f"{name}={value}" for name, value in environment.items()) or "none set"
+    return (
+        ("batch_size", "Batch size", settings.batch_size, "Samples of a batch of the loader."),
+        ("data_loader", "Data loader", loader_text(settings), "Of the first that was used."),
+        (
+            "environment", "Environment", listed,
+            "Variables that change how fast torch is; no others are recorded.",
+        ),
+    )  # fmt: skip
+
+
+def optimizer_text(settings: ProgramSettings) -> str | None:
+    """``"AdamW, fused"``; None where nobody recorded it."""
+    if not settings.optimizer:
+        return None
+    if settings.optimizer_fused:
+        return f"{settings.optimizer}, fused"
+    if settings.optimizer_foreach:
+        return f"{settings.optimizer}, foreach"
+    is_told = settings.optimizer_fused is False and settings.optimizer_foreach is False
+    return f"{settings.optimizer}, a loop over parameters" if is_told else settings.optimizer
+
+
+def parallel_text(wrapper: str | None, options: str) -> str | None:
+    """``"DDP (bucket_cap_mb=25)"``; None where nobody recorded it."""
+    if wrapper is None:
+        return None
+    return f"{wrapper} ({options})" if wrapper and options else wrapper or "none"
+
+
+def loader_text(settings: ProgramSettings) -> str | None:
+    """``"4 workers, prefetch 2, pinned, persistent"``; None where nobody recorded it."""
+    if settings.loader_workers is None:
+        return None
+    count = settings.loader_workers
+    parts = ["in the program's own process" if not count else f"{count} workers"]
+    parts += [f"prefetch {settings.prefetch_factor}"] if settings.prefetch_factor else []
+    parts += ["pinned"] if settings.pin_memory else []
+    parts += ["persistent"] if settings.persistent_workers else []
+    return ", ".join(parts)
+
+
+def _switch(value: bool | None) -> str | None:
+    return None if value is None else ON if value else OFF
+
+
+def _word(value: bool | int | str) -> str:
+    return (ON if value else OFF) if isinstance(value, bool) else str(value)
+
+
+def _determinism(settings: ProgramSettings) -> str | None:
+    if settings.deterministic_algorithms:
+        return "torch's and cuDNN's"
+    if settings.cudnn_deterministic:
+        return "cuDNN's"
+    return _switch(settings.deterministic_algorithms)
+
+
+def _compiled(settings: ProgramSettings) -> str | None:
+    return "not used" if settings.compile_mode == "" else settings.compile_mode
+
+
+def _aids(settings: ProgramSettings) -> str | None:
+    aids = {"anomaly detection": settings.anomaly_mode, "gradcheck": settings.gradcheck}
+    if all(is_on is None for is_on in aids.values()):
+        return None
+    return ", ".join(name for name, is_on in aids.items() if is_on) or "none"
