@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-FIELDS = ("fetch_ns", "transform_ns", "collate_ns", "worker", "pid")
+FIELDS = ("fetch_ns", "transform_ns", "collate_ns", "worker", "pid", "began_ns")
 FETCH_S, TRANSFORM_S, COLLATE_S = 0.0025, 0.001, 0.004
 
 
@@ -95,7 +95,7 @@ class Failing(Dataset):
 
 
 def timed_batch(samples: list[list[int]]) -> list[int]:
-    """A batch: the fields of its samples summed, of worker and process those of the first."""
+    """A batch: the times of its samples summed, the other fields as the first has them."""
     started = time.perf_counter_ns()
     spend(COLLATE_S)
     sums = [sum(values) for values in zip(*samples, strict=True)]
@@ -103,7 +103,8 @@ def timed_batch(samples: list[list[int]]) -> list[int]:
 
 
 def _sample() -> list[int]:
+    began = time.time_ns()
     fetched = spend(FETCH_S)
     info = get_worker_info()
     worker = -1 if info is None else info.id
-    return [fetched, 0, 0, worker, os.getpid()]
+    return [fetched, 0, 0, worker, os.getpid(), began]

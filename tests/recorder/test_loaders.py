@@ -2,12 +2,14 @@
 measured, and nothing that the program could notice is changed.
 
 Cases: loading in the process, two workers forked, one spawned; iterable style, persistent workers;
-several loaders, one inside another, one left in the middle; a failing sample, a dying worker.
+several loaders, one inside another, one left in the middle; pinning; a failing sample, a dying
+worker; a process that was forked.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import time
@@ -22,6 +24,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import ConcatDataset, DataLoader, Subset  # noqa: E402
 from torch.utils.data import dataloader as torch_dataloader  # noqa: E402
 from torch.utils.data._utils import fetch as torch_fetch  # noqa: E402
+from torch.utils.data._utils import pin_memory as torch_pin  # noqa: E402
 
 from tests.helpers.loading import (  # noqa: E402
     FIELDS,
@@ -97,6 +100,9 @@ def taken(loader: Any, step_s: float = 0.0, count: int | None = None) -> dict[st
     return told
 
 
+CLOCKS_NS = 2_000_000
+"""A process takes the time of day once: by so much its clock may differ from that of another."""
+
 ATTEMPTS = 4
 """Another process may be given the core between two looks at the clock, but not so often."""
 
@@ -141,6 +147,31 @@ def test_stages_and_shares_are_those_of_the_dataset(tmp_path: Path, workers: int
         assert said.kind in ("model", "start", "handover")
 
 
+def work_of(recording: Recording) -> dict[tuple[int, int], Block]:
+    """Worker and batch → what was recorded of the work on it."""
+    keys = ("start_ns", "fetch_ns", "transform_ns", "collate_ns")
+    return {
+        (block["worker"], batch): {key: block[key][at] for key in keys} | {"pid": block["pid"]}
+        for block in recording.blocks("work")
+        for at, batch in enumerate(block["batch"])
+    }
+
+
+def truth_of(told: dict[str, list[int]]) -> list[dict[str, int]]:
+    """What batches tell of themselves, one after the other."""
+    columns = zip(*told.values(), strict=True)
+    return [dict(zip(told, values, strict=True)) for values in columns]
+
+
+def assert_is(work: Block, truth: dict[str, int]) -> None:
+    """Work is that on a batch: it holds the moment in which the batch began, and its times."""
+    stages = ("fetch_ns", "transform_ns", "collate_ns")
+    end_ns = work["start_ns"] + sum(work[key] for key in stages)
+    assert work["pid"] == truth["pid"]
+    assert work["start_ns"] - CLOCKS_NS <= truth["began_ns"] < end_ns
+    assert all(work[key] >= truth[key] for key in stages)
+
+
 def test_batches_join_the_work_of_their_workers(recording: Recording) -> None:
     """Over two epochs of workers that stay, of a dataset of iterable style."""
     loader = DataLoader(
@@ -150,26 +181,12 @@ def test_batches_join_the_work_of_their_workers(recording: Recording) -> None:
     assert set(recording.session.workers().values()) == set(epochs[0]["pid"])
     del loader
     blocks = recording.blocks("batches")
-    work = {
-        (batch, block["worker"]): (block["pid"], fetch_ns, transform_ns)
-        for block in recording.blocks("work")
-        for batch, fetch_ns, transform_ns in zip(
-            block["batch"], block["fetch_ns"], block["transform_ns"], strict=True
-        )
-    }
-    rows = [row for block in blocks for row in zip(block["batch"], block["worker"], strict=True)]
+    work = work_of(recording)
+    rows = [row for block in blocks for row in zip(block["worker"], block["batch"], strict=True)]
     assert len(rows) == len(set(rows)) == len(work) == 8
-    truth = [
-        (pid, fetch_ns, transform_ns)
-        for epoch in epochs
-        for pid, fetch_ns, transform_ns in zip(
-            epoch["pid"], epoch["fetch_ns"], epoch["transform_ns"], strict=True
-        )
-    ]
-    for row, (pid, fetch_ns, transform_ns) in zip(rows, truth, strict=True):
-        assert work[row][0] == pid
-        assert work[row][1] == pytest.approx(fetch_ns, rel=0.05)
-        assert work[row][2] == pytest.approx(transform_ns, rel=0.05)
+    truth = [row for epoch in epochs for row in truth_of(epoch)]
+    for row, expected in zip(rows, truth, strict=True):
+        assert_is(work[row], expected)
     settings = recording.blocks("loader")
     assert [(each["style"], each["persistent_workers"]) for each in settings] == [
         ("iterable", True)
@@ -182,9 +199,9 @@ def test_a_spawned_worker_is_recorded(recording: Recording) -> None:
     )
     truth = taken(loader)
     del loader
-    (work,) = recording.blocks("work")
-    assert work["pid"] == truth["pid"][0]
-    assert work["fetch_ns"] == pytest.approx(truth["fetch_ns"], rel=0.05)
+    work = work_of(recording)
+    for batch, expected in enumerate(truth_of(truth)):
+        assert_is(work[0, batch], expected)
     (loader_block,) = recording.blocks("loader")
     assert (loader_block["start_method"], loader_block["prefetch_factor"]) == ("spawn", 2)
 
@@ -264,6 +281,59 @@ def test_a_worker_that_dies_leaves_what_was_recorded(recording: Recording) -> No
     made = {batch for block in recording.blocks("batches") for batch in block["batch"]}
     assert made == {0, 1, 2, 3}
     assert {"data_loading"} <= {block["what"] for block in recording.blocks("missing")}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_pinning_is_told_where_there_is_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """A made-up device: pinning takes 4 ms, in the process or in the thread that pins."""
+
+    def pin(batch: Any, *_: Any) -> Any:
+        time.sleep(0.004)
+        return batch
+
+    kind = type("Kind", (), {"type": "cuda"})()
+    for name, value in (
+        ("is_available", True),
+        ("current_accelerator", kind),
+        ("current_device_index", 0),
+        ("set_device_index", None),
+    ):
+        monkeypatch.setattr(torch.accelerator, name, lambda *_, value=value: value)
+    monkeypatch.setattr(torch_pin, "pin_memory", pin)
+    recording = Recording(tmp_path)
+    try:
+        taken(DataLoader(Timed(8), 2, num_workers=workers, collate_fn=timed_batch, pin_memory=True))
+        work = recording.blocks("work")
+    finally:
+        session.end("exit")
+    pinned = [
+        (batch, block["worker"], pin_ns)
+        for block in work
+        for batch, pin_ns in zip(block["batch"], block["pin_ns"], strict=True)
+        if pin_ns is not None
+    ]
+    assert [(batch, worker) for batch, worker, _ in pinned] == [(n, None) for n in range(4)]
+    assert all(pin_ns >= 4e6 for _, _, pin_ns in pinned)
+
+
+def test_a_fork_that_records_itself_counts_its_batches_once(tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "parent")
+    child = os.fork()
+    if child == 0:
+        try:
+            own = Recording(tmp_path / "child")
+            list(DataLoader(torch.arange(8), 2))
+            own.end()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert recording.blocks("batches") == []
+    (journal,) = (tmp_path / "child").glob("*.jsonl")
+    blocks = [json.loads(line) for line in journal.read_text().splitlines()]
+    given = [block["batch"] for block in blocks if block["kind"] == "batches"]
+    assert given == [[0, 1, 2, 3]]
 
 
 def test_the_program_notices_nothing(tmp_path: Path) -> None:

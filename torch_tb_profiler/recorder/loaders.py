@@ -63,6 +63,8 @@ class LoaderHooks:
         global _active  # noqa: PLW0603 - hooks are of a process
         from torch.utils.data import dataloader  # noqa: PLC0415
 
+        if _active is not None:  # of the process that forked this one
+            _active.unhook()
         base: Any = dataloader._BaseDataLoaderIter
         self._replace(base, "__init__", _initializer)
         self._replace(base, "__next__", _nexter)
@@ -89,19 +91,24 @@ class LoaderHooks:
             self.session.journal.write(work_block(loader, None, rows))
 
     def stop(self, _reason: str) -> None:
-        """Write the rest; the iterators are as they were."""
+        """Write the rest, and take the hooks back."""
         global _active  # noqa: PLW0603
         _active = None
-        for restore in reversed(self._restore):
-            restore()
-        loader_marks.note_nothing()
-        loader_transforms.forget_classes()
+        self.unhook()
         for loader in self.book.loaders:
             self._settle(loader, 0)
         self.flush()
         if self._calls:
             cost = {"kind": "cost", "what": "loader", "cpu_ns": self._own_ns, "calls": self._calls}
             self.session.journal.write(cost)
+
+    def unhook(self) -> None:
+        """The iterators of torch are as they were."""
+        for restore in reversed(self._restore):
+            restore()
+        self._restore.clear()
+        loader_marks.note_nothing()
+        loader_transforms.forget_classes()
 
     def made(self, iterator: Any, loader: Any | None) -> IteratorState:
         """An iterator was made, or is seen for the first time."""
