@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.recorder import Run, blocks_of, steps_of, text_of, trace_name, write_run
+from tests.helpers.recorder import (
+    Run,
+    blocks_of,
+    journal_columns,
+    steps_of,
+    text_of,
+    trace_name,
+    write_run,
+)
 from torch_tb_profiler.recorder import packing
 from torch_tb_profiler.recorder.finish import finish_folder
 from torch_tb_profiler.recorder.trace_tail import append_tail
@@ -104,7 +112,9 @@ def test_what_was_killed_gets_its_end_and_loses_the_open_window(tmp_path: Path) 
         None,
         "the program ended before it was written (signal SIGKILL)",
     ]
-    lines = gzip.decompress((tmp_path / worker.journal).read_bytes()).splitlines()
+    text = gzip.decompress((tmp_path / worker.journal).read_bytes())
+    assert not journal_columns(text).quality.counts
+    lines = text.splitlines()
     assert [json.loads(line)["kind"] for line in lines[-2:]] == ["end", "window"]
 
 

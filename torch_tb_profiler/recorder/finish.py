@@ -172,8 +172,8 @@ def _settle(path: str, story: Story, ended: Mapping[int, str]) -> None:
     the windows it lost."""
     status = os.stat(path)
     if story.is_cut:
-        with suppress(OSError), open(path, "ab") as file:
-            file.write(b"\n")
+        with suppress(OSError):
+            os.truncate(path, story.whole_bytes)
     blocks: list[dict[str, Any]] = []
     pid = story.header.get("pid")
     reason = ended.get(pid, KILLED) if isinstance(pid, int) else KILLED

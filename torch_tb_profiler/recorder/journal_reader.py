@@ -76,6 +76,7 @@ class Story:
         has_warmup: Whether the timer told which steps are warm-up.
         end: The block of the end.
         is_cut: Whether the last line has no end.
+        whole_bytes: Of all lines that have one.
     """
 
     header: dict[str, Any] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class Story:
     has_warmup: bool = False
     end: dict[str, Any] | None = None
     is_cut: bool = False
+    whole_bytes: int = 0
     _step_count: int = 0
 
     def take(self, block: dict[str, Any], line: bytes) -> None:
@@ -134,6 +136,7 @@ def read_story(path: str) -> Story:
     story = Story()
     for line in lines_of(path):
         story.is_cut = not line.endswith(b"\n")
+        story.whole_bytes += 0 if story.is_cut else len(line)
         kind = KIND.match(line)
         if kind is not None and kind[1].decode() in TIMED:
             continue
