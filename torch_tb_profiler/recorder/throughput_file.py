@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from torch_tb_profiler.recorder.events import EVALUATION, TRAIN
@@ -30,13 +31,15 @@ def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
 
     A step counts once, as often as it is told; what makes no sense is left out.
     """
-    rows: dict[str, set[_Row]] = {TRAIN: set(), EVALUATION: set()}
+    told = {TRAIN: StepColumns(), EVALUATION: StepColumns()}
     warmup_steps = 0
     windows: dict[str, tuple[int | None, int | None]] = {}
     for block in blocks:
         kind = block.get("kind")
         if kind == "steps":
-            rows.get(str(block.get("phase")), set()).update(_rows(block))
+            columns = told.get(str(block.get("phase")), StepColumns())
+            for row in _rows(block):
+                columns.add(*row)
         elif kind == "timer":
             warmup_steps = _whole(block.get("warmup_steps"), warmup_steps) or 0
         elif kind in PROFILED:
@@ -46,14 +49,14 @@ def throughput_of(blocks: Iterable[Mapping[str, Any]]) -> Throughput | None:
                 _whole(block.get("start_ns"), start_ns),
                 _whole(block.get("end_ns"), end_ns),
             )
-    if not any(rows.values()):
+    if not any(map(len, told.values())):
         return None
-    trained = sorted(rows[TRAIN])
-    train, _ = _apart(trained[warmup_steps:], windows.values())
-    _, traced = _apart(trained[1:], windows.values())
-    evaluation, _ = _apart(sorted(rows[EVALUATION]), windows.values())
+    trained, evaluated = _in_order(told.pop(TRAIN)), _in_order(told.pop(EVALUATION))
+    train, _ = _apart(islice(_rows_of(trained), warmup_steps, None), windows.values())
+    _, traced = _apart(islice(_rows_of(trained), 1, None), windows.values())
+    evaluation, _ = _apart(_rows_of(evaluated), windows.values())
     return Throughput(
-        warmup_steps=min(warmup_steps, len(rows[TRAIN])),
+        warmup_steps=min(warmup_steps, len(trained)),
         warmup_rule=RULE,
         train=figures_of(train),
         evaluation=figures_of(evaluation),
@@ -83,6 +86,27 @@ def _rows(block: Mapping[str, Any]) -> Iterable[_Row]:
         start, end = _whole(start_ns, None), _whole(end_ns, None)
         if start is not None and end is not None and end >= start:
             yield start, end, _or_unknown(reader_ns), _or_unknown(samples)
+
+
+def _in_order(steps: StepColumns) -> StepColumns:
+    """The steps by time, each once. They are columns all the way: there may be millions."""
+    if all(map(int.__lt__, steps.start_ns, steps.start_ns[1:])):
+        return steps
+    in_order, last = StepColumns(), None
+    for at in sorted(range(len(steps)), key=lambda at: _row(steps, at)):
+        row = _row(steps, at)
+        if row != last:
+            in_order.add(*row)
+        last = row
+    return in_order
+
+
+def _row(steps: StepColumns, at: int) -> _Row:
+    return steps.start_ns[at], steps.end_ns[at], steps.reader_ns[at], steps.samples[at]
+
+
+def _rows_of(steps: StepColumns) -> Iterator[_Row]:
+    return zip(steps.start_ns, steps.end_ns, steps.reader_ns, steps.samples, strict=True)
 
 
 def _apart(
