@@ -64,6 +64,7 @@ def test_a_wheel_holds_fresh_pages_rules_and_licences_and_nothing_of_an_earlier_
     assert "torch_tb_profiler/static/assets/new-2.js" in names
     assert "torch_tb_profiler/static/assets/old-1.js" not in names
     assert {"torch_tb_profiler/py.typed", "torch_tb_profiler/knowledge/kernels.toml"} <= names
+    assert "torch_tb_profiler/recorder/bootstrap/sitecustomize.py" in names
     assert {Path(name).name for name in names} >= {"LICENSE", "THIRD_PARTY_NOTICES.md"}
     assert not any(name.startswith(("tests/", "bench/", "fe/")) for name in names)
 

@@ -96,6 +96,12 @@ def _add_place(record: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="folder of this run in it (default: the program's name with date and time)",
     )
+    group.add_argument(
+        "--scalars",
+        type=_folder,
+        metavar="DIR",
+        help="at the end write measures of steps as scalars of TensorBoard into this folder",
+    )
 
 
 def _add_when(record: argparse.ArgumentParser) -> None:

@@ -143,15 +143,19 @@ def _reasons(run: FinishedRun) -> Iterator[str]:
     """Why something is not there, once for all ranks that say it."""
     said: dict[str, list[str]] = {}
     for worker in run.workers:
-        lost = [each.problem for each in worker.windows if each.problem]
-        reasons = [reason for _, reason in worker.reasons]
-        for text in dict.fromkeys([*reasons, *lost, *worker.problems]):
+        texts = [f"not recorded: {reason}" for _, reason in worker.reasons]
+        texts += [
+            f"{'lost' if window.trace is None else 'cut'}: {window.problem}"
+            for window in worker.windows
+            if window.problem
+        ]
+        for text in dict.fromkeys([*texts, *worker.problems]):
             said.setdefault(text, []).append(worker.worker)
     for text in run.problems:
         said.setdefault(text, [])
     for text, workers in list(said.items())[:MOST_REASONS]:
         some = f" ({', '.join(workers[:3])})" if 0 < len(workers) < len(run.workers) else ""
-        yield f"  not recorded: {text}{some}" if workers else f"  {text}"
+        yield f"  {text}{some}"
     if len(said) > MOST_REASONS:
         yield f"  and {len(said) - MOST_REASONS} more reasons, in the pages"
 

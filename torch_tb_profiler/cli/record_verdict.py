@@ -62,7 +62,7 @@ def lines_of(found: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) ->
             return [f"Verdict: none. {problems[0]}"]
         return ["Verdict: nothing stands out in what was recorded."]
     (note, place), others = found[0], found[1:]
-    said, advised = _halves(note.text)
+    said, advised = _parts(note.text)
     lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {said}"]
     measured = measured_text(note)
     lines.append(f"  Shown:  {measured} {place}" if measured else f"  Shown:  {place}")
@@ -111,11 +111,10 @@ def _gain_pct(note: Note) -> float:
     return gain if isinstance(gain, int | float) else -1.0
 
 
-def _halves(text: str) -> tuple[str, str]:
-    """What a text of advice found, and what it advises: its last sentences."""
-    sentences = SENTENCE.split(" ".join(text.split()))
-    at = max(1, (len(sentences) + 1) // 2)
-    return " ".join(sentences[:at]), " ".join(sentences[at:])
+def _parts(text: str) -> tuple[str, str]:
+    """What a text of advice found, its first sentence, and what it says of that."""
+    found, *advised = SENTENCE.split(" ".join(text.split()), maxsplit=1)
+    return found, "".join(advised)
 
 
 def _titles(others: Sequence[tuple[Note, str]]) -> str:

@@ -40,6 +40,8 @@ class _Anchor:
 
 
 _anchor: _Anchor | None = None
+_runs_function = False
+"""Whether this process was forked to run one function of the program."""
 
 
 def install(options: Options) -> None:
@@ -49,7 +51,7 @@ def install(options: Options) -> None:
         return
     _anchor = _Anchor(options)
     atexit.register(_at_exit)
-    os._exit = _after_end(os._exit, lambda *_: "os._exit")
+    os._exit = _after_end(os._exit, _reason_of_exit)
     for name in ("execv", "execve"):
         setattr(os, name, _after_end(getattr(os, name), _reason_of_exec))
     if hasattr(os, "register_at_fork"):
@@ -84,6 +86,11 @@ def _after_end(call: Callable[..., Any], reason_of: Callable[..., str | None]) -
         return call(*args, **kwargs)
 
     return ending
+
+
+def _reason_of_exit(code: int) -> str:
+    """A forked process that has run its function ends so, too."""
+    return "exit" if code == 0 and _runs_function else "os._exit"
 
 
 def _reason_of_exec(path: Any, *_args: Any, **_kwargs: Any) -> str | None:
@@ -124,9 +131,11 @@ def _end_in_time(reason: str, last: Callable[[], Any]) -> None:
 
 def _in_process(anchor: _Anchor) -> None:
     """A process that was forked to run a function of the program may train: it is recorded."""
+    global _runs_function  # noqa: PLW0603 - a process is what it is
     target = getattr(multiprocessing.current_process(), "_target", None)
     module = str(getattr(target, "__module__", None)).partition(".")[0]
     if module not in HELPERS and getattr(target, "__name__", None) != LOADER:
+        _runs_function = True
         sessions.begin(anchor.options)
 
 

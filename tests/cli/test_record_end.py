@@ -1,0 +1,75 @@
+"""What ``record`` says at its end: of each rank, what is missing, and what it cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from torch_tb_profiler.cli.record_end import lines_of, overhead_text, why_nothing
+from torch_tb_profiler.recorder import notes
+from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWindow, FinishedWorker
+from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.throughput import Spread, StepFigures, Throughput
+
+OPTIONS = Options(folder="/run")
+
+
+def figures(steps: int, median_us: float) -> StepFigures:
+    spread = Spread(median_us, median_us, median_us, median_us, median_us)
+    return StepFigures(steps, None, None, spread, None, None, None)
+
+
+def worker(name: str, traced: int = 5, **more: object) -> FinishedWorker:
+    throughput = Throughput(1, "", figures(90, 10_000), traced=figures(traced, 12_000))
+    windows = (FinishedWindow(f"{name}.1.pt.trace.json.gz", 5, 9),)
+    given = {"windows": windows, "steps": 100, "ended": "exit", "throughput": throughput, **more}
+    return FinishedWorker(name, f"{name}.record.jsonl.gz", **given)  # type: ignore[arg-type]
+
+
+def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
+    reasons = (("gpu_samples", "There is no GPU."),)
+    killed = worker(
+        "rank1", ended="signal SIGKILL", reasons=reasons,
+        windows=(FinishedWindow(None, problem="The disk is full."),),
+    )  # fmt: skip
+    run = FinishedRun("/run", (worker("rank0", reasons=reasons), killed))
+    assert list(lines_of(run, OPTIONS))[:-1] == [
+        "  rank0: a trace of steps 5 to 9; 100 steps timed (median 10 ms)",
+        "  rank1: no trace; 100 steps timed (median 10 ms); ended by signal SIGKILL",
+        "  not recorded: There is no GPU.",
+        "  lost: The disk is full. (rank1)",
+    ]
+
+
+def test_of_many_ranks_the_first_are_told() -> None:
+    run = FinishedRun("/run", tuple(worker(f"rank{i}") for i in range(20)))
+    lines = list(lines_of(run, OPTIONS))
+    assert "  and 12 more" in lines
+    assert len(lines) == 10
+
+
+def test_the_overhead_is_the_median_of_traced_steps_over_that_of_the_others() -> None:
+    text = overhead_text([worker("rank0", overhead_pct=0.5)])
+    assert text == (
+        "Overhead: median step 12 ms under the profiler, 10 ms without (+20 %); "
+        "the recorder itself used 0.5 % of a core."
+    )
+    assert "unknown" in str(overhead_text([worker("rank0", traced=2)]))
+    assert "no profiler ran" in str(overhead_text([worker("rank0", 0, overhead_pct=1, windows=())]))
+    assert overhead_text([]) is None
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([], "-I, -E or -S"),
+        ([notes.OLD], "too old"),
+        ([notes.PYTHON, notes.OLD], "no process imported torch"),
+        ([notes.PYTHON, notes.NO_TORCH], "could not be imported"),
+        ([notes.PYTHON, notes.TORCH], "no process took a step"),
+        ([notes.PYTHON, notes.TORCH, notes.FAILED], "the recorder failed"),
+    ],
+)
+def test_why_nothing_was_recorded_is_the_furthest_that_any_process_came(
+    events: list[str], said: str
+) -> None:
+    assert said in why_nothing([(event, 1, "") for event in events])

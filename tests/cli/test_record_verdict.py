@@ -1,0 +1,79 @@
+"""The verdict of a recording: the finding that gains most, each kind once, in five lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from torch_tb_profiler.cli.record_verdict import lines_of, verdict, worst_first
+from torch_tb_profiler.views.schema import Note
+
+
+def note(code: str, gain_pct: float | None, text: str = "It waits 30 % of it. Do not.") -> Note:
+    evidence = {
+        "title": code.title(),
+        "estimated_gain_pct_of_step": gain_pct,
+        "estimated_gain_us_per_step": None if gain_pct is None else gain_pct * 10,
+        "measured": 30.0,
+        "threshold": 5.0,
+        "unit": "pct",
+        "threshold_is_ours": True,
+    }
+    return Note("advice", code, "warning", text, evidence)
+
+
+def test_the_largest_gain_of_a_step_comes_first_and_each_kind_once() -> None:
+    given = [(note("a", None), "1"), (note("b", 5), "1"), (note("b", 50), "2"), (note("c", 9), "2")]
+    assert [(each.code, place) for each, place in worst_first(given)] == [
+        ("b", "2"),
+        ("c", "2"),
+        ("a", "1"),
+    ]
+
+
+def test_a_verdict_has_five_lines() -> None:
+    found = [(note("loading", 30), "In x."), *((note(f"n{i}", None), "") for i in range(6))]
+    assert lines_of(found) == [
+        "Verdict: Loading: est. gain 300.00 µs per step (30.00 % of it)",
+        "  Found:  It waits 30 % of it.",
+        "  Shown:  Measured 30 %, threshold 5 % (ours). In x.",
+        "  To do:  Do not.",
+        "  Others: N0; N1; N2; N3; 2 more",
+    ]
+
+
+def test_where_nothing_is_found_one_line_says_so_or_why() -> None:
+    assert lines_of([]) == ["Verdict: nothing stands out in what was recorded."]
+    assert lines_of([], ["No events."]) == ["Verdict: none. No events."]
+
+
+def test_traces_of_two_ranks_are_looked_at_and_an_empty_folder_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_TB_PROFILER_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "run").mkdir()
+    assert verdict(str(tmp_path / "run")) == ["Verdict: none, as there is no trace."]
+    for rank, slow_us in ((0, 100), (1, 100)):
+        _write(tmp_path / "run" / f"rank{rank}.1.pt.trace.json", rank, slow_us)
+    lines = verdict(str(tmp_path / "run"))
+    assert lines[0].startswith("Verdict: ")
+    assert any("rank0.1.pt.trace.json" in line for line in lines)
+
+
+def _write(path: Path, rank: int, step_us: int) -> None:
+    """Ten steps, one of them ten times as long: uneven, by any measure."""
+    events, at = [], 0
+    for step in range(10):
+        length = step_us * (10 if step == 5 else 1)
+        for name, category in ((f"ProfilerStep#{step}", "user_annotation"), ("aten::mm", "cpu_op")):
+            events.append(
+                {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": at,
+                 "dur": length - 1}
+            )  # fmt: skip
+        at += length
+    info = {"backend": "gloo", "rank": rank, "world_size": 2}
+    path.write_text(
+        json.dumps({"schemaVersion": 1, "distributedInfo": info, "traceEvents": events})
+    )
