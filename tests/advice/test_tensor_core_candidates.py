@@ -103,3 +103,11 @@ def test_the_reason_follows_from_types_and_shapes(
     shapes: str | None, types: str | None, architecture: gpus.Architecture | None, expected: str
 ) -> None:
     assert expected in why_unused(shapes, types, architecture).text
+
+
+def test_where_tf32_is_recorded_as_allowed_nobody_is_told_to_allow_it() -> None:
+    architecture = gpus.architecture("NVIDIA A100-SXM4-80GB", 8, 0)
+    given = ("[[64, 64], [64, 64]]", "['float', 'float']", architecture)
+    assert why_unused(*given).cause == "tf32"
+    assert why_unused(*given, allows_tf32=False).cause == "tf32"
+    assert why_unused(*given, allows_tf32=True).cause == "library"

@@ -103,8 +103,9 @@ def off_matrix_units(
     shapes = context.texts(groups["input_shape_code"])
     types = context.texts(groups["input_type_code"])
     unknown = null_reasons.why(context.trace, "input_shapes", UNKNOWN.text)
+    allows_tf32 = context.trace.meta.info.settings.tf32_matmul
     reasons = [
-        why_unused(shape, type_, context.architecture, unknown)
+        why_unused(shape, type_, context.architecture, unknown, allows_tf32)
         for shape, type_ in zip(shapes, types, strict=True)
     ]
     groups = groups.with_columns(

@@ -33,9 +33,11 @@ def why_unused(
     types: str | None,
     architecture: gpus.Architecture | None,
     unknown: str = UNKNOWN.text,
+    allows_tf32: bool | None = None,
 ) -> Why:
     """Why the operator with these inputs did not use the matrix units of its device; ``unknown``
-    where the recording does not tell of inputs."""
+    where the recording does not tell of inputs, ``allows_tf32`` where it tells whether float32
+    products may run in TF32."""
     names = [dtypes.canonical(name) for name in listed(types) if isinstance(name, str)]
     tensors = [
         (shape, name)
@@ -47,7 +49,7 @@ def why_unused(
     dtype = tensors[0][1] or ""
     taken = architecture.matrix_dtypes if architecture else ()
     if dtype not in taken:
-        return _of_type(dtype, architecture)
+        return _of_type(dtype, architecture, allows_tf32)
     size = dtypes.size_bytes(dtype) or 1
     multiple = max(1, ALIGNMENT_BYTES // size)
     sizes = [n for shape, _ in tensors for n in shape[-2:] if isinstance(n, int)]
@@ -60,10 +62,12 @@ def why_unused(
     return Why("library", "types and shapes fit; the library chose otherwise")
 
 
-def _of_type(dtype: str, architecture: gpus.Architecture | None) -> Why:
+def _of_type(dtype: str, architecture: gpus.Architecture | None, allows_tf32: bool | None) -> Why:
     if architecture is None:
         return Why("unknown", f"{dtype} inputs on a GPU of unknown generation")
     if dtype == "float32" and "tf32" in architecture.matrix_dtypes:
+        if allows_tf32:
+            return Why("library", "float32 inputs; TF32 is allowed, the library chose otherwise")
         return Why("tf32", "float32 inputs and TF32 not allowed")
     text = f"{dtype} inputs, which its matrix units do not take"
     return Why("float32" if dtype == "float32" else "type", text)

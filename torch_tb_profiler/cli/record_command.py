@@ -68,6 +68,7 @@ def _record(arguments: Namespace, command: Sequence[str], notes: str) -> int:
     if options is not None:
         try:
             tell_end(folder, options, ended, notes)
+            _write_scalars(arguments, folder)
         except KeyboardInterrupt:
             say(f"Interrupted; what was recorded lies in {folder.path}.")
         except Exception as error:  # the exit code is the program's
@@ -101,6 +102,13 @@ def _options(arguments: Namespace, folder: str, command: Sequence[str]) -> Optio
         nsys=arguments.tool == "nsys",
         program=program_name(command),
     )
+
+
+def _write_scalars(arguments: Namespace, folder: RunFolder) -> None:
+    if arguments.scalars is not None and folder.path is not None and os.path.isdir(folder.path):
+        from torch_tb_profiler.cli.scalars_command import write_run  # noqa: PLC0415 - polars
+
+        write_run(folder.path, arguments.scalars, say)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -45,13 +45,16 @@ def run(arguments: Namespace) -> int:
     return code
 
 
-def write_scalars(catalog: Catalog, run_name: str | None, output: Path) -> int:
-    """Write the scalars of the workers of a place, and say on stdout what was written.
+def write_scalars(
+    catalog: Catalog, run_name: str | None, output: Path, say: Callable[[str], None] = print
+) -> int:
+    """Write the scalars of the workers of a place, and say what was written.
 
     Args:
         catalog: The place.
         run_name: The only run to write; None for all.
         output: The folder of TensorBoard.
+        say: Told a line per file.
 
     Returns:
         The exit code.
@@ -78,7 +81,7 @@ def write_scalars(catalog: Catalog, run_name: str | None, output: Path) -> int:
                 code = INPUT_UNREADABLE
                 continue
             told.add(trace, number, file.recorded_s or file.state.modified_s or 0.0)
-        _write(told, folder_of(output, run, worker))
+        _write(told, folder_of(output, run, worker), say)
         for tag, reason in told.reasons().items():
             missing[run, tag, reason] = missing.get((run, tag, reason), 0) + 1
     for (run, tag, reason), count in missing.items():
@@ -87,19 +90,20 @@ def write_scalars(catalog: Catalog, run_name: str | None, output: Path) -> int:
     return code
 
 
-def write_run(folder: str, output: str) -> int:
+def write_run(folder: str, output: str, say: Callable[[str], None]) -> int:
     """Write the scalars of a run that was just recorded; nothing is kept in the cache.
 
     Args:
         folder: Of the run.
         output: The folder of TensorBoard.
+        say: Told what was written, a line each.
 
     Returns:
         The exit code; errors are told on stderr.
     """
     catalog = Catalog([Place(folder)], cache=None)
     try:
-        return write_scalars(catalog, None, Path(output))
+        return write_scalars(catalog, None, Path(output), say)
     except LoadingError as error:
         return tell_failure(error)
     except OSError as error:
@@ -127,11 +131,11 @@ def _opened(catalog: Catalog, files: list[SpanFile]) -> Iterator[tuple[SpanFile,
             progress.wipe()
 
 
-def _write(told: Told, folder: Path) -> None:
+def _write(told: Told, folder: Path, say: Callable[[str], None]) -> None:
     scalars = told.scalars()
     if not scalars:
         tell_warning(f"{folder}: nothing to write.")
         return
     path = write_events(folder, scalars)
     curves = len({scalar.tag for scalar in scalars})
-    print(f"{path}: {len(scalars):,} values in {curves} curves")
+    say(f"{path}: {len(scalars):,} values in {curves} curves")
