@@ -98,7 +98,8 @@ def draw(journal: Journal, base_ns: int, code_of: Callable[[str], int]) -> Drawn
     _draw_steps(drawn, journal.frame("steps"))
     _draw_waits(drawn, journal)
     work = journal.frame("work")
-    for (loader, worker), some in work.partition_by("loader", "worker", as_dict=True).items():
+    made = work.partition_by("loader", "worker", as_dict=True)
+    for (loader, worker), some in sorted(made.items(), key=lambda item: _numbers_first(item[0])):
         _draw_work(drawn, some, _track_of(drawn, loader, worker))
     return drawn
 
@@ -155,6 +156,10 @@ def _draw_work(drawn: Drawn, work: pl.DataFrame, track: int) -> None:
         look = Look(Category.HOST_OTHER, LOADING, track)
         drawn.add(look, drawn.code_of(stage), at[is_there], dur[is_there])
         at = at + dur
+
+
+def _numbers_first(key: tuple[Any, ...]) -> list[tuple[bool, int]]:
+    return [(each is None, each or 0) for each in key]
 
 
 def _numbers(frame: pl.DataFrame, *columns: str) -> Sequence[Int64]:
