@@ -28,6 +28,7 @@ BEGIN, END = "<!-- matrix: tools/format_matrix.py -->", "<!-- end of the matrix 
 
 SAMPLES: dict[str, str] = {
     "PyTorch JSON": "h100_bert_small/gaunernst_bert-small-uncased__1016001.json.gz",
+    "recorded run": "tests/data/recorded_run/vm_22478.record.jsonl.gz",
     "PyTorch pftrace": "pftrace/torch2141_synthetic_gpu.pftrace.gz",
     "Nsight Systems": "nsight/real/nsysai_h100x2_mfu_before_s3.25.0.sqlite",
     "Paddle JSON": "paddle_3.3.1/oracle/w2.paddle_trace.json",
@@ -37,7 +38,7 @@ SAMPLES: dict[str, str] = {
     "MindSpore timeline": "ascend_mindspore/msprof_0_2_1.json",
     "MindSpore files": "mindspore_r1/profiler",
 }
-"""Format → the sample that stands for it."""
+"""Format → the sample that stands for it, in the corpus or in the repository."""
 
 
 def view_names() -> list[str]:
@@ -80,9 +81,14 @@ def current(text: str, found: dict[str, dict[str, str | None]]) -> str:
     return between.sub(lambda _: f"{BEGIN}\n\n{matrix(found)}\n\n{END}", text)
 
 
+def path_of(sample: str) -> Path:
+    """Where a sample lies, or would."""
+    return ROOT / sample if (ROOT / sample).exists() else CORPUS / sample
+
+
 def examined() -> dict[str, dict[str, str | None]] | None:
     """Format → view → reason, of the samples; None where some are not at hand."""
-    paths = {name: CORPUS / path for name, path in SAMPLES.items()}
+    paths = {name: path_of(sample) for name, sample in SAMPLES.items()}
     if not all(path.exists() for path in paths.values()):
         return None
     found = {}
@@ -125,7 +131,7 @@ def main() -> int:
     if "--reasons" in sys.argv[1:]:
         for name, path in SAMPLES.items():
             print(f"\n== {name}: {path}")
-            with open_trace(CORPUS / path, cache=False) as opened:
+            with open_trace(path_of(path), cache=False) as opened:
                 print("\n".join(every_reason(opened.trace)))
         return 0
     found = examined()

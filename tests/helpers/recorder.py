@@ -201,7 +201,6 @@ def _header(run: Run) -> Block:
         "started_ns": START_NS - 500 * MS,
         "sample_every_ms": round(run.sample_every_ms),
         "recorder_version": "1.0.0",
-        "options": {},
     }
 
 
