@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { Row } from "../api/types";
 import { boundsText, boundsTitle, type Bounds } from "../lib/bounds";
-import { cellText, isDelta, rowTitle, type ColumnView } from "./columnView";
+import { cellText, isDelta, isRate, rowTitle, type ColumnView } from "./columnView";
 import { fitText } from "./textWidth";
 
 interface Props {
@@ -55,5 +55,6 @@ function Bar({ view, value }: { readonly view: ColumnView; readonly value: numbe
   }
   const half = (Math.min(100, Math.abs(value)) / 100) * 46;
   const style = value > 0 ? { left: "50%", width: `${half}%` } : { right: "50%", width: `${half}%` };
-  return <i className="delta-bar" style={{ ...style, background: value > 0 ? "var(--bad)" : "var(--good)" }} />;
+  const isWorse = value > 0 !== isRate(view.column);
+  return <i className="delta-bar" style={{ ...style, background: isWorse ? "var(--bad)" : "var(--good)" }} />;
 }

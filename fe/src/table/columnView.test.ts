@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import type { Column, Table } from "../api/types";
-import { columnViews } from "./columnView";
+import { columnViews, isRate } from "./columnView";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 
 const column = (key: string, type: Column["type"]): Column => ({ key, title: key, type, unit: null, help: "", ...PLAIN_COLUMN });
@@ -33,4 +33,8 @@ it("gives it to the first that is shown, with room for how deep a row of a tree 
   const [, , reason] = columnViews(TABLE, true).map(({ idealWidth }) => idealWidth);
   expect(width({ ...tree, tree: null }) - (reason ?? 0)).toBe(60);
   expect(width(tree) - (reason ?? 0)).toBe(60 + 2 * 14);
+});
+
+it("knows where more is better", () => {
+  expect(["delta_rate_pct", "delta_rate_per_s", "delta_mean_pct", "rate_gb_per_s"].map((key) => isRate(column(key, "number")))).toEqual([true, true, false, false]);
 });

@@ -101,6 +101,11 @@ export function isDelta(column: Column): boolean {
   return column.key.startsWith("delta_");
 }
 
+/** Whether more of it is better: of what is done in a second, unlike times. */
+export function isRate(column: Column): boolean {
+  return column.key.startsWith("delta_rate_");
+}
+
 function largestMagnitude(rows: readonly Row[], index: number): number {
   let largest = 0;
   for (const row of rows) {

@@ -10,7 +10,7 @@ export function Throughput({ context: { view, fileName } }: { readonly context: 
   if (table === undefined || table.row_count === 0) return null;
   const columns = STATISTICS.flatMap((key) => table.columns.filter((column) => column.key === key));
   return (
-    <div className="chart-row throughput" data-table="throughput">
+    <div className="throughput" data-table="throughput">
       {curve !== undefined && (
         <Chart
           title={curve.title}
@@ -20,7 +20,7 @@ export function Throughput({ context: { view, fileName } }: { readonly context: 
           height={240}
         />
       )}
-      <div>
+      <div className="throughput-figures">
         <section className="card" aria-label={table.title}>
           <header>
             <h2 title={table.help}>{table.title}</h2>
