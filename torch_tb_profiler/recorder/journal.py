@@ -16,6 +16,8 @@ ENDING = ".record.jsonl"
 VARIABLE = "TORCH_TB_PROFILER_JOURNAL"
 """The environment variable that names the journal to the processes that load data."""
 
+APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+
 MAX_WAITING_BYTES = 32 << 20
 """So much is kept for a process that has not done anything worth a file yet."""
 
@@ -42,6 +44,7 @@ class Journal:
         self._fallback = fallback
         self._lock = threading.RLock()  # a signal may end the process in the middle of a write
         self._file: int | None = None
+        self._identity: tuple[int, int] | None = None
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
 
@@ -70,7 +73,7 @@ class Journal:
             return
         with self._lock:
             if self._file is not None:
-                self._append(self._file, line)
+                self._append(line)
             elif self._waiting_bytes + len(line) <= MAX_WAITING_BYTES:
                 self._waiting.append(line)
                 self._waiting_bytes += len(line)
@@ -79,31 +82,33 @@ class Journal:
         """No more is written."""
         with self._lock:
             if self._file is not None:
-                os.close(self._file)
+                if _identity(self._file) == self._identity:
+                    os.close(self._file)
                 self._file = None
                 self.problem = self.problem or "it is closed"
 
     def _open(self) -> None:
         for name in (self.worker, self._fallback):
             path = os.path.join(self._folder, name + ENDING)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
             try:
                 os.makedirs(self._folder, exist_ok=True)
-                self._file = os.open(path, flags, 0o644)
+                self._file = os.open(path, APPENDING | os.O_CREAT | os.O_EXCL, 0o644)
             except FileExistsError:
                 continue
             except OSError as error:
                 self.problem = f"{path} cannot be written: {error.strerror}"
                 return
             self.worker = name
+            self._identity = _identity(self._file)
             for line in self._waiting:
-                self._append(self._file, line)
+                self._append(line)
             self._waiting.clear()
             return
         self.problem = f"{self._folder} has a journal of {self._fallback} already"
 
-    def _append(self, file: int, line: bytes) -> None:
+    def _append(self, line: bytes) -> None:
         try:
+            file = self._own_file()
             written = os.write(file, line)
             if written < len(line):  # the disk is full: a half line is skipped by whoever reads
                 os.write(file, b"\n")
@@ -111,12 +116,33 @@ class Journal:
         except OSError as error:
             self.problem = f"{self.path} cannot be written: {error.strerror}"
 
+    def _own_file(self) -> int:
+        """The descriptor of the journal. A program that closes all it finds, as daemons do, may
+        have given the number to a file of its own.
+
+        Raises:
+            OSError: the journal cannot be opened again.
+        """
+        if self._file is None or _identity(self._file) != self._identity:
+            self._file = os.open(self.path, APPENDING)
+            self._identity = _identity(self._file)
+        return self._file
+
+
+def _identity(file: int) -> tuple[int, int] | None:
+    """What tells an open file from all others; None of one that is closed."""
+    try:
+        status = os.fstat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
 
 def append_to(path: str, block: Mapping[str, Any]) -> bool:
     """Append a block to the journal of another process; whether that worked."""
     try:
         line = json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+        file = os.open(path, APPENDING)
         try:
             return os.write(file, line) == len(line)
         finally:
