@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.advice.scenes import context, finding, load
@@ -13,6 +15,7 @@ from torch_tb_profiler.advice.uneven_steps import detect, step_list
 from torch_tb_profiler.analysis.iterations.cut import cut
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
@@ -44,6 +47,30 @@ def test_the_gain_is_the_mean_less_the_median() -> None:
         "Step 4 took 480.0 µs, 4.4 times the median step (110.0 µs); the part that grew most is "
         "Other, by 370.0 µs."
     )
+
+
+def timed(warmup: int, traced: int, count: int) -> SideTable:
+    """What a recorder tells of steps 1, 2, …: how many are warm-up, and how many then traced."""
+    schema = SIDE_SCHEMAS["timed_steps"]
+    rows = [
+        {
+            "phase": "train",
+            "step": number,
+            "is_warmup": number <= warmup,
+            "is_traced": warmup < number <= warmup + traced,
+        }
+        for number in range(1, count + 1)
+    ]
+    return SideTable("timed_steps", "a journal", pl.DataFrame(rows, schema=schema))
+
+
+def test_steps_that_a_recorder_slowed_or_warmed_up_in_are_left_out() -> None:
+    recorded = steps(900, 400, 400, 100, 100, 100, 100)
+    usual = replace(recorded, side={"timed_steps": timed(1, 2, 7)})
+    assert detect(context(recorded)) is not None
+    assert detect(context(usual)) is None
+    few = replace(recorded, side={"timed_steps": timed(1, 5, 7)})
+    assert finding(detect(context(few))).measured == pytest.approx(9)
 
 
 @pytest.mark.parametrize(

@@ -53,13 +53,14 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
-    Only steps count that were recorded, and are selected, from end to end. The gain is how far
+    Only steps count that were recorded, and are selected, from end to end; of those that a recorder
+    timed, neither warm-up nor what its profiler slowed, where there are others. The gain is how far
     they pull the mean above the median; warm-up at the begin of a recording can gain nothing, nor
     a server, whose prompts take longer than what it generates, nor another choice of what cuts the
     recording into iterations.
     """
     known = entry(CODE)
-    whole = np.flatnonzero(context.windows.whole)
+    whole = _usual(context, np.flatnonzero(context.windows.whole))
     total_ns = (context.windows.end_ns - context.windows.start_ns)[whole]
     if len(total_ns) < known.parameters["min_steps"]:
         return None
@@ -95,6 +96,17 @@ def detect(context: Context) -> Finding | None:
         spot=context.spot(context.windows.start_ns[longest], context.windows.end_ns[longest]),
         at_stake_us=None if variant in ("serving", "cuts") else gain_us,
     )
+
+
+def _usual(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Of whole steps those that a recorder does not tell to be slow; all, where few are left."""
+    timed = context.trace.side.get("timed_steps")
+    if timed is None or cut_of(context.trace).by.kind != "steps":
+        return whole
+    is_odd = (pl.col("phase") == "train") & (pl.col("is_warmup") | pl.col("is_traced"))
+    odd = set(timed.frame.filter(is_odd)["step"].cast(pl.String).to_list())
+    usual = np.array([row for row in whole.tolist() if context.windows.names[row] not in odd], int)
+    return usual if len(usual) >= entry(CODE).parameters["min_steps"] else whole
 
 
 def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:
