@@ -74,8 +74,7 @@ class Timer:
         self._given_warmup = warmup_steps
         self._now: Callable[[], int] = clock.perf_ns
         self._steps = {TRAIN: StepColumns(), EVALUATION: StepColumns()}
-        self._phase = TRAIN
-        self._current = self._steps[TRAIN]
+        self._append = self._steps[TRAIN].appenders()
         self._start_ns: int | None = None
         self._asked_ns: int | None = None
         self._reader_ns = UNKNOWN
@@ -107,14 +106,16 @@ class Timer:
             num_samples: Of its batches, where rates of samples are wanted.
         """
         end_ns = self._now()
-        samples = UNKNOWN if num_samples is None else int(num_samples)
+        self._end_step(end_ns, UNKNOWN if num_samples is None else int(num_samples))
+
+    def _end_step(self, end_ns: int, samples: int) -> None:
         start_ns = self._start_ns
         if start_ns is not None:
-            current = self._current
-            current.start_ns.append(start_ns)
-            current.end_ns.append(end_ns)
-            current.reader_ns.append(self._reader_ns)
-            current.samples.append(samples)
+            add_start, add_end, add_reader, add_samples = self._append
+            add_start(start_ns)
+            add_end(end_ns)
+            add_reader(self._reader_ns)
+            add_samples(samples)
         self._start_ns = end_ns
         self._reader_ns = UNKNOWN
 
@@ -126,28 +127,29 @@ class Timer:
         """
         iterator = iter(batches)
         self.begin()
+        now, asked_ns = self._now, self._start_ns or 0
         while True:
-            self.before_reader()
             try:
                 batch = next(iterator)
             except StopIteration:
                 break
-            self.after_reader()
+            self._reader_ns = now() - asked_ns
             yield batch
-            self.step(_samples_of(batch))
+            asked_ns = now()
+            self._end_step(asked_ns, _samples_of(batch))
         self._start_ns = self._asked_ns = None
 
     @contextmanager
     def evaluation(self) -> Iterator[None]:
         """Steps in here are those of an evaluation; the time is no part of a training step."""
-        outer = (self._phase, self._current, self._asked_ns, self._reader_ns)
+        outer = (self._append, self._asked_ns, self._reader_ns)
         with self.pause():
-            self._phase, self._current = EVALUATION, self._steps[EVALUATION]
+            self._append = self._steps[EVALUATION].appenders()
             self.begin()
             try:
                 yield
             finally:
-                self._phase, self._current, self._asked_ns, self._reader_ns = outer
+                self._append, self._asked_ns, self._reader_ns = outer
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -244,12 +246,13 @@ def _known(value: int) -> int | None:
     return None if value == UNKNOWN else value
 
 
-def _samples_of(batch: Any) -> int | None:
+def _samples_of(batch: Any) -> int:
     """Samples of a batch of any kind; it is the program's, and may raise at a look."""
     try:
-        return length_of(batch, MAX_DEPTH)
+        samples = length_of(batch, MAX_DEPTH)
     except Exception:
-        return None
+        return UNKNOWN
+    return UNKNOWN if samples is None else samples
 
 
 def _is_taken(journal: str) -> bool:

@@ -6,7 +6,7 @@ Definitions: ``docs/metrics.md#throughput``. The pages compute the same from the
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -49,6 +49,11 @@ class StepColumns:
         self.end_ns.append(end_ns)
         self.reader_ns.append(reader_ns)
         self.samples.append(samples)
+
+    def appenders(self) -> tuple[Callable[[int], None], ...]:
+        """What appends to each column: start, end, reader, samples."""
+        columns = (self.start_ns, self.end_ns, self.reader_ns, self.samples)
+        return tuple(column.append for column in columns)
 
     def durations(self) -> array[int]:
         """How long each took, in ns."""
