@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -22,7 +23,6 @@ from tests.helpers.recorder import (
     trace_name,
     write_run,
 )
-from torch_tb_profiler.recorder import packing
 from torch_tb_profiler.recorder.finish import finish_folder
 from torch_tb_profiler.recorder.trace_tail import append_tail
 
@@ -180,7 +180,7 @@ def test_without_room_files_stay_as_they_are(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(packing.shutil, "copyfileobj", full)
+    monkeypatch.setattr(shutil, "copyfileobj", full)
     (worker,) = finish_folder(str(tmp_path)).workers
     assert journal.exists()
     assert tail_of(tmp_path / str(worker.windows[0].trace))["version"] == 1
@@ -206,3 +206,21 @@ def test_it_needs_the_standard_library_only() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "set()"
+
+
+def test_where_the_disk_fills_up_the_trace_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.pt.trace.json"
+    path.write_bytes(b'{"traceEvents":[]\n}')
+    write, room = os.write, [30]
+
+    def until_full(file: int, data: bytes) -> int:
+        if not room:
+            room.append(1)  # what was taken back makes room again
+            raise OSError(28, "No space left on device")
+        return write(file, bytes(data)[: room.pop()])
+
+    monkeypatch.setattr(os, "write", until_full)
+    assert append_tail(str(path), [b"{}" * 50]) == "it cannot be written: No space left on device"
+    assert path.read_bytes() == b'{"traceEvents":[]\n}'
