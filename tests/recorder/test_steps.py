@@ -330,7 +330,7 @@ def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
     ("reason", "tail_s", "expected"),
     [
         ("exit", 0.0, 5),
-        ("exit", 0.05, 4),
+        ("exit", 0.2, 4),
         ("exception ValueError", 0.0, 4),
     ],
 )
@@ -339,7 +339,7 @@ def test_a_loop_that_is_left_in_the_middle_ends_with_the_program_or_unknown(
 ) -> None:
     with recorded(tmp_path, reason) as found:
         for number, _ in enumerate(loader_of(9)):
-            work(0.01 if number < 4 else 0.0)
+            work(0.05 if number == 2 else 0.0)
             if number == 4:
                 break
         work(tail_s)

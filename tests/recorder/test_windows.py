@@ -354,6 +354,7 @@ def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> Non
             on_trace_ready=export,
         ) as profiler:
             for _ in range(14):
+                time.sleep(0.02)  # longer than a profiler takes to start
                 program.step()
                 profiler.step()
     window = only_window(found)
@@ -362,6 +363,22 @@ def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> Non
     assert found.events(window) == json.loads(own)["traceEvents"]
     assert "of its own" in found.reasons("window")[0]
     assert len(found.of("train")) == 14
+
+
+def test_the_profiler_of_a_program_whose_steps_are_calls(tmp_path: Path) -> None:
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
+    handler = torch.profiler.tensorboard_trace_handler(str(tmp_path / "mine"))
+    with recorded(tmp_path / "run", timer_only=False) as found, torch.inference_mode():
+        net = torch.nn.Linear(500, 500)
+        with torch.profiler.profile(
+            activities=[CPU], schedule=schedule, on_trace_ready=handler
+        ) as profiler:
+            for _ in range(9):
+                for _ in range(9):
+                    net(torch.ones(5, 500))
+                    time.sleep(0.001)
+                profiler.step()
+    assert steps_of(found) == [(2 * 9, 5 * 9 - 1)]
 
 
 def test_ours_waits_until_the_profiler_of_the_program_has_ended(tmp_path: Path) -> None:

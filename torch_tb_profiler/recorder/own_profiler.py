@@ -28,6 +28,9 @@ class OwnListener(Protocol):
     def own_records(self) -> None:
         """It has warmed up, and keeps what happens from now on."""
 
+    def own_stops(self) -> None:
+        """It is about to stop."""
+
     def own_stopped(self) -> None:
         """It has stopped."""
 
@@ -73,7 +76,12 @@ def listen(listener: OwnListener) -> None:
     _wrap(autograd_profile, "export_chrome_trace", around=_exported)
     _wrap(autograd_profile, "_prepare_trace", before=lambda *_: _tell("own_starts"))
     _wrap(autograd_profile, "_start_trace", before=lambda *_: _tell("own_records"))
-    _wrap(autograd_profile, "__exit__", after=lambda *_: _tell("own_stopped"))
+    _wrap(
+        autograd_profile,
+        "__exit__",
+        before=lambda *_: _tell("own_stops"),
+        after=lambda *_: _tell("own_stopped"),
+    )
     _listeners.append(listener)
 
 

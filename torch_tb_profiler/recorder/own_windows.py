@@ -27,6 +27,8 @@ class OwnProfiler:
         self._windows = windows
         self.was_used = False
         self._window: Window | None = None
+        self._started_ns = self._exported_ns = 0
+        self._stopped_ns: int | None = None
 
     def own_made(self) -> None:
         """It has a profiler: ours is not needed."""
@@ -42,18 +44,28 @@ class OwnProfiler:
         """It keeps what happens from now on."""
         self._session.evidence()
         self._window = Window(self._session)
+        self._started_ns, self._stopped_ns = clock.perf_ns(), None
+
+    def own_stops(self) -> None:
+        """It is about to stop."""
+        if self._window is not None and self._stopped_ns is None:
+            self._window.end(None)
+            self._stopped_ns = clock.perf_ns()
 
     def own_stopped(self) -> None:
         """It has recorded."""
         self.is_running = False
-        if self._window is not None:
-            self._window.end(None)
+        self._exported_ns = clock.perf_ns()
 
     def saw(self, step: StepRecord) -> None:
-        """A training step ended: it is in the window if most of it was."""
-        window, middle_ns = self._window, clock.to_unix((step.start_ns + step.end_ns) // 2)
-        if window is not None and window.has(middle_ns):
-            window.saw(step.number)
+        """A training step ended: it is in the window if half of it was, without what the program
+        took to export in it."""
+        stopped_ns = step.end_ns if self._stopped_ns is None else self._stopped_ns
+        inside_ns = min(step.end_ns, stopped_ns) - max(step.start_ns, self._started_ns)
+        away_ns = min(step.end_ns, self._exported_ns) - max(step.start_ns, stopped_ns)
+        length_ns = step.end_ns - step.start_ns - max(away_ns, 0)
+        if self._window is not None and inside_ns > 0 and 2 * inside_ns >= length_ns:
+            self._window.saw(step.number)
 
     def own_exported(self, path: str) -> None:
         """It has written a trace: keep a copy."""
@@ -68,6 +80,7 @@ class OwnProfiler:
             window.lose(
                 f"The trace of the program's own profiler was not copied: {error.strerror}."
             )
+        self._exported_ns = clock.perf_ns()
 
     def tell(self) -> None:
         """Say what became of it, at the end."""

@@ -55,10 +55,6 @@ class Window:
         """Where its trace lies, or will."""
         return os.path.join(self._session.options.folder, self.trace)
 
-    def has(self, unix_ns: int) -> bool:
-        """Whether a time lies in it."""
-        return self._start_ns <= unix_ns <= (self._end_ns or unix_ns)
-
     def saw(self, step: int) -> None:
         """A training step ended in it, or soon after."""
         self._first = step if self._first is None else self._first
