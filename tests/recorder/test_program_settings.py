@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ class Session:
     def __init__(self) -> None:
         self.blocks: list[dict[str, Any]] = []
         self.missing: list[tuple[str, str]] = []
+        self.parts: dict[str, Any] = {}
         self.journal = SimpleNamespace(is_open=True, write=self.blocks.append)
 
     def miss(self, what: str, reason: str) -> None:
@@ -108,6 +110,14 @@ def test_optimizers_that_share_parameters_count_them_once() -> None:
     assert len(both) == 2
     assert session.values["optimizer"] == "SGD, AdamW"
     assert session.values["parameters"] == sum(each.numel() for each in net.parameters())
+
+
+def test_without_optimizers_the_outermost_module_tells_the_parameters() -> None:
+    net = model()
+    with recorded() as session:
+        session.parts["steps"] = SimpleNamespace(outermost=weakref.ref(net))
+    assert session.values["parameters"] == sum(each.numel() for each in net.parameters())
+    assert "optimizer" not in session.values
 
 
 def test_what_is_only_on_for_a_while_is_heard() -> None:

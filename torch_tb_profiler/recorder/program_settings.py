@@ -17,7 +17,7 @@ from torch_tb_profiler.recorder.events import StepRecord
 from torch_tb_profiler.recorder.machine_settings import machine, odd_variables
 from torch_tb_profiler.recorder.parallel_settings import of_wrappers
 from torch_tb_profiler.recorder.session import Session
-from torch_tb_profiler.recorder.torch_settings import of_optimizers, switches
+from torch_tb_profiler.recorder.torch_settings import of_module, of_optimizers, switches
 from torch_tb_profiler.recorder.watched import Watched
 
 MAX_SEEN = 64
@@ -109,9 +109,11 @@ class SettingsPart:
         self._is_anomaly_on = self._is_anomaly_on or torch.is_anomaly_enabled()
         if self._steps_by_optimizer and not self._optimizers and not self._is_searched:
             self._search(torch)
+        finder = self._session.parts.get("steps")
         parts: tuple[Callable[[], dict[str, Any]], ...] = (
             lambda: machine(torch),
             lambda: switches(torch),
+            lambda: of_module(getattr(finder, "outermost", None)),
             lambda: of_optimizers(_alive(self._optimizers)),
             lambda: of_wrappers(_alive(self._ddp), _alive(self._fsdp), self._uses_data_parallel),
         )

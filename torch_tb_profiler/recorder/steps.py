@@ -29,11 +29,16 @@ NOBODY = -1
 
 
 class StepFinder:
-    """The part of a session that finds steps."""
+    """The part of a session that finds steps.
+
+    Attributes:
+        outermost: The first module that was called from outside; None before.
+    """
 
     def __init__(self, session: Session) -> None:
         """Look for nothing yet."""
         self._session = session
+        self.outermost: weakref.ref[Any] | None = None
         self._by: str | None = None
         self._thread: int | None = None
         self._cycle = Cycle()
@@ -216,6 +221,8 @@ class StepFinder:
         if self._is_loading or self._is_elsewhere():
             return
         self._sign()
+        if self.outermost is None:
+            self.outermost = weakref.ref(module)
         grad = self._is_grad_enabled()
         if not grad and self._by is None and self._batches and self._cycle.has_optimizers:
             if not module.training:  # the evaluation that a program may begin with

@@ -52,6 +52,14 @@ def _matmul_precision(torch: Any) -> str:
         return PRECISIONS.get(torch.backends.cuda.matmul.fp32_precision, "highest")
 
 
+def of_module(module: Callable[[], Any] | None) -> dict[str, Any]:
+    """How many parameters a module has, by a reference to it; of programs without optimizers."""
+    found = None if module is None else module()
+    if found is None:
+        return {}
+    return {"parameters": sum(int(each.numel()) for each in found.parameters())}
+
+
 def of_optimizers(optimizers: Iterable[Any]) -> dict[str, Any]:
     """Kinds of optimizers, how they update, and how many parameters they have."""
     kinds: dict[str, None] = {}
