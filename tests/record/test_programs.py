@@ -66,7 +66,7 @@ CASES = {
     "plain": Case(("plain.py",), "optimizer"),
     "loader": Case(("loader.py", "--output", "its own"), "optimizer"),
     "4 workers": Case(("loader.py", "--workers", "4"), "optimizer", stderr=None),
-    "iterable": Case(("iterable.py",), "loader"),
+    "iterable": Case(("iterable.py",), "loader", TIMER_ONLY, window=None),
     "lightning": Case(("lightning_fit.py",), "optimizer", stderr=None, sees_end=False),
     "trainer": Case(("trainer.py",), "optimizer", stderr=None),
     "ranks": Case(("ddp.py",), "optimizer", starter=TORCHRUN, ranks=2, stderr=None),
