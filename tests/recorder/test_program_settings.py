@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from torch_tb_profiler.importers.program_settings import program_settings
 from torch_tb_profiler.recorder import machine_settings
 from torch_tb_profiler.recorder.events import StepRecord
 from torch_tb_profiler.recorder.program_settings import SettingsPart
+from torch_tb_profiler.recorder.torch_settings import switches
 from torch_tb_profiler.trace.info import ProgramSettings
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -194,26 +196,28 @@ print(json.dumps(switches(torch)))
 """
 
 
-@pytest.mark.parametrize(
-    ("command", "matmul", "precision"),
-    [
-        ("torch.backends.cuda.matmul.fp32_precision = 'tf32'", True, "high"),
-        ("torch.set_float32_matmul_precision('high')", True, "high"),
-    ],
-)
-def test_both_apis_of_tf32_are_read_without_a_word(
-    command: str, matmul: bool, precision: str
-) -> None:
-    if "fp32_precision" in command and not hasattr(torch.backends, "fp32_precision"):
+def test_the_new_api_of_tf32_is_read_without_a_word() -> None:
+    if not hasattr(torch.backends, "fp32_precision"):
         pytest.skip("this torch has the old API only")
+    command = "torch.backends.cuda.matmul.fp32_precision = 'tf32'"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SWITCHES.format(set=command)],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert done.stderr == ""
-    assert f'"tf32_matmul": {str(matmul).lower()}' in done.stdout
-    assert f'"matmul_precision": "{precision}"' in done.stdout
-    assert '"tf32_cudnn": true' in done.stdout
+    found = json.loads(done.stdout)
+    assert (found["tf32_matmul"], found["matmul_precision"]) == (True, "high")
+    assert found["tf32_cudnn"] is True
+
+
+def test_the_old_api_of_tf32_is_read() -> None:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        found = switches(torch)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert (found["tf32_matmul"], found["matmul_precision"]) == (True, "high")
 
 
 def test_wrappers_of_data_parallelism() -> None:
