@@ -298,7 +298,7 @@ def _precision(bases: Bases) -> _Verdict:
         parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()] + parts
         sides.append(recorded.told(", ".join(parts), load.reasons.get("precision_pct", "")))
     if bool(loads[0].precision_pct) != bool(loads[1].precision_pct) and chosen[0] == chosen[1]:
-        return _Verdict(*sides, None, "One side tells no element types of operators.")
+        return _Verdict(sides[0], sides[1], None, "One side tells no element types of operators.")
     if not loads[0].precision_pct or not loads[1].precision_pct:
         return _by_text(*sides)
     a, b = (load.precision_pct for load in loads)
