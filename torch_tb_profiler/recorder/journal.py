@@ -30,18 +30,12 @@ class Journal:
         problem: Why it could not be written, if so.
     """
 
-    def __init__(self, folder: str, worker: str, fallback: str) -> None:
-        """Make no file yet.
-
-        Args:
-            folder: The folder of the run, absolute.
-            worker: The name to take.
-            fallback: The name where another process has that one.
-        """
+    def __init__(self, folder: str, worker: str) -> None:
+        """Make no file yet, in the folder of the run, absolute."""
         self.worker = worker
         self.problem: str | None = None
         self._folder = folder
-        self._fallback = fallback
+        self._fallback = worker
         self._lock = threading.RLock()  # a signal may end the process in the middle of a write
         self._file: int | None = None
         self._identity: tuple[int, int] | None = None
@@ -58,16 +52,29 @@ class Journal:
         """Whether there is a file."""
         return self._file is not None
 
-    def open_now(self) -> None:
-        """Make the file, with what was told so far."""
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is none yet, and could be one."""
+        return self._file is None and self.problem is None
+
+    def open_now(self, header: Mapping[str, Any], worker: str, fallback: str) -> None:
+        """Make the file, with what was told so far behind its header.
+
+        Args:
+            header: The first block.
+            worker: The name to take.
+            fallback: The name where another process has that one.
+        """
         with self._lock:
-            if self._file is None and self.problem is None:
+            if self.is_waiting:
+                self.worker, self._fallback = worker, fallback
+                self._waiting.insert(0, _line(header))
                 self._open()
 
     def write(self, block: Mapping[str, Any]) -> None:
         """Append a block, or keep it until there is a file."""
         try:
-            line = json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+            line = _line(block)
         except (TypeError, ValueError) as error:
             self.problem = f"a block could not be written: {error}"
             return
@@ -138,10 +145,14 @@ def _identity(file: int) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def _line(block: Mapping[str, Any]) -> bytes:
+    return json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
 def append_to(path: str, block: Mapping[str, Any]) -> bool:
     """Append a block to the journal of another process; whether that worked."""
     try:
-        line = json.dumps(block, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = _line(block)
         file = os.open(path, APPENDING)
         try:
             return os.write(file, line) == len(line)

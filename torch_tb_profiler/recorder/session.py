@@ -51,7 +51,7 @@ class Session:
         self.pid = os.getpid()
         self.step = 0
         self.phase = "train"
-        self.journal = Journal(options.folder, *worker_names())
+        self.journal = Journal(options.folder, worker_names()[0])
         self.parts: dict[str, Part] = {}
         self._listeners: list[tuple[str, Listener]] = []
         self._workers: dict[str, int] = {}
@@ -59,11 +59,12 @@ class Session:
         self._closing = threading.Lock()
         self._is_closed = False
         self._wake = threading.Event()
+        self._started_ns = 0
         self._ticker: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to record; torch is imported."""
-        self.journal.write(header(self.options))
+        self._started_ns = clock.unix_ns()
         for what, module, name in PARTS:
             self._guard(what, partial(self._add, what, module, name))
         self._ticker = threading.Thread(target=self._tick, name="torch-tb-profiler", daemon=True)
@@ -71,8 +72,8 @@ class Session:
 
     def evidence(self) -> None:
         """The program does something worth a file: a step, a batch, a call of its model."""
-        if not self.journal.is_open:
-            self.journal.open_now()
+        if self.journal.is_waiting:  # processes that a program starts learn their rank by now
+            self.journal.open_now(header(self.options, self._started_ns), *worker_names())
 
     def miss(self, what: str, reason: str) -> None:
         """Something is not recorded, for a reason; told once."""
