@@ -8,8 +8,8 @@ from torch_tb_profiler.advice.finding import Finding, Spot
 from torch_tb_profiler.analysis.idle.causes import Cause, idle_causes
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.loading.batches import TRAIN
-from torch_tb_profiler.analysis.loading.diagnosis import MODEL, diagnosis
-from torch_tb_profiler.analysis.loading.summary import loadings
+from torch_tb_profiler.analysis.loading.diagnosis import MODEL, Diagnosis, diagnosis
+from torch_tb_profiler.analysis.loading.summary import Loading, loadings
 from torch_tb_profiler.analysis.roles import Role, exclusive_intervals
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
@@ -38,7 +38,8 @@ EVIDENCE = TableSpec(
 def detect(context: Context) -> Finding | None:
     """Data loading takes more than the threshold of the average step.
 
-    The gain is that time, where devices worked that in which none does.
+    The gain is that time, where devices worked that in which none does; of a recorded loader as
+    much of it as more workers would win, nothing where no core is left for them.
     """
     waited_ns = context.role_ns(Role.DATALOADER)
     share = context.share_pct(waited_ns)
@@ -54,12 +55,12 @@ def detect(context: Context) -> Finding | None:
         variant = "single"
     elif "MultiProcess" in names:
         variant = "multi"
-    recorded = _recorded(context)
+    recorded, won_share = _recorded(context)
     is_pinnable = TORCH in names and not context.trace.device_work.is_empty()
     return Finding(
         CODE,
         share,
-        gain_us or None,
+        (gain_us * won_share or None) if won_share is not None else None,
         evidence=filled(EVIDENCE, iterators),
         source={"view": "overview", "table": "steps", "sort": "-dataloader_us"},
         variant=variant if recorded is None else recorded.pop("variant"),
@@ -70,24 +71,37 @@ def detect(context: Context) -> Finding | None:
         },
         time=time,
         spot=_spot(context),
+        at_stake_us=gain_us,
     )
 
 
-def _recorded(context: Context) -> dict[str, str] | None:
-    """What the recorder of the loader says holds it up, as the view ``data`` does; None where no
-    recorder told of one that is waited for while training."""
+def _recorded(context: Context) -> tuple[dict[str, str] | None, float | None]:
+    """What the recorder of the loader says holds it up, as the view ``data`` does, None where no
+    recorder told of one that is waited for while training; and how much of the waiting could be
+    won, None where no core is left to win it with."""
     found = [(each, diagnosis(each)) for each in loadings(context.trace, context.selection)]
     slow = [pair for pair in found if pair[0].phase == TRAIN and pair[1].kind != MODEL]
     if not slow:
-        return None
-    said = told(*max(slow, key=lambda pair: pair[0].wait.total_us))
+        return None, 1.0
+    loading, found_kind = max(slow, key=lambda pair: pair[0].wait.total_us)
+    said = told(loading, found_kind)
     rest = " ".join(part for part in (said.won, said.cpu) if part)
-    return {
+    texts = {
         "variant": "recorded_stage" if said.stage else "recorded",
         "why": said.why,
         "stage": said.stage,
         "rest": rest,
     }
+    return texts, _won_share(loading, found_kind)
+
+
+def _won_share(loading: Loading, found: Diagnosis) -> float | None:
+    """The part of the waiting that the advice could win: all where no cores are asked for."""
+    if loading.has_no_core_left:
+        return None
+    if found.step_us is None or loading.steady_wait_us <= 0:
+        return 1.0
+    return min(max((loading.steady_us - found.step_us) / loading.steady_wait_us, 0.0), 1.0)
 
 
 def _gained(trace: Trace) -> Intervals:

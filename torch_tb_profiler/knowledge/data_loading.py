@@ -66,6 +66,10 @@ class DataLoading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_workers: int
     busy_worker_pct: float
     busy_workers_pct: float
+    idle_cores_pct: float
+    computing_pct: float
+    starved_pct: float
+    little_work_us: float
     operations: tuple[Operation, ...]
     loaders: tuple[LoaderAdvice, ...]
 

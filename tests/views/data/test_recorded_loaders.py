@@ -83,6 +83,9 @@ def loader(
     return trace, found, diagnosis(found)
 
 
+LONG: dict[str, Any] = {"period": 10_000.0, "work": (6000.0, 2000.0, 2000.0)}
+
+
 def test_a_loader_in_the_process_and_its_evaluation() -> None:
     """24 of 30 ms are waiting: 80 %; half of the work is fetching; 6 ms of model need 4 workers."""
     view = data(opened(SLOW), Selection())
@@ -151,12 +154,71 @@ def test_the_bottleneck_by_the_rule(
 
 
 def test_what_workers_would_win_is_bounded_by_the_cores() -> None:
-    """40 µs of model and 100 of work want three workers; a machine of two has no more."""
-    _, found, said = loader([60.0] * 10, workers=0)
-    assert said.needed == math.ceil(found.work_us / (100 - 60)) == 3
-    assert said.step_us == pytest.approx(40)
-    _, _, few = loader([60.0] * 10, workers=0, cpu_cores=2)
-    assert (few.needed, few.step_us) == (2, pytest.approx(50))
+    """4 ms of model and 10 of work want three workers; a machine of two has no more, and gives
+    what computes, all of it as far as anyone knows, two cores: 14 ÷ 2 ms."""
+    _, found, said = loader([6000.0] * 10, workers=0, **LONG)
+    assert said.needed == math.ceil(found.work_us / (10_000 - 6000)) == 3
+    assert said.step_us == pytest.approx(4000)
+    _, _, few = loader([6000.0] * 10, workers=0, cpu_cores=2, **LONG)
+    assert (few.needed, few.step_us) == (2, pytest.approx(7000))
+    sleeps = (Sample("process", "CPU", "%", 5000.0, 10.0),)
+    _, _, waits = loader([6000.0] * 10, workers=0, cpu_cores=2, samples=sleeps, **LONG)
+    assert waits.step_us == pytest.approx(5000)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "idle", "said", "unsaid"),
+    [
+        (45.0, 0.0, "rather than waits for storage", "faster or nearer storage"),
+        (5.0, 0.0, "faster or nearer storage", "rather than waits"),
+        (20.0, 50.0, "several samples at once", "more workers"),
+    ],
+)
+def test_advice_on_a_machine_of_as_many_cores_as_workers(
+    cpu: float, idle: float, said: str, unsaid: str
+) -> None:
+    """Never more workers than cores; what is starved of cores does not wait for storage."""
+    samples = (
+        Sample("loader worker 0", "CPU", "%", 50.0, cpu),
+        Sample("loader worker 1", "CPU", "%", 50.0, cpu),
+        Sample("host", "CPU idle", "%", 50.0, idle),
+    )
+    trace, found, slow = loader([60.0] * 10, ready=3, samples=samples, cpu_cores=2)
+    assert (slow.kind == "workers") == found.has_no_core_left
+    trace, found, slow = loader([60.0] * 10, work=(150, 30, 20), samples=samples, cpu_cores=2)
+    assert slow.needed is None
+    text = data(trace, Selection()).notes[0].text
+    assert said in text
+    assert unsaid not in text
+    assert ("All cores are busy" in text) == found.has_no_core_left
+
+
+def test_workers_beyond_the_cores_are_told_though_no_step_waits() -> None:
+    busy = (Sample("host", "CPU idle", "%", 50.0, 0.0),)
+    for workers, severity in ((2, "info"), (8, "warning")):
+        trace, _, _ = loader([1.0] * 10, workers=workers, samples=busy, cpu_cores=2)
+        (note,) = (note for note in data(trace, Selection()).notes if note.kind == "advice")
+        assert note.severity == severity
+        assert ("8 workers share 2 cores" in note.text) == (workers == 8)
+
+
+def test_workers_are_not_advised_where_they_would_win_little() -> None:
+    """No core is left, or handing over costs as much as the work: no number, and no gain."""
+    busy = (Sample("host", "CPU idle", "%", 5000.0, 0.0),)
+    for samples, asked, said in ((busy, LONG, "no core"), ((), {}, "little work on a batch")):
+        waits = [6000.0 if asked else 60.0] * 10
+        trace, _, found = loader(waits, workers=0, samples=samples, cpu_cores=2, **asked)
+        assert found.needed is None
+        assert said in data(trace, Selection()).notes[0].text
+
+
+def test_a_container_has_as_many_cores_as_it_may_use() -> None:
+    samples = (
+        Sample("process", "CPU limit", "%", 5000.0, 200.0),
+        Sample("host", "CPU idle", "%", 5000.0, 90.0),
+    )
+    _, found, said = loader([6000.0] * 10, workers=0, samples=samples, cpu_cores=64, **LONG)
+    assert (found.cores, said.needed) == (2, 2)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def _kind(loading: Loading) -> str:
         return PIN
     beside_ready, busy = loading.ready_wait_pct, loading.workers_busy_pct
     if beside_ready is not None and beside_ready > data_loading().ready_wait_pct:
-        return HANDOVER if busy is not None and busy < data_loading().busy_workers_pct else WORKERS
+        has_time = busy is not None and busy < data_loading().busy_workers_pct
+        return HANDOVER if has_time and not loading.has_no_core_left else WORKERS
     return WORKERS
 
 
@@ -72,13 +73,20 @@ def _slowest(loading: Loading) -> tuple[str | None, float | None]:
 
 
 def _with_workers(loading: Loading) -> tuple[int | None, float | None]:
-    """How many workers would keep up with the model, and what a step would take then."""
+    """How many workers would keep up with the model, and what a step would take then.
+
+    What computes shares the cores: no number of workers gives more of these. Without samples of
+    the CPU work is taken to compute.
+    """
     model_us = max(loading.model_us, 0.0)
     work_us = loading.work_us
-    if work_us <= 0:
+    if work_us <= 0 or loading.has_no_core_left:
         return None, None
     most = data_loading().most_workers if loading.cores is None else max(loading.cores, 1)
     needed = most if model_us <= 0 else min(math.ceil(work_us / model_us), most)
-    if needed <= (loading.workers or 0):
-        return None, None
-    return needed, max(model_us, work_us / needed)
+    share = 100.0 if loading.computing_pct is None else loading.computing_pct
+    computing_us = (model_us + work_us * share / 100) / most
+    step_us = max(model_us, work_us / needed, computing_us)
+    is_won = needed > (loading.workers or 0) and step_us < loading.steady_us
+    is_handed_over = work_us >= data_loading().little_work_us
+    return (needed, step_us) if is_won and is_handed_over else (None, None)

@@ -66,7 +66,8 @@ class Loading:
             ready; likewise None.
         stages: Stage → its times, of stages that are told.
         cpu_pct: Mean CPU of a worker; None where it was not sampled.
-        cores: Of the machine; None where it is not recorded.
+        process_pct: Mean CPU of the program's process; likewise None.
+        cores: Of the machine, as many as the program may use; None where it is not recorded.
         idle_cores: Cores that had nothing to do, in the mean; None where it was not sampled.
     """
 
@@ -87,6 +88,7 @@ class Loading:
     ready_wait_pct: float | None
     stages: dict[str, StageTimes]
     cpu_pct: float | None
+    process_pct: float | None
     cores: int | None
     idle_cores: float | None
 
@@ -132,6 +134,31 @@ class Loading:
         if self.elapsed_us <= 0 or not any(name in self.stages for name in IN_WORKER):
             return None
         return self.work_us * self.periods / (self.elapsed_us * max(self.workers or 1, 1)) * 100
+
+    @property
+    def has_no_core_left(self) -> bool:
+        """Whether the cores are known to be busy, by this program or others."""
+        if self.cores is None or self.idle_cores is None:
+            return False
+        return self.idle_cores < self.cores * data_loading().idle_cores_pct / 100
+
+    @property
+    def computing_pct(self) -> float | None:
+        """Share of the work on batches that used a core; None where nothing tells it, as where the
+        process that loads does much else."""
+        if self.workers == 0:
+            is_told = self.wait_pct >= data_loading().computing_pct
+            return min(self.process_pct, 100.0) if is_told and self.process_pct else None
+        if self.cpu_pct is None or not self.workers_busy_pct:
+            return None
+        return min(self.cpu_pct / self.workers_busy_pct * 100, 100.0)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the work on batches is known to compute, rather than to wait for storage."""
+        share, known = self.computing_pct, data_loading()
+        limit = known.starved_pct if self.has_no_core_left else known.computing_pct
+        return share is not None and share >= limit
 
     def busy_pct(self, stage: str) -> float | None:
         """Busy time of a stage ÷ (elapsed time × its workers)."""
@@ -201,6 +228,7 @@ def _loading(
         ready_wait_pct=beside_ready_us / steady_us * 100 if steady_us else None,
         stages={name: times for name, times in stages.items() if times is not None},
         cpu_pct=_worker_cpu(trace, loader, only=loaders <= 1),
+        process_pct=_process_mean(trace, "CPU"),
         cores=cores,
         idle_cores=idle_cores,
     )
@@ -236,7 +264,17 @@ def _worker_cpu(trace: Trace, loader: int, *, only: bool) -> float | None:
 def _cores(trace: Trace) -> tuple[int | None, float | None]:
     """The cores of the machine, and how many of them had nothing to do."""
     told: int | None = getattr(trace.meta.info.settings, "cpu_cores", None)
+    limit = _process_mean(trace, "CPU limit")
+    usable = told if told is None or limit is None else min(told, max(int(limit / 100), 1))
     for each in samples(trace).series:
         if told and each.source == "host" and each.metric == "CPU idle" and each.unit == "%":
-            return told, float(each.value.mean()) / 100 * told
-    return told, None
+            return usable, min(float(each.value.mean()) / 100 * told, usable or told)
+    return usable, None
+
+
+def _process_mean(trace: Trace, metric: str) -> float | None:
+    """The mean of a metric in percent of the program's process; None where it was not sampled."""
+    for each in samples(trace).series:
+        if (each.source, each.metric, each.unit) == ("process", metric, "%"):
+            return float(each.value.mean())
+    return None

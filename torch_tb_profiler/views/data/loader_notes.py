@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_tb_profiler.analysis.loading.batches import TRAIN
-from torch_tb_profiler.analysis.loading.diagnosis import IN_PROCESS, START, WORKERS, Diagnosis
+from torch_tb_profiler.analysis.loading.diagnosis import (
+    IN_PROCESS,
+    MODEL,
+    START,
+    WORKERS,
+    Diagnosis,
+)
 from torch_tb_profiler.analysis.loading.summary import IN_WORKER, Loading, StageTimes
 from torch_tb_profiler.analysis.step_windows import StepWindows
 from torch_tb_profiler.knowledge.data_loading import data_loading, loader_advice
@@ -54,9 +60,9 @@ def told(loading: Loading, found: Diagnosis) -> Told:
         f"Each {kind} batch of loader {loader_name(loading)} was waited for {wait} of {step} "
         f"in the mean ({loading.wait_pct:.1f} %; {loading.waited} of {loading.batches} batches)."
     )
-    why = loader_advice()[found.kind].advice.format(needed=found.needed or "…")
-    if found.kind == "model":
-        return Told(waited, why, "", "", "", "")
+    why = loader_advice()[_advised(loading, found)].advice.format(needed=found.needed)
+    if found.kind == MODEL:
+        return Told(waited, why, "", "", "", _crowded(loading))
     return Told(
         waited,
         why,
@@ -67,10 +73,22 @@ def told(loading: Loading, found: Diagnosis) -> Told:
     )
 
 
+def _advised(loading: Loading, found: Diagnosis) -> str:
+    """The kind of advice: of a loader in the process by what workers would win."""
+    if found.kind != IN_PROCESS or found.needed is not None:
+        return found.kind
+    if 0 < loading.work_us < data_loading().little_work_us:
+        return "in_process_little"
+    return "in_process_no_cores" if loading.has_no_core_left else "in_process_unknown"
+
+
 def _stage(loading: Loading, found: Diagnosis) -> str:
     if found.stage is None or found.share_pct is None or found.kind not in (IN_PROCESS, WORKERS):
         return ""
-    of = loader_advice()[found.stage]
+    if _advised(loading, found) == "in_process_little":
+        return ""
+    is_computing = found.stage == "fetch" and loading.computes
+    of = loader_advice()["fetch_computes" if is_computing else found.stage]
     mine, whole = loading.stages[found.stage].mean_us, loading.work_us
     named = [name for name in IN_WORKER if name in loading.stages]
     rest = "" if "transform" in named or found.stage != "fetch" else ", with what changes them"
@@ -88,8 +106,8 @@ def _won(loading: Loading, found: Diagnosis) -> str:
         return ""
     are = "s" if found.needed > 1 else ""
     return (
-        f"With {found.needed} worker{are} a step would take {duration_text(found.step_us)} instead "
-        f"of {duration_text(loading.steady_us)}, estimated."
+        f"With {found.needed} worker{are} a batch would take {duration_text(found.step_us)} "
+        f"instead of {duration_text(loading.steady_us)}, estimated."
     )
 
 
@@ -104,20 +122,35 @@ def _start(loading: Loading, found: Diagnosis) -> str:
 
 
 def _cpu(loading: Loading) -> str:
-    """What the CPU of workers says."""
-    if loading.cpu_pct is None:
-        return ""
-    is_busy = loading.cpu_pct >= data_loading().busy_worker_pct
-    figures = f"({loading.cpu_pct:.0f} % CPU each"
+    """What the CPU of workers and of the machine says."""
+    figures = [] if loading.cpu_pct is None else [f"{loading.cpu_pct:.0f} % CPU each"]
     if loading.idle_cores is not None:
-        figures += f", {loading.idle_cores:.1f} of {loading.cores} cores idle"
-    if not is_busy:
-        kind = "idle_workers"
-    elif loading.idle_cores is None:
+        figures.append(f"{loading.idle_cores:.1f} of {loading.cores} cores idle")
+    if (kind := _cores_kind(loading)) is None:
         return ""
-    else:
-        kind = "cores_left" if loading.idle_cores >= 1 else "no_cores"
-    return f"{loader_advice()[kind].advice.removesuffix('.')} {figures})."
+    said = f"{loader_advice()[kind].advice.removesuffix('.')} ({', '.join(figures)})."
+    return " ".join(part for part in (said, _crowded(loading)) if part)
+
+
+def _cores_kind(loading: Loading) -> str | None:
+    """Whether more workers help; None where nothing tells it."""
+    if loading.has_no_core_left:
+        return "no_cores"
+    if loading.cpu_pct is None:
+        return None
+    has_room = loading.cores is None or (loading.workers or 0) < loading.cores
+    if loading.cpu_pct < data_loading().busy_worker_pct:
+        return "idle_workers" if has_room else "idle_workers_enough"
+    is_core_left = loading.idle_cores is not None and loading.idle_cores >= 1
+    return "cores_left" if is_core_left and has_room else None
+
+
+def _crowded(loading: Loading) -> str:
+    """More workers than cores, all of which are busy."""
+    workers, cores = loading.workers, loading.cores
+    if not loading.has_no_core_left or workers is None or cores is None or workers <= cores:
+        return ""
+    return loader_advice()["crowded"].advice.format(workers=workers, cores=cores)
 
 
 def loader_notes(judged: Judged) -> tuple[Note, ...]:
@@ -157,7 +190,7 @@ def _evidence(measured: float, **more: object) -> dict[str, object]:
 
 
 def _note(loading: Loading, found: Diagnosis) -> Note:
-    is_slow = found.kind != "model"
+    is_slow = found.kind != MODEL or bool(_crowded(loading))
     evidence = _evidence(
         loading.wait_pct,
         kind=found.kind,
