@@ -7,6 +7,7 @@ import pytest
 from torch_tb_profiler.cli.record_end import lines_of, overhead_text, why_nothing
 from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWindow, FinishedWorker
+from torch_tb_profiler.recorder.gpu_samples import NO_DRIVER
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.throughput import Spread, StepFigures, Throughput
 
@@ -38,6 +39,23 @@ def test_each_rank_has_a_line_and_reasons_are_told_once() -> None:
         "  not recorded: There is no GPU.",
         "  lost: The disk is full. (rank1)",
     ]
+
+
+def test_a_machine_without_gpus_is_no_line() -> None:
+    run = FinishedRun("/run", (worker("rank0", reasons=(("gpu_samples", NO_DRIVER),)),))
+    assert not any("NVIDIA" in line for line in lines_of(run, OPTIONS))
+
+
+def test_an_overhead_below_the_noise_cannot_be_told() -> None:
+    """Five steps of 4 ms, up to 12 beside a profiler; without one 7: nobody knows which is more."""
+    for median_us, said in ((4000.0, "cannot be told"), (7500.0, "cannot be told"), (70e3, "+900")):
+        slow = Spread(0, 0, 0, median_us, median_us + 8000)
+        usual = Spread(0, 0, 0, 7000, 8000)
+        both = Throughput(
+            1, "", StepFigures(90, None, None, usual, None, None, None),
+            traced=StepFigures(5, None, None, slow, None, None, None),
+        )  # fmt: skip
+        assert said in str(overhead_text([worker("rank0", throughput=both)]))
 
 
 def test_of_many_ranks_the_first_are_told() -> None:

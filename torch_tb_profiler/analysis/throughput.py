@@ -33,6 +33,11 @@ class Spread:
     median: float
     p95: float
 
+    def median_error(self, count: int) -> float:
+        """How far the median of ``count`` values may be off: two standard errors, as it would be
+        of a normal spread whose upper half is this one's."""
+        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / max(count, 1) ** 0.5
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepSet:

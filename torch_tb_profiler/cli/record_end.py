@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from torch_tb_profiler.cli.exits import BAD_USAGE
 from torch_tb_profiler.cli.record_folder import RunFolder, is_named_anew, remove_if_empty
 from torch_tb_profiler.recorder import notes
 from torch_tb_profiler.recorder.finish import FinishedRun, FinishedWorker, finish_folder
+from torch_tb_profiler.recorder.gpu_samples import NO_DRIVER
 from torch_tb_profiler.recorder.launch import Ended
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.throughput import Throughput
@@ -24,6 +27,13 @@ MOST_WORKERS = 8
 MOST_REASONS = 6
 FEW_STEPS = 3
 """Steps on each side that an overhead is told from."""
+
+
+class Median(NamedTuple):
+    """The median time of some steps, and how far it may be off, in µs."""
+
+    median: float
+    error: float
 
 
 def say(text: str) -> None:
@@ -140,10 +150,12 @@ def _pace(throughput: Throughput | None) -> str:
 
 
 def _reasons(run: FinishedRun) -> Iterator[str]:
-    """Why something is not there, once for all ranks that say it."""
+    """Why something is not there, once for all ranks that say it; not that a machine without
+    GPUs has no samples of them, which its pages tell."""
     said: dict[str, list[str]] = {}
     for worker in run.workers:
-        texts = [f"not recorded: {reason}" for _, reason in worker.reasons]
+        told = (reason for _, reason in worker.reasons if reason != NO_DRIVER)
+        texts = [f"not recorded: {reason}" for reason in told]
         texts += [
             f"{'lost' if window.trace is None else 'cut'}: {window.problem}"
             for window in worker.windows
@@ -166,12 +178,8 @@ def overhead_text(workers: Sequence[FinishedWorker]) -> str | None:
     own = f"the recorder itself used {max(shares):.2g} % of a core" if shares else None
     slowdowns = [each for worker in workers if (each := _slowdown(worker.throughput))]
     if slowdowns:
-        traced_us, plain_us = max(slowdowns, key=lambda pair: pair[0] / pair[1])
-        change = (traced_us / plain_us - 1) * 100
-        text = (
-            f"Overhead: median step {_milliseconds(traced_us)} under the profiler, "
-            f"{_milliseconds(plain_us)} without ({change:+.0f} %)"
-        )
+        traced, plain = max(slowdowns, key=lambda pair: pair[0].median / pair[1].median)
+        text = _slower_text(traced, plain)
     elif any(worker.steps for worker in workers):
         text = "Overhead of the profiler: unknown, as too few steps ran with it or without"
         if not any(window.trace for worker in workers for window in worker.windows):
@@ -181,12 +189,29 @@ def overhead_text(workers: Sequence[FinishedWorker]) -> str | None:
     return f"{text}; {own}." if own else f"{text}."
 
 
-def _slowdown(throughput: Throughput | None) -> tuple[float, float] | None:
+def _slower_text(traced: Median, plain: Median) -> str:
+    more_us = traced.median - plain.median
+    if more_us <= math.hypot(traced.error, plain.error):
+        return (
+            f"Overhead of the profiler: cannot be told, as steps vary more: median "
+            f"{_milliseconds(traced.median)} ± {_milliseconds(traced.error)} under it, "
+            f"{_milliseconds(plain.median)} ± {_milliseconds(plain.error)} without"
+        )
+    return (
+        f"Overhead: median step {_milliseconds(traced.median)} under the profiler, "
+        f"{_milliseconds(plain.median)} without ({more_us / plain.median * 100:+.0f} %)"
+    )
+
+
+def _slowdown(throughput: Throughput | None) -> tuple[Median, Median] | None:
     traced, plain = throughput and throughput.traced, throughput and throughput.train
     if not traced or not plain or min(traced.steps, plain.steps) < FEW_STEPS:
         return None
-    pair = traced.batch_cost_us.median, plain.batch_cost_us.median
-    return pair if pair[1] > 0 else None
+    slow, usual = (
+        Median(each.batch_cost_us.median, each.batch_cost_us.median_error(each.steps))
+        for each in (traced, plain)
+    )
+    return (slow, usual) if usual.median > 0 else None
 
 
 def _tell_verdict(folder: str) -> None:

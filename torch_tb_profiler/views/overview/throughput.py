@@ -5,6 +5,7 @@ Definitions: ``docs/metrics.md#throughput``. It is of the whole run, whatever is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +21,7 @@ from torch_tb_profiler.analysis.throughput import (
 from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import needed, own_reason
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
 
 TRAIN, EVALUATION, TRACED = "training", "evaluation", "training under the profiler"
@@ -165,7 +167,7 @@ def _overhead(trace: Trace, timed: TimedSteps | None) -> Fact:
         elif not usual.median:
             reason = NO_TIME
         else:
-            value, reason = 100 * (slow.median / usual.median - 1), None
+            value, reason = _slower(slow, len(traced), usual, len(train))
     return Fact(
         "profiler_overhead_pct",
         "Overhead of the profiler",
@@ -175,6 +177,20 @@ def _overhead(trace: Trace, timed: TimedSteps | None) -> Fact:
         "How much longer the median step in a recorded window is than the median step outside.",
         reason,
     )
+
+
+def _slower(
+    slow: Spread, slow_steps: int, usual: Spread, steps: int
+) -> tuple[float | None, str | None]:
+    """By how many percent the median is higher, where steps do not vary more than that."""
+    errors = slow.median_error(slow_steps), usual.median_error(steps)
+    if slow.median - usual.median > math.hypot(*errors):
+        return 100 * (slow.median / usual.median - 1), None
+    told = (
+        f"{duration_text(spread.median)} ± {duration_text(error)}"
+        for spread, error in zip((slow, usual), errors, strict=True)
+    )
+    return None, f"Steps vary more than the medians differ: {' under it, '.join(told)} without."
 
 
 def _warmup(trace: Trace, timed: TimedSteps | None) -> Fact:
