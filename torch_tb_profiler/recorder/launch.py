@@ -126,8 +126,10 @@ def _blocked(numbers: set[signal.Signals]) -> Iterator[set[int]]:
     try:
         yield {int(number) for number in before}
     finally:
-        while signal.sigpending() & numbers:  # of a program that has ended
-            signal.sigwait(signal.sigpending() & numbers)
+        # Of a program that has ended. To wait for what is pending would be to wait for ever where
+        # another thread takes it first; what is ignored for a moment is no longer pending.
+        for number in signal.sigpending() & numbers:
+            signal.signal(number, signal.signal(number, signal.SIG_IGN) or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if child is not None:
             signal.signal(signal.SIGCHLD, child)
