@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_tb_profiler.cli.record_verdict import lines_of, verdict, worst_first
+from torch_tb_profiler.cli.record_verdict import lines_of, shortened, verdict, worst_first
 from torch_tb_profiler.views.schema import Note
 
 
@@ -31,6 +31,22 @@ def test_the_largest_gain_of_a_step_comes_first_and_each_kind_once() -> None:
         ("c", "2"),
         ("a", "1"),
     ]
+
+
+def test_causes_come_before_symptoms_and_small_gains_are_no_findings() -> None:
+    given = [
+        (note("uneven_steps", 97), "1"), (note("compilation", None), "1"), (note("b", 0.5), "1"),
+        (note("exposed_communication", 83), "1"), (note("straggler", None), "all"),
+    ]  # fmt: skip
+    codes = [each.code for each, _ in worst_first(given)]
+    assert codes == ["compilation", "straggler", "uneven_steps", "exposed_communication"]
+
+
+def test_long_advice_is_cut_between_sentences() -> None:
+    assert shortened("Do this. " + "Then do that. " * 20) == "Do this. " + " ".join(
+        ["Then do that."] * 10
+    )
+    assert len(shortened("x" * 999)) == 300
 
 
 def test_a_verdict_has_five_lines() -> None:

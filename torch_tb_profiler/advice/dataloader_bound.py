@@ -85,12 +85,11 @@ def _recorded(context: Context) -> tuple[dict[str, str] | None, float | None]:
         return None, 1.0
     loading, found_kind = max(slow, key=lambda pair: pair[0].wait.total_us)
     said = told(loading, found_kind)
-    rest = " ".join(part for part in (said.won, said.cpu) if part)
     texts = {
         "variant": "recorded_stage" if said.stage else "recorded",
         "why": said.why,
         "stage": said.stage,
-        "rest": rest,
+        "rest": said.won,
     }
     return texts, _won_share(loading, found_kind)
 

@@ -19,14 +19,27 @@ from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
-from torch_tb_profiler.views.schema import Note
+from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.schema import Note, View
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 MOST_TITLES = 4
+MOST_CHARS = 150
+LONGEST_CHARS = 300
+LITTLE_US = 100.0
+"""Steps that are shorter are no work to look into."""
+
+LEAST_GAIN_PCT = 1.0
+SYMPTOMS = frozenset({"uneven_steps", "unsteady_steps", "host_shared"})
+"""They say that something is odd, not why."""
+
+STRAGGLER = "straggler"
+COMMUNICATION = frozenset({"communication_share", "exposed_communication", "small_collectives"})
+"""Waiting for a straggler looks like these."""
 
 
 def verdict(folder: str) -> list[str]:
-    """Five lines on the run in a folder; its traces are in the cache after that.
+    """At most five lines on the run in a folder; its traces are in the cache after that.
 
     Raises:
         LoadingError: there is nothing to look at, or it cannot be read.
@@ -37,20 +50,41 @@ def verdict(folder: str) -> list[str]:
         return ["Verdict: none, as there is no trace."]
     notes: list[tuple[Note, str]] = []
     problems: list[str] = []
+    step_us = None
     for view, file in _questions(files):
         about = Subject(file.run, file.worker if view == "overview" else None, file.span)
         try:
-            notes += [(each, _place(view, file)) for each in _findings(catalog, view, about)]
+            result = _looked_at(catalog, view, about)
         except LoadingError as error:
             problems.append(error.problem.message)
+            continue
+        seen = {note.code for note, _ in notes}
+        advised = [note for note in result.notes if note.kind == "advice"]
+        notes += [(note, _place(view, file)) for note in advised if note.code not in seen]
+        step_us = _usual_step_us(result) or step_us
+    if step_us is not None and step_us < LITTLE_US:
+        return _little(step_us)
     return lines_of(worst_first(notes), problems)
 
 
 def worst_first(notes: Sequence[tuple[Note, str]]) -> list[tuple[Note, str]]:
-    """Findings with the places that they are of, those that gain most of a step first, each kind
-    once."""
+    """Findings with the places that they are of, each kind once: causes before what only says that
+    something is odd, those that gain most of a step first; of no known gain, in the order of their
+    view. What a straggler explains comes after it, and gains too small to act on are left out."""
+    codes = {note.code for note, _ in notes}
+    ranked: list[tuple[tuple[int, float], tuple[Note, str]]] = []
+    behind = -1.0
+    for note, place in reversed(notes):
+        gain = _gain_pct(note)
+        behind = behind if gain is None else gain
+        if gain is not None and gain < LEAST_GAIN_PCT:
+            continue
+        tier = 0
+        if note.code in SYMPTOMS or (STRAGGLER in codes and note.code in COMMUNICATION):
+            tier = 1
+        ranked.insert(0, ((tier, -behind), (note, place)))
     first: dict[str, tuple[Note, str]] = {}
-    for note, place in sorted(notes, key=lambda each: -_gain_pct(each[0])):
+    for _, (note, place) in sorted(ranked, key=lambda each: each[0]):
         first.setdefault(note.code, (note, place))
     return list(first.values())
 
@@ -63,11 +97,11 @@ def lines_of(found: Sequence[tuple[Note, str]], problems: Sequence[str] = ()) ->
         return ["Verdict: nothing stands out in what was recorded."]
     (note, place), others = found[0], found[1:]
     said, advised = _parts(note.text)
-    lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {said}"]
+    lines = [f"Verdict: {title_text(note) or note.code}", f"  Found:  {shortened(said)}"]
     measured = measured_text(note)
     lines.append(f"  Shown:  {measured} {place}" if measured else f"  Shown:  {place}")
     if advised:
-        lines.append(f"  To do:  {advised}")
+        lines.append(f"  To do:  {shortened(advised)}")
     lines.append(f"  Others: {_titles(others)}")
     return lines
 
@@ -82,7 +116,8 @@ def _catalog(folder: str) -> Catalog:
 
 
 def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[str, SpanFile]]:
-    """The overview of the first rank, and what comparing the ranks tells."""
+    """The overview of the first rank, of a window first and then, for what a window cannot tell, of
+    the whole run; and what comparing the ranks tells."""
     first = [file for file in files if file.worker == files[0].worker]
     for file in dict.fromkeys([first[0], first[-1]]):
         yield "overview", file
@@ -90,31 +125,54 @@ def _questions(files: Sequence[SpanFile]) -> Iterator[tuple[str, SpanFile]]:
         yield "distributed", files[0]
 
 
-def _findings(catalog: Catalog, view: str, subject: Subject) -> list[Note]:
+def _looked_at(catalog: Catalog, view: str, subject: Subject) -> View:
     progress = Progress()
     request = ViewRequest(view, subject)
     try:
-        result = when_ready(
+        return when_ready(
             lambda wait_s: view_result(catalog, request, wait_s=wait_s), progress.show
-        )
+        ).view
     finally:
         progress.wipe()
-    return [note for note in result.view.notes if note.kind == "advice"]
+
+
+def _usual_step_us(view: View) -> float | None:
+    """The mean step of a run, where one was timed."""
+    rates = (fact.value for fact in view.facts if fact.key == "steps_per_s")
+    return next((1e6 / rate for rate in rates if isinstance(rate, int | float) and rate > 0), None)
+
+
+def _little(step_us: float) -> list[str]:
+    return [
+        f"Verdict: a step takes {duration_text(step_us)}: the program hardly works in it.",
+        "  Found:  So short a time is that of Python and of single calls, and varies by itself.",
+        "  To do:  Give a step more to do (larger batches), or record a program at its real size.",
+    ]
 
 
 def _place(view: str, file: SpanFile) -> str:
     return "All ranks compared." if view == "distributed" else f"In {file.location.name}."
 
 
-def _gain_pct(note: Note) -> float:
+def _gain_pct(note: Note) -> float | None:
     gain = note.evidence.get("estimated_gain_pct_of_step")
-    return gain if isinstance(gain, int | float) else -1.0
+    return float(gain) if isinstance(gain, int | float) else None
 
 
 def _parts(text: str) -> tuple[str, str]:
     """What a text of advice found, its first sentence, and what it says of that."""
     found, *advised = SENTENCE.split(" ".join(text.split()), maxsplit=1)
     return found, "".join(advised)
+
+
+def shortened(text: str) -> str:
+    """Its first sentences that fit a line, at least one, without what does not; pages have all."""
+    kept, *more = SENTENCE.split(text)
+    for sentence in more:
+        if len(kept) + 1 + len(sentence) > MOST_CHARS:
+            break
+        kept = f"{kept} {sentence}"
+    return kept if len(kept) <= LONGEST_CHARS else f"{kept[: LONGEST_CHARS - 1].rstrip()}…"
 
 
 def _titles(others: Sequence[tuple[Note, str]]) -> str:

@@ -11,6 +11,7 @@ from tests.helpers.traces import op, step
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import resources_file
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.overview.view import overview
 from torch_tb_profiler.views.resources.view import resources
 from torch_tb_profiler.views.schema import Note
 
@@ -156,3 +157,11 @@ def test_a_recorder_of_pipelines_without_waits() -> None:
 def test_warnings_stand_first() -> None:
     values = {("host", "CPU system"): 45.0, ("process", "swapped memory"): 3e9}
     assert [note.severity for note in said(run(values)).values()] == ["warning", "info"]
+
+
+def test_what_makes_everything_slow_is_a_finding_of_the_overview() -> None:
+    hot = {**GPU_WELL, ("GPU 0", "throttled by heat"): 60.0}
+    shared = {("host", "cores"): 4.0, ("host", "CPU idle"): 1.0, ("process", "CPU"): 100.0}
+    for values, codes in ((hot, ["gpu_throttled_heat"]), (shared, ["host_shared"]), (GPU_WELL, [])):
+        notes = overview(run(values), Selection()).notes
+        assert [each.code for each in notes if each.kind == "advice"] == codes

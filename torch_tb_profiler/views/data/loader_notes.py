@@ -31,11 +31,11 @@ class Told:
 
     Attributes:
         waited: How long which steps waited.
-        why: What holds them up, and what to do about that.
+        why: What holds them up, and what to do about that: by the CPU, where it was sampled.
         stage: The stage with most of the work, and what to do about that.
         won: What would be won, estimated.
         start: What the start of epochs costs.
-        cpu: What the CPU of the workers says of more of them.
+        crowded: That workers are more than the cores, where no step waits for them.
     """
 
     waited: str
@@ -43,12 +43,12 @@ class Told:
     stage: str
     won: str
     start: str
-    cpu: str
+    crowded: str
 
     @property
     def text(self) -> str:
         """All of it."""
-        parts = (self.waited, self.why, self.stage, self.won, self.start, self.cpu)
+        parts = (self.waited, self.why, self.stage, self.won, self.start, self.crowded)
         return " ".join(part for part in parts if part)
 
 
@@ -65,11 +65,11 @@ def told(loading: Loading, found: Diagnosis) -> Told:
         return Told(waited, why, "", "", "", _crowded(loading))
     return Told(
         waited,
-        why,
+        (_cpu(loading) if found.kind == WORKERS else "") or why,
         _stage(loading, found),
         _won(loading, found),
         _start(loading, found),
-        _cpu(loading) if found.kind == WORKERS else "",
+        "",
     )
 
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from torch_tb_profiler.analysis.samples import SampleSeries
+from torch_tb_profiler.analysis.memory.selected import selected_time
+from torch_tb_profiler.analysis.samples import SampleSeries, have_own_clock, samples, within
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import SampleAdvice, resources_file
 from torch_tb_profiler.trace.model import Trace
@@ -77,6 +78,22 @@ def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -
     asked = Question(trace, selection, series)
     notes = [note for rule in RULES if (note := rule(asked)) is not None]
     return sorted(notes, key=lambda note: note.severity != "warning")
+
+
+def urgent(trace: Trace, selection: Selection) -> list[Note]:
+    """Of the advice from samples what makes all times of the recording doubtful, or the program
+    slow whatever it does: for the findings of the overview.
+
+    Raises:
+        SelectionError: the selection names steps the trace does not have.
+    """
+    if have_own_clock(trace) or not (sampled := samples(trace).series):
+        return []
+    stretches = selected_time(trace, selection)
+    chosen = [part for each in sampled if len((part := within(each, stretches)).time_ns)]
+    asked = Question(trace, selection, chosen)
+    notes = [note for rule in URGENT if (note := rule(asked)) is not None]
+    return [note for note in notes if note.severity == "warning"]
 
 
 class Said(NamedTuple):
@@ -311,7 +328,7 @@ def _one_thread(asked: Question) -> Note | None:
     return _note(said, text, max(working), known.gpu_idle_pct)
 
 
-RULES: tuple[Callable[[Question], Note | None], ...] = (
+URGENT: tuple[Callable[[Question], Note | None], ...] = (
     _shared,
     _swapped,
     _memory_full,
@@ -328,6 +345,11 @@ RULES: tuple[Callable[[Question], Note | None], ...] = (
         "{gpus}: the hardware halved the clocks in {share:.0f} % of the samples. {state}"
         "Look at the power supply and its cables, and at nvidia-smi -q -d PERFORMANCE.",
     ),
+)
+"""What makes everything slow, most urgent first: the overview tells it too."""
+
+RULES = (
+    *URGENT,
     _one_thread,
     _host_cpu_low,
     _io_wait,
