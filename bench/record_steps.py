@@ -26,7 +26,7 @@ from torch_tb_profiler.recorder.options import Options
 
 VARIANTS = ("without", "timer", "samples")
 FEATURES = 64
-BLOCK_S = 0.5
+BLOCK_S = 0.2
 """What a block lasts, at least."""
 
 MIN_STEPS, LEFT_OUT = 12, 4
