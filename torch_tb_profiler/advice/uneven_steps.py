@@ -54,19 +54,21 @@ def detect(context: Context) -> Finding | None:
     """The longest step is more than the threshold times the median.
 
     Only steps count that were recorded, and are selected, from end to end; of those that a recorder
-    timed, neither warm-up nor what its profiler slowed, where there are others. The gain is how far
+    timed, neither warm-up nor what its profiler slowed, where there are others, and none where
+    steps are too short to tell. The gain is how far
     they pull the mean above the median; warm-up at the begin of a recording can gain nothing, nor
     a server, whose prompts take longer than what it generates, nor another choice of what cuts the
     recording into iterations.
     """
     known = entry(CODE)
-    whole = _usual(context, np.flatnonzero(context.windows.whole))
+    every = np.flatnonzero(context.windows.whole)
+    whole = _usual(context, every)
     total_ns = (context.windows.end_ns - context.windows.start_ns)[whole]
     if len(total_ns) < known.parameters["min_steps"]:
         return None
     median_ns = float(np.median(total_ns))
     slow = np.flatnonzero(total_ns > known.threshold * median_ns)
-    if not len(slow) or median_ns <= 0:
+    if not len(slow) or median_ns <= 0 or median_ns < _least_ns(context):
         return None
     costs = context.costs[whole]
     growth_ns = costs[slow] - np.median(costs, axis=0)
@@ -88,7 +90,7 @@ def detect(context: Context) -> Finding | None:
             "median": duration_text(median_ns / NS_PER_US),
             "part": ROLE_TITLES[Role(part)],
             "excess": up_to + duration_text(float(growth_ns[:, part].max()) / NS_PER_US),
-            "steady": _steady_range(context),
+            "steady": f"{_left_out(len(every) - len(whole))}{_steady_range(context)}",
         },
         evidence=filled(EVIDENCE, steps.head(int(known.parameters["max_rows"]))),
         source={"view": "overview", "table": "steps", "sort": "-total_us"},
@@ -107,6 +109,17 @@ def _usual(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp
     odd = set(timed.frame.filter(is_odd)["step"].cast(pl.String).to_list())
     usual = np.array([row for row in whole.tolist() if context.windows.names[row] not in odd], int)
     return usual if len(usual) >= entry(CODE).parameters["min_steps"] else whole
+
+
+def _least_ns(context: Context) -> float:
+    """Steps of a timed run that are shorter vary by themselves: Python alone takes as long."""
+    is_timed = "timed_steps" in context.trace.side
+    return entry(CODE).parameters["least_timed_us"] * NS_PER_US if is_timed else 0.0
+
+
+def _left_out(steps: int) -> str:
+    are = "1 step is" if steps == 1 else f"{steps} steps are"
+    return f"{are} left out: warm-up, or slowed by the profiler. " if steps else ""
 
 
 def _variant(context: Context, rows: npt.NDArray[np.intp]) -> str:

@@ -6,6 +6,7 @@ Definitions: ``docs/metrics.md#throughput``. The same figures are in ``<worker>.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Spread:
     def median_error(self, count: int) -> float:
         """How far the median of ``count`` values may be off: two standard errors, as it would be
         of a normal spread whose upper half is this one's."""
-        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / max(count, 1) ** 0.5
+        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / math.sqrt(max(count, 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

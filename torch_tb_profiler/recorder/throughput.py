@@ -5,6 +5,7 @@ Definitions: ``docs/metrics.md#throughput``. The pages compute the same from the
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -82,7 +83,7 @@ class Spread:
     def median_error(self, count: int) -> float:
         """How far the median of ``count`` values may be off: two standard errors, as it would be
         of a normal spread whose upper half is this one's."""
-        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / max(count, 1) ** 0.5
+        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / math.sqrt(max(count, 1))
 
 
 @dataclass(frozen=True)
