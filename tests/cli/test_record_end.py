@@ -58,6 +58,11 @@ def test_an_overhead_below_the_noise_cannot_be_told() -> None:
         assert said in str(overhead_text([worker("rank0", throughput=both)]))
 
 
+def test_one_slow_step_of_a_window_hides_no_overhead() -> None:
+    """Five steps of 10 to 11 ms and one of 600 are slower than those of 6, whatever the one took."""
+    assert Spread(120e3, 600e3, 10e3, 10.7e3, 480e3).median_error(5) == pytest.approx(700)
+
+
 def test_of_many_ranks_the_first_are_told() -> None:
     run = FinishedRun("/run", tuple(worker(f"rank{i}") for i in range(20)))
     lines = list(lines_of(run, OPTIONS))

@@ -12,7 +12,7 @@ from torch_tb_profiler.views.schema import Note
 
 
 def note(code: str, gain_pct: float | None, text: str = "It waits 30 % of it. Do not.") -> Note:
-    evidence = {
+    evidence: dict[str, object] = {
         "title": code.title(),
         "estimated_gain_pct_of_step": gain_pct,
         "estimated_gain_us_per_step": None if gain_pct is None else gain_pct * 10,

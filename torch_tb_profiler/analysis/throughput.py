@@ -36,8 +36,9 @@ class Spread:
 
     def median_error(self, count: int) -> float:
         """How far the median of ``count`` values may be off: two standard errors, as it would be
-        of a normal spread whose upper half is this one's."""
-        return 2 * 1.2533 * (self.p95 - self.median) / 1.645 / math.sqrt(max(count, 1))
+        of a normal spread whose upper half is this one's, and not below the smallest value."""
+        spread = (self.p95 - self.median) / 1.645
+        return min(2 * 1.2533 * spread / math.sqrt(max(count, 1)), self.median - self.min)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
