@@ -69,6 +69,8 @@ def test_steps_that_a_recorder_slowed_or_warmed_up_in_are_left_out() -> None:
     usual = replace(recorded, side={"timed_steps": timed(1, 2, 7)})
     assert detect(context(recorded)) is not None
     assert detect(context(usual)) is None
+    written = steps(100, 400, 400, 900, 100, 100, 100)  # the trace, in step 4
+    assert detect(context(replace(written, side={"timed_steps": timed(1, 2, 7)}))) is None
     few = replace(recorded, side={"timed_steps": timed(1, 5, 7)})
     assert finding(detect(context(few))).measured == pytest.approx(9)
 

@@ -105,8 +105,11 @@ def _usual(context: Context, whole: npt.NDArray[np.intp]) -> npt.NDArray[np.intp
     timed = context.trace.side.get("timed_steps")
     if timed is None or cut_of(context.trace).by.kind != "steps":
         return whole
-    is_odd = (pl.col("phase") == "train") & (pl.col("is_warmup") | pl.col("is_traced"))
-    odd = set(timed.frame.filter(is_odd)["step"].cast(pl.String).to_list())
+    # the profiler writes its trace in the step after those that it slowed
+    is_slowed = pl.col("is_traced") | pl.col("is_traced").shift(1, fill_value=False)
+    is_odd = pl.col("is_warmup") | is_slowed
+    trained = timed.frame.filter(phase="train").sort("start_us", maintain_order=True)
+    odd = set(trained.filter(is_odd)["step"].cast(pl.String).to_list())
     usual = np.array([row for row in whole.tolist() if context.windows.names[row] not in odd], int)
     return usual if len(usual) >= entry(CODE).parameters["min_steps"] else whole
 
