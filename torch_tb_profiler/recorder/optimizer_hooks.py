@@ -8,6 +8,7 @@ of that range. Classes that were wrapped before us are heard by torch's hook of 
 from __future__ import annotations
 
 import functools
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +43,7 @@ class OptimizerHooks:
     """The hooks of one recording.
 
     Attributes:
-        made_before: Whether there are optimizers that nobody counted.
+        made_before: Whether there may be optimizers that nobody counted.
     """
 
     def __init__(self, made: Callable[[object], None], stepped: Stepped) -> None:
@@ -66,7 +67,9 @@ class OptimizerHooks:
             for each in _subclasses(Optimizer)
         )
         _wrap_patch(Optimizer)
-        if self.made_before:
+        has_hooked = self.made_before
+        self.made_before = has_hooked and _is_any_alive(Optimizer)
+        if has_hooked:
             from torch.optim.optimizer import (  # noqa: PLC0415
                 register_optimizer_step_post_hook,
             )
@@ -80,6 +83,11 @@ class OptimizerHooks:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+
+
+def _is_any_alive(kind: type) -> bool:
+    """Whether there is an object of a class: a notebook may have trained, and only infer now."""
+    return any(issubclass(type(each), kind) for each in gc.get_objects())
 
 
 def _post_hook(optimizer: object, _args: object, _kwargs: object) -> None:
