@@ -41,8 +41,12 @@ class Part(Protocol):
         """Write the rest, take hooks back; called once."""
 
 
+EVENTS = ("batch_wanted", "batch_given", "loader_ended", "step_ended")
+"""What a part hears of if it has a method of that name, as in :class:`Listener`."""
+
+
 class Listener(Protocol):
-    """What hears of batches and steps, in the thread that they happen in."""
+    """What is heard of batches and steps, in the thread that they happen in."""
 
     def batch_wanted(self, loader: int, time_ns: int) -> None:
         """The program asks a data loader for a batch."""

@@ -78,12 +78,6 @@ class SettingsPart:
             {"kind": "cost", "what": "settings", "cpu_ns": self._cpu_ns, "calls": self._calls}
         )
 
-    def batch_wanted(self, *_: object) -> None:
-        """Loaders are told of by what records them."""
-
-    batch_given = batch_wanted
-    loader_ended = batch_wanted
-
     def step_ended(self, step: StepRecord) -> None:
         """Nothing is gathered in a step."""
         self._steps_by_optimizer = step.by == "optimizer"

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from torch_tb_profiler.recorder import clock
-from torch_tb_profiler.recorder.events import Listener, Part, StepRecord
+from torch_tb_profiler.recorder.events import EVENTS, Part, StepRecord
 from torch_tb_profiler.recorder.journal import Journal
 from torch_tb_profiler.recorder.options import Options
 from torch_tb_profiler.recorder.own_process import header, worker_names
@@ -53,7 +53,9 @@ class Session:
         self.phase = "train"
         self.journal = Journal(options.folder, worker_names()[0])
         self.parts: dict[str, Part] = {}
-        self._listeners: list[tuple[str, Listener]] = []
+        self._heard: dict[str, list[tuple[str, Callable[..., None]]]] = {
+            event: [] for event in EVENTS
+        }
         self._workers: dict[str, int] = {}
         self._told: set[tuple[str, str]] = set()
         self._closing = threading.Lock()
@@ -91,20 +93,20 @@ class Session:
 
     def batch_wanted(self, loader: int, time_ns: int) -> None:
         """As :meth:`Listener.batch_wanted`."""
-        self._tell(lambda each: each.batch_wanted(loader, time_ns))
+        self._tell("batch_wanted", loader, time_ns)
 
     def batch_given(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
         """As :meth:`Listener.batch_given`."""
-        self._tell(lambda each: each.batch_given(loader, time_ns, wait_ns, samples))
+        self._tell("batch_given", loader, time_ns, wait_ns, samples)
 
     def loader_ended(self, loader: int, time_ns: int) -> None:
         """As :meth:`Listener.loader_ended`."""
-        self._tell(lambda each: each.loader_ended(loader, time_ns))
+        self._tell("loader_ended", loader, time_ns)
 
     def step_ended(self, step: StepRecord) -> None:
         """As :meth:`Listener.step_ended`."""
         self.evidence()
-        self._tell(lambda each: each.step_ended(step))
+        self._tell("step_ended", step)
 
     def close(self, reason: str) -> None:
         """Stop every part and write the rest; only the first call does anything."""
@@ -124,13 +126,15 @@ class Session:
         part = getattr(import_module(f"torch_tb_profiler.recorder.{module}"), name)(self)
         part.start()
         self.parts[what] = part
-        if hasattr(part, "step_ended"):
-            self._listeners.append((what, part))
+        for event, heard in self._heard.items():
+            call = getattr(part, event, None)
+            if call is not None:
+                heard.append((what, call))
 
-    def _tell(self, call: Callable[[Listener], None]) -> None:
-        for what, listener in self._listeners:
+    def _tell(self, event: str, *told: Any) -> None:
+        for what, call in self._heard[event]:
             try:
-                call(listener)
+                call(*told)
             except Exception as error:  # noqa: PERF203 - one part must not cost the others
                 self._drop(what, error)
 
@@ -141,7 +145,8 @@ class Session:
             self._drop(what, error)
 
     def _drop(self, what: str, error: Exception) -> None:
-        self._listeners = [each for each in self._listeners if each[0] != what]
+        for event, heard in self._heard.items():
+            self._heard[event] = [each for each in heard if each[0] != what]
         self.miss(what, f"The recorder failed: {type(error).__name__}: {error}")
 
     def _tick(self) -> None:

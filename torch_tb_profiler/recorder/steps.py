@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from torch_tb_profiler.recorder.cycles import Cycle
-from torch_tb_profiler.recorder.events import StepRecord
 from torch_tb_profiler.recorder.module_calls import ModuleCalls
 from torch_tb_profiler.recorder.optimizer_hooks import OptimizerHooks
 from torch_tb_profiler.recorder.session import Session
@@ -137,9 +136,6 @@ class StepFinder:
             self._spans.end_evaluation(time_ns)
         elif self._spans.has_begun_since(self._wanted_ns):
             self._spans.give_up(time_ns)  # it began with a batch that there was not
-
-    def step_ended(self, step: StepRecord) -> None:
-        """Known here."""
 
     def _wanted_beside_optimizers(self, loader: int, time_ns: int) -> None:
         if not self._is_grad_enabled() or self._is_model_evaluating(loader):

@@ -69,16 +69,10 @@ class StepTimer:
         """Write the rest."""
         self.flush()
 
-    def batch_wanted(self, loader: int, time_ns: int) -> None:
-        """Of no interest: it is told again once the batch is there."""
-
     def batch_given(self, _loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
         """The step that is under way waited for it."""
         self._waits.append((time_ns - wait_ns, time_ns, samples))
         self._has_waits = True
-
-    def loader_ended(self, loader: int, time_ns: int) -> None:
-        """No step ends with it."""
 
     def step_ended(self, step: StepRecord) -> None:
         """Keep its times, with the batches that were given in it."""

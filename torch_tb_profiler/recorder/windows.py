@@ -108,12 +108,6 @@ class Windows:
         if self._start_at is not None or self._stop_at is not None or self._fired_ns:
             self._on_time()
 
-    def batch_given(self, loader: int, time_ns: int, wait_ns: int, samples: int | None) -> None:
-        """Of no interest."""
-
-    def loader_ended(self, loader: int, time_ns: int) -> None:
-        """Of no interest."""
-
     def step_ended(self, step: StepRecord) -> None:
         """The range of a step ends, and perhaps the window."""
         if step.phase == TRAIN and self._own.was_used:
