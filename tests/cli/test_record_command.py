@@ -181,7 +181,7 @@ def test_an_interrupt_is_the_programs(tmp_path: Path, times: int) -> None:
 
 
 def test_a_shell_sees_the_signal_that_killed_the_program(tmp_path: Path) -> None:
-    command = [*RECORD, "--output", tmp_path, "--", "sh", "-c", "kill -INT $$"]
+    command = [*RECORD, "--output", str(tmp_path), "--", "sh", "-c", "kill -INT $$"]
     assert subprocess.run(command, check=False, capture_output=True).returncode == -signal.SIGINT
 
 

@@ -44,7 +44,7 @@ def sleeping(sample: Any) -> Any:
     return sample
 
 
-class Timed(Dataset):
+class Timed(Dataset):  # type: ignore[misc]  # torch has no types here
     """Samples of map style."""
 
     def __init__(self, samples: int, transform: Any = None) -> None:
@@ -58,7 +58,7 @@ class Timed(Dataset):
         return self.transform(_sample())
 
 
-class TimedStream(IterableDataset):
+class TimedStream(IterableDataset):  # type: ignore[misc]  # torch has no types here
     """Samples of iterable style; each worker makes as many."""
 
     def __init__(self, samples: int) -> None:
@@ -70,7 +70,7 @@ class TimedStream(IterableDataset):
             yield self.transform(_sample())
 
 
-class Failing(Dataset):
+class Failing(Dataset):  # type: ignore[misc]  # torch has no types here
     """Its transform fails at a sample, or its worker dies there."""
 
     def __init__(self, at: int, *, dies: bool = False) -> None:

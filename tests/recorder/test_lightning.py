@@ -72,6 +72,7 @@ def test_steps_of_a_fit(tmp_path: Path) -> None:
     # Two before training, three after each epoch.
     assert steps_of(tmp_path, "evaluation")["samples"].to_list() == [2] * 8
     assert sum(size for phase, size in model.batches if phase == "train") == train["samples"].sum()
+    assert recorder.recording is not None
     assert "12 steps, 8 evaluation steps" in recorder.recording.summary()
 
 

@@ -168,7 +168,8 @@ def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
 
 
 def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
-    net, evaluated = model(), []
+    net = model()
+    evaluated: list[Any] = []
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
@@ -184,7 +185,8 @@ def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
 
 
 def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path: Path) -> None:
-    net, evaluated = model(), []
+    net = model()
+    evaluated: list[Any] = []
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         evaluate(net, loader_of(2), evaluated)

@@ -206,7 +206,7 @@ def test_the_end_of_a_loader_is_no_step_of_a_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("timer_only", [False, True])
 def test_the_program_ends_when_all_is_recorded(tmp_path: Path, timer_only: bool) -> None:
-    options = {"timer_only": timer_only, "steps": (2, 4), "stop_after": True}
+    options: dict[str, Any] = {"timer_only": timer_only, "steps": (2, 4), "stop_after": True}
     with recorded(tmp_path, **options) as found, pytest.raises(SystemExit) as ended:
         Program().train(20)
     assert ended.value.code == 0
@@ -215,7 +215,7 @@ def test_the_program_ends_when_all_is_recorded(tmp_path: Path, timer_only: bool)
 
 
 def test_the_program_ends_in_the_middle_of_its_loader(tmp_path: Path) -> None:
-    options = {"timer_only": False, "steps": (0, 1), "stop_after": True}
+    options: dict[str, Any] = {"timer_only": False, "steps": (0, 1), "stop_after": True}
     with recorded(tmp_path, **options) as found, pytest.raises(SystemExit):
         list(loader_of(9))
     assert only_window(found)["last_step"] == 1
@@ -238,7 +238,7 @@ def test_a_length_of_time_in_a_program_without_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "PATIENCE_NS", 0)
-    options = {"delay_s": 0.0, "duration_s": 0.01}
+    options: dict[str, Any] = {"delay_s": 0.0, "duration_s": 0.01}
     with recorded(tmp_path, timer_only=False, **options) as found:
         torch.ones(3).abs()
         ticked()  # no step comes: the main thread is asked
@@ -253,7 +253,7 @@ def test_a_length_of_time_in_a_program_without_steps(
 
 
 def test_a_delay_before_the_steps_are_counted(tmp_path: Path) -> None:
-    options = {"delay_s": 0.05, "wait": 0, "warmup": 0, "active": 2}
+    options: dict[str, Any] = {"delay_s": 0.05, "wait": 0, "warmup": 0, "active": 2}
     with recorded(tmp_path, timer_only=False, **options) as found:
         program = Program()
         program.train(4)
@@ -267,7 +267,7 @@ def test_a_signal_starts_a_window_and_the_program_hears_it_too(tmp_path: Path) -
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
     try:
-        options = {"trigger": "SIGUSR1", "active": 2}
+        options: dict[str, Any] = {"trigger": "SIGUSR1", "active": 2}
         with recorded(tmp_path, timer_only=False, **options) as found:
             program = Program()
             program.train(3)

@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.recorder import MS, Run, blocks_of, journal_columns
 from tests.helpers.traces import op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.throughput import NOT_TIMED
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview import throughput
@@ -72,11 +73,11 @@ def test_it_is_of_the_whole_run_whatever_is_selected() -> None:
 
 def test_a_trace_that_nothing_timed_says_why() -> None:
     view = overview(trace([step(1, 0, 50), op("aten::mm", 0, 5)]), Selection())
-    assert view.tables["throughput"].why_empty == throughput.NOT_TIMED
+    assert view.tables["throughput"].why_empty == NOT_TIMED
     assert "timed_steps" not in view.series
     for key in ("steps_per_s", "samples_per_s", "reader_ratio_pct", "profiler_overhead_pct"):
         assert facts(view)[key].value is None
-        assert facts(view)[key].reason == throughput.NOT_TIMED
+        assert facts(view)[key].reason == NOT_TIMED
 
 
 def test_the_recorders_own_reason_comes_first() -> None:
