@@ -52,7 +52,7 @@ from torch_tb_profiler.views.overview.top import (
     top_operators,
 )
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
-from torch_tb_profiler.views.resources.advice import urgent
+from torch_tb_profiler.views.sample_advice import urgent
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
 

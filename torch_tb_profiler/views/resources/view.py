@@ -17,7 +17,6 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.quality_notes import quality_notes
-from torch_tb_profiler.views.resources.advice import advice
 from torch_tb_profiler.views.resources.columns import STEPS, SUMMARY
 from torch_tb_profiler.views.resources.measured import (
     HOST,
@@ -29,6 +28,7 @@ from torch_tb_profiler.views.resources.measured import (
 from torch_tb_profiler.views.resources.notes import not_sampled, nothing_reason, series_left_out
 from torch_tb_profiler.views.resources.panels import panels
 from torch_tb_profiler.views.resources.steps import steps_table
+from torch_tb_profiler.views.sample_advice import advice
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 

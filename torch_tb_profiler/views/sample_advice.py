@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.samples import SampleSeries, have_own_clock, sam
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.resources import SampleAdvice, resources_file
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.resources.waiting import waits_pct
+from torch_tb_profiler.views.sample_waits import waits_pct
 from torch_tb_profiler.views.schema import Note, Severity
 
 HOST, PROCESS, GPU, WORKER = "host", "process", r"GPU \d+", "loader worker .*"
