@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.advice.scenes import context, finding, one_step
+from tests.helpers.recorder import Run, journal_columns
 from tests.helpers.traces import Event, call, kernel, op
 from tests.importers.kineto.reference import read_file
-from torch_tb_profiler.advice.dataloader_bound import detect
+from torch_tb_profiler.advice import all_advice
+from torch_tb_profiler.advice.dataloader_bound import CODE, detect
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.build import build_trace
 
 SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -71,3 +74,9 @@ def test_loading_beside_work_that_was_launched_already_is_told_with_its_length()
     advice = finding(detect(context(one_step([op(SINGLE, 100, 400), *events]))))
     assert advice.gain_us is None
     assert "40.0 % of the step (400.0 µs)" in advice.note().text
+
+
+def test_the_journal_of_a_run_tells_of_waits_though_it_has_no_operators() -> None:
+    run = Run(step_ms=10, wait_ms=6, missing=(("operators", "No profiler ran."),))
+    said = {note.code: note for note in all_advice(build_trace(journal_columns(run)), Selection())}
+    assert said[CODE].evidence["measured"] == pytest.approx(60)

@@ -62,6 +62,14 @@ def _has_python_frames(trace: Trace) -> bool:
     return not trace.python.is_empty() or not marks(trace)["collection"].is_empty()
 
 
+def _tells_waits(trace: Trace) -> bool:
+    """Whether waits for data would be seen: a journal of a run has them, and no operators."""
+    unknown = unknown_roles(trace).keys()
+    return Role.CPU_EXEC not in unknown or (
+        "loader_batches" in trace.side and Role.DATALOADER not in unknown
+    )
+
+
 def _has_matrix_units(context: Context) -> bool:
     return context.architecture is not None and bool(context.architecture.matrix_dtypes)
 
@@ -74,6 +82,10 @@ def _knows(key: str) -> Callable[[Context], bool]:
 NEEDS = {
     "host": Need(
         lambda context: Role.CPU_EXEC not in unknown_roles(context.trace),
+        "The recording holds nothing of what the host runs.",
+    ),
+    "host_waits": Need(
+        lambda context: _tells_waits(context.trace),
         "The recording holds nothing of what the host runs.",
     ),
     "host_calls": Need(
