@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.numbering import in_groups, numbered
@@ -40,6 +39,7 @@ class SampleSeries:
         time_ns: From when each value holds, ascending: when it was sampled; of a metric of the time
             since the sample before (``knowledge/resources.toml``) when that time began.
         value: The values, finite.
+        of_ns: How long the time is that each value is of; None of metrics of a moment.
     """
 
     source: str
@@ -47,6 +47,12 @@ class SampleSeries:
     unit: str
     time_ns: Int64
     value: Float64
+    of_ns: Int64 | None = None
+
+    def mean(self) -> float:
+        """The mean: of the time that the values are of, of metrics of a moment of the samples."""
+        weighed = self.of_ns is not None and bool(self.of_ns.any())
+        return float(np.average(self.value, weights=self.of_ns if weighed else None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +79,8 @@ def have_own_clock(trace: Trace) -> bool:
 
 @per_trace
 def samples(trace: Trace) -> Samples:
-    """The samples of a trace; values that are no numbers are left out."""
+    """The samples of a trace; a value that is no number only tells when that of the next begins."""
     points = trace.samples
-    if not points["value"].is_finite().fill_null(value=False).all():
-        points = points.filter(pl.col("value").is_finite())
     keys = [points[key].fill_null(-1).to_numpy() for key in _KEYS]
     time_ns, value = points["time_ns"].to_numpy(), points["value"].to_numpy()
     first = _runs(keys)
@@ -91,6 +95,7 @@ def samples(trace: Trace) -> Samples:
     for at, size in zip(first[kept].tolist(), sizes[kept].tolist(), strict=True):
         rows, key = slice(at, at + size), [int(each[at]) for each in keys]
         series.append(_series(trace, key, time_ns[rows], value[rows]))
+    series = [each for each in series if len(each.value)]
     series.sort(key=in_order)
     begin_ns = trace.meta.start_ns
     if series and (trace.slices.is_empty() or have_own_clock(trace)):
@@ -130,10 +135,15 @@ def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> Sam
     if np.any(time_ns[1:] < time_ns[:-1]):
         order = np.argsort(time_ns, kind="stable")
         time_ns, value = time_ns[order], value[order]
-    known = meaning(source, metric)
+    known, of_ns = meaning(source, metric), None
     if known is not None and known.interval:
-        time_ns = _begins(time_ns)
-    return SampleSeries(source or "recording", metric or "value", unit, time_ns, value)
+        begin_ns = _begins(time_ns)
+        time_ns, of_ns = begin_ns, time_ns - begin_ns
+    is_told = np.isfinite(value)
+    if not is_told.all():
+        time_ns, value = time_ns[is_told], value[is_told]
+        of_ns = None if of_ns is None else of_ns[is_told]
+    return SampleSeries(source or "recording", metric or "value", unit, time_ns, value, of_ns)
 
 
 def _begins(time_ns: Int64) -> Int64:
@@ -179,8 +189,11 @@ def within(series: SampleSeries, stretches: Intervals) -> SampleSeries:
         at = np.searchsorted(stretches.start_ns, series.time_ns, side="right") - 1
         inside = (at >= 0) & (series.time_ns < np.append(stretches.end_ns, _LIMITS.min)[at])
         chosen = np.flatnonzero(inside)
-    return SampleSeries(
-        series.source, series.metric, series.unit, series.time_ns[chosen], series.value[chosen]
+    return replace(
+        series,
+        time_ns=series.time_ns[chosen],
+        value=series.value[chosen],
+        of_ns=None if series.of_ns is None else series.of_ns[chosen],
     )
 
 

@@ -25,8 +25,9 @@ HOST, PROCESS = "host", "process"
 INSTALL = 'pip install "torch-tb-profiler[record]"'
 SLOW_NS = 500_000_000
 """Between two looks at what changes slowly or is dear to read."""
-IDLE_NS = 1_000_000_000
-"""Between two samples of a process that did nothing worth a file yet: most never will."""
+IDLE_NS = 800_000_000
+"""Between two samples of a process that did nothing worth a file yet: most never will. Less than a
+second, which readers would take for a gap."""
 LEAST_NS = 10_000_000
 """A last sample sooner after the one before would divide by next to nothing."""
 GPU_SHARE = 20

@@ -39,7 +39,7 @@ class Measured:
     def mean(self, source: str, metric: str) -> float | None:
         """The mean of the first series of a metric, None without one."""
         found = self.find(source, metric)
-        return float(found[0].value.mean()) if found else None
+        return found[0].mean() if found else None
 
     def highest(self, source: str, metric: str) -> float | None:
         """The highest value of the first series of a metric, None without one."""
@@ -66,7 +66,7 @@ class Question:
     @property
     def workers_cpu(self) -> float:
         """What all workers together used, in percent of a core."""
-        return sum(float(each.value.mean()) for each in self.of.find(WORKER, "CPU"))
+        return sum(each.mean() for each in self.of.find(WORKER, "CPU"))
 
 
 def advice(trace: Trace, selection: Selection, series: Sequence[SampleSeries]) -> list[Note]:
@@ -141,7 +141,7 @@ def _host_cpu_low(asked: Question) -> Note | None:
 
 
 def _workers_text(asked: Question) -> str:
-    busy = [float(each.value.mean()) for each in asked.of.find(WORKER, "CPU")]
+    busy = [each.mean() for each in asked.of.find(WORKER, "CPU")]
     if not busy:
         return "Load it in worker processes (num_workers of the DataLoader), or in more of them."
     mean = sum(busy) / len(busy)
@@ -162,7 +162,7 @@ def _host_cpu_system(asked: Question) -> Note | None:
     counted = ""
     if switches:
         per = "a second" if switches[0].unit == "1/s" else "per sample"
-        counted = f", with {float(switches[0].value.mean()):,.0f} switches between tasks {per}"
+        counted = f", with {switches[0].mean():,.0f} switches between tasks {per}"
     text = (
         f"The system itself took {system:.1f} % of the host's cores{counted}. Fewer workers or "
         "threads leave more of them to the program."
@@ -278,9 +278,7 @@ def _throttled(metric: str, said: Said, text: str) -> Callable[[Question], Note 
     def rule(asked: Question) -> Note | None:
         limit = asked.known.gpu_throttled_pct
         found = {
-            each.source: float(each.value.mean())
-            for each in asked.of.find(GPU, metric)
-            if float(each.value.mean()) > limit
+            each.source: each.mean() for each in asked.of.find(GPU, metric) if each.mean() > limit
         }
         if not found:
             return None
@@ -309,7 +307,7 @@ def _state(asked: Question, gpu: str) -> str:
 def _one_thread(asked: Question) -> Note | None:
     """GPUs wait while the program uses one core, and not for data."""
     known = asked.known
-    used = [float(each.value.mean()) for each in asked.of.find(GPU, "utilization")]
+    used = [each.mean() for each in asked.of.find(GPU, "utilization")]
     working = [each for each in used if each > 0]
     cpu = asked.of.mean(PROCESS, "CPU")
     if not working or cpu is None or max(working) >= known.gpu_idle_pct:

@@ -118,6 +118,12 @@ def test_a_loader_in_the_process_and_its_evaluation() -> None:
         assert part in note.text
 
 
+def test_the_share_of_waiting_is_the_same_wherever_it_is_shown() -> None:
+    """Also where the last batch, of which nobody knows what came after it, waited for longest."""
+    _, found, _ = loader([1000.0, 1000.0, 1000.0, 9000.0], workers=2, **LONG)
+    assert found.wait_pct == found.busy_pct("wait") == pytest.approx(10)
+
+
 def test_workers_that_keep_up_are_no_bottleneck() -> None:
     view = data(opened(replace(SLOW, workers=4, wait_ms=0.3)), Selection())
     codes = [(note.severity, "not the bottleneck" in note.text) for note in view.notes[:2]]

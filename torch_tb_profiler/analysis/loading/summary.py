@@ -162,7 +162,9 @@ class Loading:
 
     def busy_pct(self, stage: str) -> float | None:
         """Busy time of a stage ÷ (elapsed time × its workers)."""
-        times = self.wait if stage == "wait" else self.stages.get(stage)
+        if stage == "wait":
+            return self.wait_pct
+        times = self.stages.get(stage)
         if times is None or self.elapsed_us <= 0:
             return None
         several = max(self.workers or 1, 1) if stage in IN_WORKER else 1
@@ -254,7 +256,7 @@ def _worker_cpu(trace: Trace, loader: int, *, only: bool) -> float | None:
     of = ("loader worker ",) if loader == 0 or only else ()
     of = (*of, f"loader {loader} worker ")
     means = [
-        float(each.value.mean())
+        each.mean()
         for each in samples(trace).series
         if each.metric == "CPU" and each.unit == "%" and each.source.startswith(of)
     ]
@@ -268,7 +270,7 @@ def _cores(trace: Trace) -> tuple[int | None, float | None]:
     usable = told if told is None or limit is None else min(told, max(int(limit / 100), 1))
     for each in samples(trace).series:
         if told and each.source == "host" and each.metric == "CPU idle" and each.unit == "%":
-            return usable, min(float(each.value.mean()) / 100 * told, usable or told)
+            return usable, min(each.mean() / 100 * told, usable or told)
     return usable, None
 
 
@@ -276,5 +278,5 @@ def _process_mean(trace: Trace, metric: str) -> float | None:
     """The mean of a metric in percent of the program's process; None where it was not sampled."""
     for each in samples(trace).series:
         if (each.source, each.metric, each.unit) == ("process", metric, "%"):
-            return float(each.value.mean())
+            return each.mean()
     return None

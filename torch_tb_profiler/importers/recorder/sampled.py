@@ -1,4 +1,7 @@
-"""Samples of all blocks → the table of samples."""
+"""Samples of all blocks → the table of samples.
+
+A value that is not known stays, as NaN: the time that the next one is of began there.
+"""
 
 from __future__ import annotations
 
@@ -92,16 +95,19 @@ class Sampled:
         """
         self._pack()
         parts = [(key, *_in_order(each)) for key, each in self._series.items() if each.packed]
+        parts = [part for part in parts if not np.isnan(part[2]).all()]
         if not parts:
             return empty_table("samples")
-        told = sum(len(times) for each in self._series.values() for times, _ in each.packed)
+        told = sum(len(times) for key, *_ in parts for times, _ in self._series[key].packed)
         time_ns = np.concatenate([times for _, times, _ in parts])
         value = np.concatenate([values for _, _, values in parts])
         place = np.repeat(np.arange(len(parts)), [len(times) for _, times, _ in parts])
         self.quality.add("journal_repeated", told - len(time_ns))
         count = len(time_ns)
         if count > MAX_SAMPLES:
-            time_ns, value, place = thinned(time_ns, value, place, MAX_SAMPLES)
+            is_known = ~np.isnan(value)
+            known = (time_ns[is_known], value[is_known], place[is_known])
+            time_ns, value, place = thinned(*known, MAX_SAMPLES)
         self.quality.add("samples_thinned", count - len(time_ns))
         source, metric, unit = (
             np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[place]
@@ -133,7 +139,7 @@ class Sampled:
             values = floats(series.values, self.quality)
             series.times, series.values = [], []
             self.quality.add("side_row_left_out", int((times == ABSENT).sum()))
-            kept = (times != ABSENT) & ~np.isnan(values)
+            kept = times != ABSENT
             if kept.any():
                 series.packed.append((times[kept], values[kept]))
 

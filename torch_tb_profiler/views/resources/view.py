@@ -79,7 +79,7 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
         divisor, unit = TABLE_UNITS.get(each.unit, (1.0, each.unit or None))
         value = each.value / divisor
         extremes = float(value.min()), float(value.max())
-        mean = float(value.mean())
+        mean = each.mean() / divisor
         known = meaning(each.source, each.metric)
         about = None if known is None else known.help
         rows.append((each.metric, each.source, mean, *extremes, unit, len(value), about))
