@@ -86,13 +86,13 @@ $(VENV)/.installed: pyproject.toml setup.py | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,cloud-test,dist]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[test,cloud-test,dist]'
 	@touch $@ $(VENV)/.installed
 
 # What is recorded, for the tests of the recorder. Without a GPU the CPU build will do:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu has it.
 $(VENV)/.installed-torch: pyproject.toml | $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[record-test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[record-test]'
 	@touch $@
 
 fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json
