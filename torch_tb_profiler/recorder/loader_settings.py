@@ -8,6 +8,9 @@ from typing import Any
 MAX_DEPTH = 4
 MAX_NAME_CHARS = 100
 
+CONTAINERS = (list, tuple, dict)
+"""What batches mostly are; a name, as a union would be made at each look."""
+
 _WRAPPERS = ("Subset", "ConcatDataset", "IterableDatasetShard", "_DatasetSamplerWrapper")
 """Datasets that are named by what they wrap."""
 
@@ -92,14 +95,20 @@ class SampleCounter:
 
 
 def length_of(batch: Any, depth: int) -> int | None:
-    """The length of the first tensor in a batch."""
+    """The length of the first tensor in a batch, so many containers deep at most.
+
+    In every step: what batches mostly are is looked at first, as ``Mapping`` is slow to ask for.
+    """
+    while isinstance(batch, CONTAINERS):
+        if not depth or not batch:
+            return None
+        batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+        depth -= 1
     shape = getattr(batch, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else None
     if depth and isinstance(batch, Mapping):
         return next((length_of(each, depth - 1) for each in batch.values()), None)
-    if depth and isinstance(batch, list | tuple) and batch:
-        return length_of(batch[0], depth - 1)
     return None
 
 
