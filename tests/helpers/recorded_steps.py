@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,47 @@ def assert_within(found: list[tuple[int, int]], true: list[tuple[int, int, int, 
     for (start, end), (start_from, start_to, end_from, end_to) in zip(found, true, strict=True):
         assert start_from <= start <= start_to
         assert end_from <= end <= end_to
+
+
+def assert_one_after_another(found: Found) -> None:
+    """No step begins before the one before it ended, of whatever phase."""
+    spans = sorted((start, end) for *_, start, end in found.steps)
+    for (_, end), (start, _) in pairwise(spans):
+        assert start >= end
+
+
+class Program:
+    """A model and its optimizer."""
+
+    def __init__(self) -> None:
+        import torch  # noqa: PLC0415 - not everywhere
+
+        self.net = torch.nn.Linear(4, 1)
+        self.batch = torch.ones(2, 4)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def step(self) -> None:
+        self.net(self.batch).sum().backward()
+        self.optimizer.step()
+
+    def train(self, steps: int) -> None:
+        for _ in range(steps):
+            self.step()
+
+
+def small_model() -> Any:
+    """Two layers, from 4 numbers to one."""
+    import torch  # noqa: PLC0415
+
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+
+
+def only_window(found: Found) -> Block:
+    """What became of the only window."""
+    (window,) = found.windows()
+    return window
+
+
+def window_steps(found: Found) -> list[tuple[int, int]]:
+    """First and last step of each window."""
+    return [(each["first_step"], each["last_step"]) for each in found.windows()]

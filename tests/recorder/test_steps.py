@@ -3,17 +3,13 @@
 Cases: a plain loop, accumulated gradients, two optimizers in turn, evaluation between epochs, in
 the middle of one and before the first step, gradients scaled with steps skipped, a schedule of the
 learning rate, an optimizer with a closure, batches without optimizers, an optimizer that never
-steps, calls of a module only, one call, an error in a step, a loop in another thread, two
-recordings one after the other, a program that did nothing, copies of a module, compiled code.
+steps, an error in a step, a loop in another thread, two recordings one after the other.
 """
 
 from __future__ import annotations
 
-import copy
-import pickle
 import threading
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +20,11 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
 from tests.helpers.recorded_steps import (  # noqa: E402
-    Found,
+    assert_one_after_another,
     assert_within,
     now_ns,
     recorded,
+    small_model,
     work,
 )
 
@@ -36,10 +33,6 @@ Instants = tuple[int, int, int, int]
 
 def loader_of(batches: int) -> Any:
     return DataLoader(TensorDataset(torch.randn(2 * batches, 4)), batch_size=2)
-
-
-def model() -> Any:
-    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
 
 
 class Truth:
@@ -81,15 +74,8 @@ def train(net: Any, optimizer: Any, truth: Truth, batches: Any, accumulate: int 
             is_first = True
 
 
-def check_one_after_another(found: Found) -> None:
-    """No step begins before the one before it ended, of whatever phase."""
-    spans = sorted((start, end) for *_, start, end in found.steps)
-    for (_, end), (start, _) in pairwise(spans):
-        assert start >= end
-
-
 def test_plain_loop(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.AdamW(net.parameters())
         work()
@@ -108,7 +94,7 @@ def test_plain_loop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("accumulate", [1, 3])
 def test_accumulated_gradients_are_one_step(tmp_path: Path, accumulate: int) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
@@ -118,7 +104,7 @@ def test_accumulated_gradients_are_one_step(tmp_path: Path, accumulate: int) -> 
 
 
 def test_two_optimizers_in_turn_are_one_step(tmp_path: Path) -> None:
-    one, other = model(), model()
+    one, other = small_model(), small_model()
     with recorded(tmp_path) as found:
         first = torch.optim.SGD(one.parameters(), lr=0.1)
         last = torch.optim.SGD(other.parameters(), lr=0.1)
@@ -135,7 +121,7 @@ def test_two_optimizers_in_turn_are_one_step(tmp_path: Path) -> None:
 
 
 def test_a_second_optimizer_that_begins_late_closes_the_steps_from_then_on(tmp_path: Path) -> None:
-    one, other = model(), model()
+    one, other = small_model(), small_model()
     with recorded(tmp_path) as found:
         first = torch.optim.SGD(one.parameters(), lr=0.1)
         last = torch.optim.SGD(other.parameters(), lr=0.1)
@@ -168,7 +154,7 @@ def evaluate(net: Any, batches: Any, truth: list[Instants]) -> None:
 
 
 def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     evaluated: list[Any] = []
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -181,11 +167,11 @@ def test_evaluation_after_each_epoch_is_kept_apart(tmp_path: Path) -> None:
             truth.restart()
     assert_within(found.of("train"), truth.steps)
     assert_within(found.of("evaluation"), evaluated)
-    check_one_after_another(found)
+    assert_one_after_another(found)
 
 
 def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     evaluated: list[Any] = []
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -200,12 +186,12 @@ def test_evaluation_in_the_middle_of_an_epoch_and_before_the_first_step(tmp_path
             truth.restart()
     assert len(found.of("train")) == 4
     assert_within(found.of("evaluation"), evaluated)
-    check_one_after_another(found)
+    assert_one_after_another(found)
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled: bool) -> None:
-    net = model()
+    net = small_model()
 
     def evaluate_late(call: Any, batches: Any) -> tuple[int, int]:
         begun = now_ns()
@@ -233,11 +219,11 @@ def test_evaluation_that_switches_gradients_off_late(tmp_path: Path, is_compiled
     for number, (begun, over) in enumerate(evaluations):
         assert begun <= evaluation[3 * number][0]
         assert evaluation[3 * number + 2][1] <= over
-    check_one_after_another(found)
+    assert_one_after_another(found)
 
 
 def test_training_in_the_mode_for_evaluation_is_training(tmp_path: Path) -> None:
-    net = model().eval()
+    net = small_model().eval()
     with recorded(tmp_path) as found:
         truth = Truth()
         train(net, torch.optim.SGD(net.parameters(), lr=0.1), truth, loader_of(12), accumulate=3)
@@ -246,7 +232,7 @@ def test_training_in_the_mode_for_evaluation_is_training(tmp_path: Path) -> None
 
 
 def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Path) -> None:
-    net, teacher = model(), model()
+    net, teacher = small_model(), small_model()
     teacher.eval()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -266,11 +252,11 @@ def test_evaluation_without_a_loader_is_that_of_the_trained_module(tmp_path: Pat
     assert len(evaluation) == 3
     assert len(found.of("train")) == 6
     assert evaluation[-1][1] <= over
-    check_one_after_another(found)
+    assert_one_after_another(found)
 
 
 def test_skipped_steps_of_scaled_gradients_belong_to_the_next_one(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         scaler = torch.amp.GradScaler("cpu", init_scale=2.0**4)
@@ -294,7 +280,7 @@ def test_skipped_steps_of_scaled_gradients_belong_to_the_next_one(tmp_path: Path
 
 
 def test_schedulers_and_closures(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
@@ -317,7 +303,7 @@ def test_schedulers_and_closures(tmp_path: Path) -> None:
 
 
 def test_batches_are_steps_without_optimizers(tmp_path: Path) -> None:
-    net, truth = model(), []
+    net, truth = small_model(), []
     with recorded(tmp_path) as found:
         for _ in range(2):
             one: list[Instants] = []
@@ -349,7 +335,7 @@ def test_a_loop_that_is_left_in_the_middle_ends_with_the_program_or_unknown(
 
 
 def test_batches_are_steps_where_an_optimizer_never_steps(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         for (batch,) in loader_of(100):
@@ -370,35 +356,8 @@ def test_two_loaders_side_by_side_are_one_step(tmp_path: Path) -> None:
     assert len(found.of("train")) == 4 + 1 + 3
 
 
-def test_calls_of_the_outermost_module_are_steps(tmp_path: Path) -> None:
-    net, calls = model(), []
-    with recorded(tmp_path) as found, torch.inference_mode():
-        torch.nn.LayerNorm(4)(torch.ones(2, 4))
-        for _ in range(5):
-            before = now_ns()
-            net(torch.ones(2, 4))
-            calls.append((before, now_ns()))
-            work()
-    steps = found.of("train")
-    assert found.by() == {"module"}
-    assert len(steps) == 5
-    for (start, _), (before, after) in zip(steps[1:], calls[1:], strict=True):
-        assert before <= start <= after
-    assert [end for _, end in steps[:-1]] == [start for start, _ in steps[1:]]
-    assert calls[-1][0] <= steps[-1][1] <= calls[-1][1]
-
-
-def test_one_call_is_a_step(tmp_path: Path) -> None:
-    with recorded(tmp_path) as found:
-        before = now_ns()
-        model()(torch.ones(2, 4))
-        after = now_ns()
-    ((start, end),) = found.of("train")
-    assert before <= start <= end <= after
-
-
 def test_a_step_with_an_error_is_none(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
 
     def fail(batches: Iterator[Any]) -> None:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -414,7 +373,7 @@ def test_a_step_with_an_error_is_none(tmp_path: Path) -> None:
 
 
 def test_the_loop_runs_in_another_thread(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     with recorded(tmp_path) as found:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
         truth = Truth()
@@ -426,7 +385,7 @@ def test_the_loop_runs_in_another_thread(tmp_path: Path) -> None:
 
 
 def test_recordings_one_after_the_other(tmp_path: Path) -> None:
-    net = model()
+    net = small_model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for name in ("one", "two"):
         with recorded(tmp_path / name) as found:
@@ -434,50 +393,3 @@ def test_recordings_one_after_the_other(tmp_path: Path) -> None:
             train(net, optimizer, truth, loader_of(3))
         assert_within(found.of("train"), truth.steps)
     train(net, optimizer, Truth(), loader_of(2))
-
-
-def test_a_program_that_does_nothing_leaves_no_file(tmp_path: Path) -> None:
-    with recorded(tmp_path / "run"):
-        torch.ones(3)
-    assert not (tmp_path / "run").exists()
-
-
-def test_hooks_do_not_follow_a_module_into_copies_and_files(tmp_path: Path) -> None:
-    net = model()
-    with recorded(tmp_path) as found:
-        net(torch.ones(2, 4))
-        copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(net))
-        for _ in range(3):
-            assert copied(torch.ones(2, 4)).equal(pickled(torch.ones(2, 4)))
-        for _ in range(2):
-            net(torch.ones(2, 4))
-    assert len(found.of("train")) >= 3
-    assert not net._forward_pre_hooks
-
-
-@pytest.mark.filterwarnings("error:Using `torch.compile")
-@pytest.mark.parametrize("kind", ["module", "function", "in place"])
-def test_compiled_code_is_compiled_as_often_as_without(tmp_path: Path, kind: str) -> None:
-    from torch._dynamo.testing import CompileCounter  # noqa: PLC0415
-
-    def compile_and_call() -> tuple[int, int]:
-        torch._dynamo.reset()
-        counter, net = CompileCounter(), model()
-        if kind == "module":
-            call = torch.compile(net, backend=counter)
-        elif kind == "function":
-            call = torch.compile(lambda batch: net(batch) * 2, backend=counter)
-        else:
-            net.compile(backend=counter)
-            call = net
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        for _ in range(4):
-            call(torch.ones(2, 4)).sum().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-        return counter.frame_count, counter.op_count
-
-    without = compile_and_call()
-    with recorded(tmp_path) as found:
-        assert compile_and_call() == without
-    assert len(found.of("train")) == 4

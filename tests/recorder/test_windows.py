@@ -3,14 +3,11 @@
 Cases: the default and other schedules, a program too short for one, an error and a call of exit in
 a window, an evaluation in one, the end of a loader in one, stopping after it, with the profiler and
 without; a length of time, with steps and without; a signal, beside the program's own handler, and a
-file; a disk that is full, a profiler that does not start; the program's own profiler, made before
-and in the middle.
+file; a disk that is full, a profiler that does not start.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import signal
 import threading
@@ -24,7 +21,7 @@ torch = pytest.importorskip("torch")
 
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-from tests.helpers.recorded_steps import Found, recorded  # noqa: E402
+from tests.helpers.recorded_steps import Program, only_window, recorded, window_steps  # noqa: E402
 from torch_tb_profiler.recorder import session, windows  # noqa: E402
 from torch_tb_profiler.recorder.profiler_run import ProfilerRun  # noqa: E402
 
@@ -33,33 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events"
 CPU = torch.profiler.ProfilerActivity.CPU
 
 
-class Program:
-    """A model and its optimizer."""
-
-    def __init__(self) -> None:
-        self.net = torch.nn.Linear(4, 1)
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
-
-    def step(self) -> None:
-        self.net(torch.ones(2, 4)).sum().backward()
-        self.optimizer.step()
-
-    def train(self, steps: int) -> None:
-        for _ in range(steps):
-            self.step()
-
-
 def loader_of(batches: int) -> Any:
     return DataLoader(TensorDataset(torch.ones(batches, 4)), batch_size=1)
-
-
-def only_window(found: Found) -> dict[str, Any]:
-    (window,) = found.windows()
-    return window
-
-
-def steps_of(found: Found) -> list[tuple[int, int]]:
-    return [(each["first_step"], each["last_step"]) for each in found.windows()]
 
 
 def ticked(seconds: float = 0.0) -> None:
@@ -85,7 +57,7 @@ def test_windows_have_the_steps_that_were_asked_for(
 ) -> None:
     with recorded(tmp_path, timer_only=False, **options) as found:
         Program().train(14)
-    assert steps_of(found) == expected
+    assert window_steps(found) == expected
     for window, (first, last) in zip(found.windows(), expected, strict=True):
         assert window["state"] == "written"
         assert not window["preview"]
@@ -129,7 +101,7 @@ def test_a_loop_in_a_thread_that_ends_first(
         thread.join()
         torch.ones(3).abs()
     window = only_window(found)
-    assert steps_of(found) == [expected]
+    assert window_steps(found) == [expected]
     assert found.ranges(window)[: expected[1] - expected[0] + 1] == list(
         range(expected[0], expected[1] + 1)
     )
@@ -337,69 +309,3 @@ def test_a_profiler_that_does_not_start_is_told(
     assert found.windows() == []
     assert found.reasons("window") == ["The profiler did not start: no"]
     assert len(found.of("train")) == 12
-
-
-@pytest.mark.parametrize("ending", ["", ".gz"])
-def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> None:
-    exported = tmp_path / f"mine.json{ending}"
-
-    def export(profiler: Any) -> None:
-        profiler.export_chrome_trace(str(exported))
-
-    with recorded(tmp_path / "run", timer_only=False) as found:
-        program = Program()
-        with torch.profiler.profile(
-            activities=[CPU],
-            schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
-            on_trace_ready=export,
-        ) as profiler:
-            for _ in range(14):
-                time.sleep(0.02)  # longer than a profiler takes to start
-                program.step()
-                profiler.step()
-    window = only_window(found)
-    own = gzip.decompress(exported.read_bytes()) if ending else exported.read_bytes()
-    assert (window["first_step"], window["last_step"]) == (2, 3)
-    assert found.events(window) == json.loads(own)["traceEvents"]
-    assert "of its own" in found.reasons("window")[0]
-    assert len(found.of("train")) == 14
-
-
-def test_the_profiler_of_a_program_whose_steps_are_calls(tmp_path: Path) -> None:
-    schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
-    handler = torch.profiler.tensorboard_trace_handler(str(tmp_path / "mine"))
-    with recorded(tmp_path / "run", timer_only=False) as found, torch.inference_mode():
-        net = torch.nn.Linear(500, 500)
-        with torch.profiler.profile(
-            activities=[CPU], schedule=schedule, on_trace_ready=handler
-        ) as profiler:
-            for _ in range(9):
-                for _ in range(9):
-                    net(torch.ones(5, 500))
-                    time.sleep(0.001)
-                profiler.step()
-    assert steps_of(found) == [(2 * 9, 5 * 9 - 1)]
-
-
-def test_ours_waits_until_the_profiler_of_the_program_has_ended(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False) as found:
-        program = Program()
-        program.train(4)  # ours warms up
-        with torch.autograd.profiler.profile():
-            program.train(4)
-        program.train(9)
-    (window,) = [each for each in found.windows() if each["state"] == "written"]
-    assert (window["first_step"], window["last_step"]) == (9, 13)
-
-
-def test_ours_ends_when_the_program_starts_its_own(tmp_path: Path) -> None:
-    with recorded(tmp_path, timer_only=False, steps=(1, 9)) as found:
-        program = Program()
-        program.train(4)
-        with torch.autograd.profiler.profile() as profiler:
-            program.train(1)
-        assert profiler.function_events
-        program.train(9)
-    window = found.windows()[0]
-    assert (window["first_step"], window["last_step"]) == (1, 3)
-    assert "own profiler" in window["reason"]

@@ -29,7 +29,7 @@ class StepRecord:
 
 class Part(Protocol):
     """A part of a recording. The session guards every call: what one raises is told, and the
-    part is not called again."""
+    part is only stopped after that, so that its hooks are taken back."""
 
     def start(self) -> None:
         """Begin; torch is imported."""

@@ -53,6 +53,7 @@ class LoaderHooks:
         self._has_evidence = False
         self._batches: deque[tuple[int, str, _Row]] = deque()
         self._work: deque[tuple[int, _Row]] = deque()
+        self._flushing = threading.RLock()
         self._restore: list[Callable[[], None]] = []
         self._processes = LoaderProcesses(self)
         self._own_ns = 0
@@ -74,7 +75,11 @@ class LoaderHooks:
         _active = self
 
     def flush(self) -> None:
-        """Write the batches that were given since the last time."""
+        """Write the batches that were given since the last time: by the ticker, and at the end."""
+        with self._flushing:
+            self._write()
+
+    def _write(self) -> None:
         groups: dict[tuple[int, str], list[_Row]] = {}
         for loader, phase, row in _drained(self._batches):
             groups.setdefault((loader, phase), []).append(row)

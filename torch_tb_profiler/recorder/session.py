@@ -58,7 +58,8 @@ class Session:
         }
         self._workers: dict[str, int] = {}
         self._told: set[tuple[str, str]] = set()
-        self._closing = threading.Lock()
+        self._failed: set[str] = set()
+        self._closing = threading.RLock()  # a signal may end the process in the middle of its end
         self._is_closed = False
         self._wake = threading.Event()
         self._started_ns = 0
@@ -145,6 +146,7 @@ class Session:
             self._drop(what, error)
 
     def _drop(self, what: str, error: Exception) -> None:
+        self._failed.add(what)
         for event, heard in self._heard.items():
             self._heard[event] = [each for each in heard if each[0] != what]
         self.miss(what, f"The recorder failed: {type(error).__name__}: {error}")
@@ -157,12 +159,13 @@ class Session:
         sampler: Any = self.parts.get("host_samples") if every_s else None
         next_s = clock.perf_ns() / 1e9
         while True:
-            if sampler is not None:
+            if sampler is not None and "host_samples" not in self._failed:
                 self._guard("host_samples", sampler.sample)
             now_s = clock.perf_ns() / 1e9
             if now_s >= due_s:
-                for what, part in list(self.parts.items()):
-                    self._guard(what, part.flush)
+                for what, part in self.parts.items():
+                    if what not in self._failed:
+                        self._guard(what, part.flush)
                 due_s = now_s + FLUSH_S
             next_s = max(next_s + pause_s, now_s)
             if self._wake.wait(next_s - now_s):

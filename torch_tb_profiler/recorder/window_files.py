@@ -86,9 +86,6 @@ class Window:
         if run.elsewhere is not None:
             self.lose(run.elsewhere)
             return
-        if run.elsewhere is not None:
-            self.lose(run.elsewhere)
-            return
         try:
             os.makedirs(self._session.options.folder, exist_ok=True)
             run.export(partial)

@@ -1,0 +1,98 @@
+"""The session guards its parts: one that fails costs neither the others nor the journal."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.helpers.recorded_steps import recorded
+from torch_tb_profiler.recorder import session as sessions
+from torch_tb_profiler.recorder.events import Part
+from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.session import Session
+
+BEATS = 5
+
+
+class Broken:
+    """A part that fails whatever is asked of it, with another text each time."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*_: object) -> None:
+            self.calls.append(name)
+            raise RuntimeError(f"call {len(self.calls)}")
+
+        return call
+
+
+class Beating:
+    """A part that is well."""
+
+    def __init__(self) -> None:
+        self.flushed = 0
+        self.has_beaten = threading.Event()
+
+    def flush(self) -> None:
+        self.flushed += 1
+        if self.flushed == BEATS:
+            self.has_beaten.set()
+
+    def stop(self, _reason: str) -> None:
+        pass
+
+
+def test_a_part_that_fails_is_told_once_and_only_stopped_after_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "PARTS", ())
+    monkeypatch.setattr(sessions, "FLUSH_S", 0.0)
+    made = Session(Options(folder=str(tmp_path), sample_every_ms=1))
+    sampler, other, beating = Broken(), Broken(), Beating()
+    made.parts |= cast(
+        "dict[str, Part]", {"host_samples": sampler, "timer": other, "steps": beating}
+    )
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(made, "miss", lambda what, reason: told.append((what, reason)))
+    made.start()
+    assert beating.has_beaten.wait(30)
+    assert sorted(told) == [
+        ("host_samples", "The recorder failed: RuntimeError: call 1"),
+        ("timer", "The recorder failed: RuntimeError: call 1"),
+    ]
+    made.close("exit")
+    assert sampler.calls == ["sample", "stop"]
+    assert other.calls == ["flush", "stop"]
+
+
+def test_the_end_waits_for_batches_that_are_being_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    is_writing, may_write = threading.Event(), threading.Event()
+    with recorded(tmp_path) as found:
+        made = sessions.current()
+        assert made is not None
+        write = made.journal.write
+
+        def slow(block: dict[str, Any]) -> None:
+            if block["kind"] == "batches" and not is_writing.is_set():
+                is_writing.set()
+                may_write.wait(30)
+            write(block)
+
+        list(torch.utils.data.DataLoader(torch.arange(8), 2))
+        monkeypatch.setattr(made.journal, "write", slow)
+        ticker = threading.Thread(target=made.parts["data_loading"].flush)
+        ticker.start()
+        assert is_writing.wait(30)
+        threading.Timer(0.05, may_write.set).start()
+    ticker.join()
+    batches = [each for block in found.blocks for each in block.get("batch", ())]
+    assert [block["kind"] for block in found.blocks][-1] == "end"
+    assert len(batches) == 2 * 4, "given, and made"

@@ -1,0 +1,87 @@
+"""Steps of programs that only call a module, and what hooks leave of it and of compiled code."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.helpers.recorded_steps import now_ns, recorded, small_model, work  # noqa: E402
+
+
+def test_calls_of_the_outermost_module_are_steps(tmp_path: Path) -> None:
+    net, calls = small_model(), []
+    with recorded(tmp_path) as found, torch.inference_mode():
+        torch.nn.LayerNorm(4)(torch.ones(2, 4))
+        for _ in range(5):
+            before = now_ns()
+            net(torch.ones(2, 4))
+            calls.append((before, now_ns()))
+            work()
+    steps = found.of("train")
+    assert found.by() == {"module"}
+    assert len(steps) == 5
+    for (start, _), (before, after) in zip(steps[1:], calls[1:], strict=True):
+        assert before <= start <= after
+    assert [end for _, end in steps[:-1]] == [start for start, _ in steps[1:]]
+    assert calls[-1][0] <= steps[-1][1] <= calls[-1][1]
+
+
+def test_one_call_is_a_step(tmp_path: Path) -> None:
+    with recorded(tmp_path) as found:
+        before = now_ns()
+        small_model()(torch.ones(2, 4))
+        after = now_ns()
+    ((start, end),) = found.of("train")
+    assert before <= start <= end <= after
+
+
+def test_hooks_do_not_follow_a_module_into_copies_and_files(tmp_path: Path) -> None:
+    net = small_model()
+    with recorded(tmp_path) as found:
+        net(torch.ones(2, 4))
+        copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(net))
+        for _ in range(3):
+            assert copied(torch.ones(2, 4)).equal(pickled(torch.ones(2, 4)))
+        for _ in range(2):
+            net(torch.ones(2, 4))
+    assert len(found.of("train")) >= 3
+    assert not net._forward_pre_hooks
+
+
+@pytest.mark.filterwarnings("error:Using `torch.compile")
+@pytest.mark.parametrize("kind", ["module", "function", "in place"])
+def test_compiled_code_is_compiled_as_often_as_without(tmp_path: Path, kind: str) -> None:
+    from torch._dynamo.testing import CompileCounter  # noqa: PLC0415
+
+    def compile_and_call() -> tuple[int, int]:
+        torch._dynamo.reset()
+        counter, net = CompileCounter(), small_model()
+        if kind == "module":
+            call = torch.compile(net, backend=counter)
+        elif kind == "function":
+            call = torch.compile(lambda batch: net(batch) * 2, backend=counter)
+        else:
+            net.compile(backend=counter)
+            call = net
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(4):
+            call(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return counter.frame_count, counter.op_count
+
+    without = compile_and_call()
+    with recorded(tmp_path) as found:
+        assert compile_and_call() == without
+    assert len(found.of("train")) == 4
+
+
+def test_a_program_that_does_nothing_leaves_no_file(tmp_path: Path) -> None:
+    with recorded(tmp_path / "run"):
+        torch.ones(3)
+    assert not (tmp_path / "run").exists()
