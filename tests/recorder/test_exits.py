@@ -51,10 +51,10 @@ CASES = {
     "a forked child": (
         "begin(); pid = os.fork()\nif not pid:\n    os._exit(0)\nos.waitpid(pid, 0)", 0, "exit"),
     "a forked child is killed": (
-        "begin(); pid = os.fork()\n"
+        "begin(); ready, child = os.pipe(); pid = os.fork()\n"
         "if not pid:\n    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
-        "    time.sleep(9)\n"
-        "time.sleep(.05); os.kill(pid, signal.SIGTERM)\n"
+        "    os.write(child, b'.'); time.sleep(9)\n"
+        "os.close(child); os.read(ready, 1); os.kill(pid, signal.SIGTERM)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) + 15)", 0, "exit"),
     "it hangs": (
         "exits.PATIENCE_S = .1; begin()\nsession.current().close = lambda _: time.sleep(60)\n"

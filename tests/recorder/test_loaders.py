@@ -107,8 +107,12 @@ ATTEMPTS = 4
 """Another process may be given the core between two looks at the clock, but not so often."""
 
 
-def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], dict[str, float]]:
-    """A recorded loader; what was told and what its dataset measured, per stage in µs."""
+STAGES = ("fetch", "transform", "collate")
+
+
+def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], list[str]]:
+    """A recorded loader; what its dataset measured per stage, in µs; and of which figures it was
+    told something else."""
     recording = Recording(folder)
     try:
         loader = DataLoader(Timed(100), 4, num_workers=workers, collate_fn=timed_batch)
@@ -116,33 +120,38 @@ def compared(folder: Path, workers: int) -> tuple[Loading, dict[str, float], dic
         (found,) = recording.loadings()
     finally:
         session.end("exit")
-    stages = ("fetch", "transform", "collate")
-    measured = {name: sum(truth[f"{name}_ns"]) / 1e3 for name in (*stages, "wait")}
+    measured = {name: sum(truth[f"{name}_ns"]) / 1e3 for name in STAGES}
+    whole_us, wait_us = sum(measured.values()), sum(truth["wait_ns"]) / 1e3
     # the program measures what the recorder takes around a wait too, which is no wait
     slack_us = 300 * found.batches if workers else 0
-    assert found.wait.total_us == pytest.approx(measured.pop("wait"), rel=0.05, abs=slack_us)
-    return found, {name: found.stages[name].total_us for name in stages}, measured
+    agree = {
+        name: found.stages[name].total_us == pytest.approx(measured[name], rel=0.05)
+        for name in STAGES
+    }
+    agree["wait"] = found.wait.total_us == pytest.approx(wait_us, rel=0.05, abs=slack_us)
+    agree["wait for the work"] = bool(workers) or (
+        found.wait.total_us == pytest.approx(whole_us, rel=0.05)
+    )
+    return found, measured, [name for name, is_true in agree.items() if not is_true]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stages_and_shares_are_those_of_the_dataset(tmp_path: Path, workers: int) -> None:
     """And the diagnosis is that of the guides: reading dominates, workers cure it."""
     for attempt in range(ATTEMPTS):
-        found, told, truth = compared(tmp_path / str(attempt), workers)
+        found, truth, differing = compared(tmp_path / str(attempt), workers)
         said = diagnosis(found)
-        if told == pytest.approx(truth, rel=0.05) and said.kind != "workers":
+        if not differing and said.kind != "workers":
             break
-    assert told == pytest.approx(truth, rel=0.05)
-    whole = sum(truth.values())
+    assert differing == []
     for name, total_us in truth.items():
         share = found.stages[name].mean_us / found.work_us
-        assert share == pytest.approx(total_us / whole, rel=0.05)
+        assert share == pytest.approx(total_us / sum(truth.values()), rel=0.05)
     assert (found.batches, found.samples, found.workers) == (25, 100, workers)
     assert [each.calls for each in found.stages.values()] == [25] * 3
     assert said.stage == "fetch"
     if workers == 0:
         assert (said.kind, said.needed) == ("in_process", 2)
-        assert found.wait.total_us == pytest.approx(whole, rel=0.05)
     else:
         assert said.kind in ("model", "start", "handover")
 

@@ -38,8 +38,9 @@ def test_the_profiler_of_the_program_is_kept(tmp_path: Path, ending: str) -> Non
             schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
             on_trace_ready=export,
         ) as profiler:
-            for _ in range(14):
-                time.sleep(0.02)  # longer than a profiler takes to start
+            for number in range(14):
+                if number in (2, 3):
+                    time.sleep(0.15)  # longer than a profiler takes to start
                 program.step()
                 profiler.step()
     window = only_window(found)

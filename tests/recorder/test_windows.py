@@ -22,8 +22,9 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
 from tests.helpers.recorded_steps import Program, only_window, recorded, window_steps  # noqa: E402
-from torch_tb_profiler.recorder import session, windows  # noqa: E402
+from torch_tb_profiler.recorder import clock, session, windows  # noqa: E402
 from torch_tb_profiler.recorder.profiler_run import ProfilerRun  # noqa: E402
+from torch_tb_profiler.recorder.windows import Windows  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 
@@ -34,12 +35,19 @@ def loader_of(batches: int) -> Any:
     return DataLoader(TensorDataset(torch.ones(batches, 4)), batch_size=1)
 
 
+def the_windows() -> Windows:
+    """The part of the recording that is under way."""
+    current = session.current()
+    assert current is not None
+    part = current.parts["window"]
+    assert isinstance(part, Windows)
+    return part
+
+
 def ticked(seconds: float = 0.0) -> None:
     """What the ticker does, now."""
     time.sleep(seconds)
-    current = session.current()
-    assert current is not None
-    current.parts["window"].flush()
+    the_windows().flush()
 
 
 @pytest.mark.parametrize(
@@ -195,11 +203,13 @@ def test_the_program_ends_in_the_middle_of_its_loader(tmp_path: Path) -> None:
 
 def test_a_length_of_time(tmp_path: Path) -> None:
     with recorded(tmp_path, timer_only=False, duration_s=0.02) as found:
-        program = Program()
-        begun = time.monotonic()
-        while time.monotonic() - begun < 0.05:
-            program.step()
-            time.sleep(0.002)
+        program, part = Program(), the_windows()
+        program.train(1)
+        while not part.is_profiling:
+            program.train(1)
+        while part.is_profiling:
+            program.train(1)
+        program.train(3)
     window = only_window(found)
     assert window["state"] == "written"
     assert window["end_ns"] - window["start_ns"] >= 20_000_000
@@ -224,12 +234,15 @@ def test_a_length_of_time_in_a_program_without_steps(
     assert "aten::sin" not in names
 
 
-def test_a_delay_before_the_steps_are_counted(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"delay_s": 0.05, "wait": 0, "warmup": 0, "active": 2}
+def test_a_delay_before_the_steps_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"delay_s": 600.0, "wait": 0, "warmup": 0, "active": 2}
     with recorded(tmp_path, timer_only=False, **options) as found:
         program = Program()
         program.train(4)
-        time.sleep(0.06)
+        now = clock.perf_ns
+        monkeypatch.setattr(clock, "perf_ns", lambda: now() + 601 * 10**9)
         program.train(5)
     window = only_window(found)
     assert (window["first_step"], window["last_step"]) == (4 + 1, 4 + 2)
