@@ -59,6 +59,10 @@ class Answers:
         return self._view("modules") if self._has("modules") else None
 
     @cached_property
+    def data(self) -> View | None:
+        return self._view("data") if self._has("data") else None
+
+    @cached_property
     def distributed(self) -> View | None:
         function = cast(RunView, view_named("distributed").function)
         return function({WORKER: self.trace}, self.selection) if self._has("distributed") else None

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tests.consistency.answers import Answers
 from tests.consistency.pairs import SHOWN, Shown
+from tests.consistency.recorded import RUNS, shown_of, trace_of
 from tests.consistency.recordings import FILES, opened
 from tests.helpers.traces import trace as built
 from tests.views.random_traces import Recording, recordings
@@ -62,6 +63,20 @@ def test_a_quantity_is_the_same_wherever_it_is_shown(name: str) -> None:
         for shown in SHOWN:
             if selection.is_everything or shown.of_selections:
                 found += [f"{part}: {text}" for text in differences(shown, answers)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_so_it_is_of_recorded_runs(name: str) -> None:
+    trace, found = trace_of(name), []
+    own = shown_of(name)
+    for part, selection in selections(trace).items():
+        answers = Answers(trace, selection)
+        for shown in [*SHOWN, *own]:
+            if selection.is_everything or shown.of_selections:
+                found += [f"{part}: {text}" for text in differences(shown, answers)]
+            if selection.is_everything and shown in own:
+                assert all(place(answers) is not None for place in shown.places.values())
     assert not found, "\n".join(found)
 
 
