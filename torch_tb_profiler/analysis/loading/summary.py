@@ -160,6 +160,15 @@ class Loading:
         limit = known.starved_pct if self.has_no_core_left else known.computing_pct
         return share is not None and share >= limit
 
+    def workers_of(self, stage: str) -> int | None:
+        """How many work on a stage: the process itself where it has no workers, a thread that pins;
+        None where nothing tells, or nobody works."""
+        if stage not in self.stages:
+            return None
+        if stage in IN_WORKER:
+            return None if self.workers is None else max(self.workers, 1)
+        return 1 if stage == "pin" else None
+
     def busy_pct(self, stage: str) -> float | None:
         """Busy time of a stage ÷ (elapsed time × its workers)."""
         if stage == "wait":
@@ -167,7 +176,7 @@ class Loading:
         times = self.stages.get(stage)
         if times is None or self.elapsed_us <= 0:
             return None
-        several = max(self.workers or 1, 1) if stage in IN_WORKER else 1
+        several = self.workers_of(stage) or 1
         return times.mean_us * self.periods / (self.elapsed_us * several) * 100
 
 

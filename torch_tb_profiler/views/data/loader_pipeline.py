@@ -15,6 +15,9 @@ from torch_tb_profiler.views.schema import Table
 NO_QUEUE = "No queue is behind this stage."
 NO_CPU = "CPU is sampled of a worker as a whole, not of its stages."
 NO_TIME = "Nothing measured it."
+NO_WORKERS = (
+    "Steps are no work on a batch; else the recording does not tell how many workers there are."
+)
 
 
 def loader_pipeline_table(judged: Judged) -> Table:
@@ -44,7 +47,7 @@ def loader_pipeline_table(judged: Judged) -> Table:
                     f"{name}: {stage}",
                     stage,
                     parent,
-                    workers=(loading.workers if loading.workers else 1) if stage != "pin" else 1,
+                    workers=loading.workers_of(stage),
                     time_mean_us=times.mean_us,
                     busy_pct=loading.busy_pct(stage),
                     bottleneck=is_slow(found, stage),
@@ -55,7 +58,7 @@ def loader_pipeline_table(judged: Judged) -> Table:
     frame = pl.DataFrame(rows, schema=PIPELINE.polars_schema())
     queues = ("queue_pct", "queue_mean", "queue_capacity", "queue_empty_pct")
     reasons = dict.fromkeys(queues, NO_QUEUE) | {"cpu_pct": NO_CPU}
-    reasons |= dict.fromkeys(("time_mean_us", "busy_pct"), NO_TIME)
+    reasons |= dict.fromkeys(("time_mean_us", "busy_pct"), NO_TIME) | {"workers": NO_WORKERS}
     return Table(PIPELINE, frame, needed(frame, reasons))
 
 

@@ -74,7 +74,7 @@ def loader_stages_table(trace: Trace, judged: Judged, sent: StageTimes | None) -
                     "time_mean_us": None if times is None else times.mean_us,
                     "time_min_us": None if times is None else times.min_us,
                     "time_max_us": None if times is None else times.max_us,
-                    "workers": loading.workers if stage in IN_WORKER else None,
+                    "workers": loading.workers_of(stage),
                     "busy_pct": loading.busy_pct(stage),
                     "work_pct": times.mean_us / loading.work_us * 100
                     if in_worker and times is not None
