@@ -201,7 +201,7 @@ class OpenedTrace:
             iterations_by: What cuts the recording into steps: ``"steps"``, ``"auto"``,
                 ``"name:aten::embedding"`` (the end of each call cuts), ``"start:…"``.
             narrowed: ``phase``, ``domain``, ``forward_start``, ``backward_end``, ``iteration``,
-                ``operator_id``, as on the command line.
+                ``operator_id``, ``at_us``, ``peak``, ``what_if``, as on the command line.
 
         Raises:
             TypeError: an option nobody knows.

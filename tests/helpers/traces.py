@@ -336,12 +336,21 @@ class _Columns:
                 "blocks_per_sm": args.get("blocks per SM"),
                 "warps_per_sm": args.get("warps per SM"),
                 "est_achieved_occupancy_pct": args.get("est. achieved occupancy %"),
+                "graph": args.get("graph id"),
                 "graph_node": args.get("graph node id"),
                 "bytes": args.get("bytes") if category != Category.RUNTIME else None,
                 "occupancy_limit_code": self._code(", ".join(limits) or None),
             }
             if category == Category.RUNTIME:
                 del details["device"]
+        details["stated"] = {
+            "flops": args.get("flops", args.get("kernel_flop")),
+            "bytes": args["kernel_num_gb"] * 1e9 if "kernel_num_gb" in args else None,
+            "kernel_file_code": self._code(args.get("kernel_file")),
+            "kernel_kwargs_code": self._code(args.get("kernel_kwargs")),
+            "annotation_code": self._code(args.get("annotation")),
+            "stack_code": self._code(args.get("stack")),
+        }
         if "Collective name" in args:
             details["collective"] = self._collective(args)
         return details

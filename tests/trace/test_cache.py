@@ -39,7 +39,7 @@ def assert_same(one: Trace, other: Trace) -> None:
     frames = [
         field.name for field in fields(Trace) if isinstance(getattr(one, field.name), pl.DataFrame)
     ]
-    assert len(frames) == 13
+    assert len(frames) == 14
     for name in frames:
         assert_frame_equal(getattr(one, name), getattr(other, name))
     assert one.side.keys() == other.side.keys()

@@ -49,6 +49,9 @@ class Selection:
         backward_end: Name of the operator with which the backward pass ends.
         iteration: Name of the one iteration whose operators are listed.
         operator_id: Id of the one operator whose kernels are listed.
+        at_us: A moment, microseconds of trace time, at which memory is looked at.
+        peak: What devices can reach at most, where somebody says so (``docs/peaks.md``).
+        what_if: A change of the critical path, ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
     """
 
     steps: str | None = None
@@ -62,6 +65,9 @@ class Selection:
     backward_end: str | None = None
     iteration: str | None = None
     operator_id: str | None = None
+    at_us: str | None = None
+    peak: str | None = None
+    what_if: str | None = None
 
     @property
     def is_everything(self) -> bool:
@@ -83,6 +89,9 @@ SELECTION_TEXTS = (
     "backward_end",
     "iteration",
     "operator_id",
+    "at_us",
+    "peak",
+    "what_if",
 )
 """Fields of :class:`Selection` that are texts, by which every face knows them."""
 

@@ -300,6 +300,15 @@ def _add_subject(parser: argparse.ArgumentParser, prefix: str) -> None:
     )
     group.add_argument("--iteration", metavar="N", help="iteration whose operators are listed")
     group.add_argument("--operator-id", metavar="ID", help="operator whose kernels are listed")
+    group.add_argument("--at-us", metavar="US", help="moment at which memory is looked at")
+    group.add_argument(
+        "--peak",
+        metavar="TYPE=TFLOPS,…",
+        help="what the device can reach: bfloat16=989.4,bandwidth_gb_per_s=3350",
+    )
+    group.add_argument(
+        "--what-if", metavar="ROW:CHANGE", help="change of the critical path: aten::mm:halve"
+    )
 
 
 def _add_rows(parser: argparse.ArgumentParser) -> None:

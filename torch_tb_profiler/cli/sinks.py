@@ -206,6 +206,9 @@ _SAID = {
     "backward_end": "backward to",
     "iteration": "iteration",
     "operator_id": "operator",
+    "at_us": "at µs",
+    "peak": "peaks given",
+    "what_if": "what if",
 }
 """What of a selection is said, and in which words."""
 

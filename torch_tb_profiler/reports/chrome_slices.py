@@ -63,6 +63,7 @@ ARGUMENT_NAMES = {
         "blocks_per_sm": "blocks per SM",
         "warps_per_sm": "warps per SM",
         "est_achieved_occupancy_pct": "est. achieved occupancy %",
+        "graph": "graph id",
         "graph_node": "graph node id",
         "bytes": "bytes",
     },

@@ -84,6 +84,9 @@ class SelectionPayload(msgspec.Struct, frozen=True):
     backward_end: str | None = None
     iteration: str | None = None
     operator_id: str | None = None
+    at_us: str | None = None
+    peak: str | None = None
+    what_if: str | None = None
 
 
 class BaselineRef(msgspec.Struct, frozen=True):

@@ -77,6 +77,7 @@ def build_trace(events: EventColumns) -> Trace:
     used = device_work["device"].drop_nulls().unique().to_list()
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
+    stated = table_to_frame(by_slice(tables.pop("stated"), slices.new_id))
     slices.forget_file()
     meta = _meta(events, slices)
     columns = _slice_columns(structure, step, events.time_unit_ns, quality)
@@ -89,6 +90,7 @@ def build_trace(events: EventColumns) -> Trace:
         operators=operators,
         python=python,
         collectives=collectives,
+        stated=stated,
         memory=memory,
         flows=table_to_frame(tables.pop("flows")),
         counters=table_to_frame(tables.pop("counters")),

@@ -23,7 +23,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.schemas import NAMES, schema_of
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
-TRACE_SCHEMA_VERSION = 15
+TRACE_SCHEMA_VERSION = 16
 """Raise with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"

@@ -54,6 +54,7 @@ DEVICE_COLUMNS: dict[str, type[np.generic]] = {
     "blocks_per_sm": np.float64,
     "warps_per_sm": np.float64,
     "est_achieved_occupancy_pct": np.float64,
+    "graph": np.int64,
     "graph_node": np.int64,
     "bytes": np.int64,
     "occupancy_limit_code": np.int32,  # text of the limiting factors, torch >= 2.12
@@ -97,6 +98,17 @@ COLLECTIVE_COLUMNS: dict[str, type[np.generic]] = {
     "is_async": np.int8,  # 1, 0, or -1 when absent
 }
 """One row per slice (host or kernel) that carries collective metadata."""
+
+STATED_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,
+    "flops": np.float64,  # floating point operations of one call, as the recorder counts them
+    "bytes": np.float64,  # that it reads and writes, likewise
+    "kernel_file_code": np.int32,  # path of the generated code
+    "kernel_kwargs_code": np.int32,  # "XBLOCK=128,num_warps=4"
+    "annotation_code": np.int32,  # JSON text of what a graph's node was annotated with
+    "stack_code": np.int32,  # where the source of a generated kernel stands
+}
+"""One row per slice (host or kernel) that states work or source of its own."""
 
 MEMORY_COLUMNS: dict[str, type[np.generic]] = {
     "track": np.int32,
@@ -151,6 +163,7 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "operator": OPERATOR_COLUMNS,
     "python": PYTHON_COLUMNS,
     "collective": COLLECTIVE_COLUMNS,
+    "stated": STATED_COLUMNS,
     "memory": MEMORY_COLUMNS,
     "flows": FLOW_COLUMNS,
     "counters": COUNTER_COLUMNS,

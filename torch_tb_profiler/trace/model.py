@@ -61,6 +61,7 @@ DEVICE_WORK = {
     "blocks_per_sm": pl.Float64,
     "warps_per_sm": pl.Float64,
     "est_achieved_occupancy_pct": pl.Float64,
+    "graph": pl.Int64,
     "graph_node": pl.Int64,
     "bytes": pl.Int64,
     "occupancy_limit_code": pl.Int32,
@@ -128,8 +129,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "devices": DEVICES,
     "tracks": TRACKS,
 }
-"""Schemas of the tables made by the builder. ``python``, ``collectives``, ``memory``, ``flows``,
-``counters``, ``instants`` and ``samples`` have the columns of
+"""Schemas of the tables made by the builder. ``python``, ``collectives``, ``stated``, ``memory``,
+``flows``, ``counters``, ``instants`` and ``samples`` have the columns of
 :mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and absent
 integers as nulls; ``memory`` is ordered by time and has ``owner`` (slice id of the innermost node
 around it on its thread, after absorption, null if none) and ``frame`` (the innermost python frame
@@ -186,6 +187,7 @@ class Trace(_WeaklyReferable):
     operators: pl.DataFrame
     python: pl.DataFrame
     collectives: pl.DataFrame
+    stated: pl.DataFrame
     memory: pl.DataFrame
     flows: pl.DataFrame
     counters: pl.DataFrame

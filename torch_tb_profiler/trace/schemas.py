@@ -11,7 +11,8 @@ from torch_tb_profiler.trace.model import TABLES
 from torch_tb_profiler.trace.nulls import table_to_frame
 
 _FROM_IMPORTER = {
-    name: name for name in ("python", "memory", "flows", "counters", "instants", "samples")
+    name: name
+    for name in ("python", "stated", "memory", "flows", "counters", "instants", "samples")
 } | {"collectives": "collective"}
 """Tables of a trace that have the columns of an importer's table."""
 

@@ -158,6 +158,9 @@ export interface SelectionPayload {
   backward_end: string | null;
   iteration: string | null;
   operator_id: string | null;
+  at_us: string | null;
+  peak: string | null;
+  what_if: string | null;
 }
 
 /** Which trace a pair view compares with. */

@@ -26,6 +26,7 @@ from torch_tb_profiler.importers.kineto.kinds import (
     Kind,
     kind_of,
 )
+from torch_tb_profiler.importers.kineto.stated import stated_table
 from torch_tb_profiler.importers.kineto.structs import Event
 from torch_tb_profiler.importers.kineto.times import Times, to_ns
 from torch_tb_profiler.importers.kineto.values import (
@@ -246,6 +247,7 @@ class _Maker:
             self._add(TASKS, tables.task_table(args, at, strings))
         if kind in (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE):
             self._add("collective", tables.collective_table(args, raws, at, strings, quality))
+            self._add("stated", stated_table(args, raws, at, strings, quality))
 
     def _add(self, name: str, table: ColumnArrays | None) -> None:
         if table is not None and next(iter(table.values())).size:

@@ -109,6 +109,24 @@ COLLECTIVE_MARKS: Fields = {
 }
 """Any of these is collective metadata."""
 
+STATED_FIELDS: Fields = {
+    "kernel_file": _text("kernel_file"),
+    "kernel_kwargs": _text("kernel_kwargs"),
+    "kernel_flop": _float("kernel_flop"),
+    "kernel_num_gb": _float("kernel_num_gb"),
+    "flops": _float("flops"),
+    "annotation": _text("annotation"),
+    "stack": _text("stack"),
+}
+
+HOST_MARKS: Fields = {
+    name: STATED_FIELDS[name] for name in ("kernel_file", "kernel_flop", "kernel_num_gb", "flops")
+}
+"""Any of these on a host slice states work or source of its own."""
+
+DEVICE_MARKS: Fields = {name: STATED_FIELDS[name] for name in ("annotation", "stack", "flops")}
+"""Any of these on device work likewise."""
+
 PYTHON_FIELDS: Fields = {
     "python_parent_id": _int("Python parent id"),
     "python_id": _int("Python id"),
@@ -126,6 +144,7 @@ DEVICE_FIELDS: Fields = {
     "warps_per_sm": _float("warps per SM"),
     "est_achieved_occupancy_pct": _float("est. achieved occupancy %"),
     "est_achieved_occupancy_pct_old": _float("theoretical occupancy %"),
+    "graph": _int("graph id"),
     "graph_node": _int("graph node id"),
     "bytes": _int("bytes"),
     "occupancy": _text("occupancy"),
@@ -180,9 +199,9 @@ def decoder(name: str, *groups: Fields) -> msgspec.json.Decoder[Any]:
 EVENTS = msgspec.json.Decoder(list[Event])
 
 LINK_ARGS = decoder("LinkArgs", LINK_FIELDS)
-HOST_ARGS = decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS)
+HOST_ARGS = decoder("HostArgs", LINK_FIELDS, OPERATOR_FIELDS, COLLECTIVE_MARKS, HOST_MARKS)
 PYTHON_ARGS = decoder("PythonArgs", PYTHON_FIELDS, LINK_FIELDS)
-DEVICE_ARGS = decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS)
+DEVICE_ARGS = decoder("DeviceArgs", LINK_FIELDS, DEVICE_FIELDS, COLLECTIVE_MARKS, DEVICE_MARKS)
 ANY_ARGS = decoder(
     "AnyArgs",
     LINK_FIELDS,
@@ -190,8 +209,11 @@ ANY_ARGS = decoder(
     COLLECTIVE_MARKS,
     PYTHON_FIELDS,
     DEVICE_FIELDS,
+    HOST_MARKS,
+    DEVICE_MARKS,
     ASCEND_FIELDS,
 )
+STATED_ARGS = decoder("StatedArgs", STATED_FIELDS)
 COLLECTIVE_ARGS = decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = decoder("MemoryArgs", MEMORY_FIELDS)
 TRACK_ARGS = decoder("TrackArgs", TRACK_FIELDS)

@@ -193,6 +193,7 @@ def device_table(
         "blocks_per_sm": floats("blocks_per_sm", [arg.blocks_per_sm for arg in args]),
         "warps_per_sm": floats("warps_per_sm", [arg.warps_per_sm for arg in args]),
         "est_achieved_occupancy_pct": occupancy,
+        "graph": integers("graph", [arg.graph for arg in args]),
         "graph_node": integers("graph_node", [arg.graph_node for arg in args]),
         "bytes": integers("bytes", [arg.bytes for arg in args]),
         "occupancy_limit_code": _occupancy_limits(args, strings),

@@ -28,6 +28,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "python": (Kind.PYTHON_SLICE, Kind.OTHER_SLICE),
     "device": (Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
     "collective": (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
+    "stated": (Kind.HOST_SLICE, Kind.DEVICE_SLICE, Kind.OTHER_SLICE),
     "memory": (Kind.INSTANT,),
 }
 """Which slices a table is read of, as of Kineto's JSON."""

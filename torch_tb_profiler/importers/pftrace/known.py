@@ -19,6 +19,7 @@ from torch_tb_profiler.importers.kineto.structs import (
     MEMORY_FIELDS,
     OPERATOR_FIELDS,
     PYTHON_FIELDS,
+    STATED_FIELDS,
     Field,
     Fields,
 )
@@ -66,6 +67,7 @@ COLUMN_OF: dict[str, str] = {
     "est_achieved_occupancy_pct_old": "est_achieved_occupancy_pct",
     "group_id": "group_code",
     "occupancy": "occupancy_limit_code",
+    "kernel_flop": "flops",
 }
 """Where the column is not named as the field is."""
 
@@ -81,6 +83,7 @@ TABLES: tuple[tuple[str, Fields], ...] = (
     ("collective", COLLECTIVE_FIELDS),
     ("python", PYTHON_FIELDS),
     ("device", DEVICE_FIELDS),
+    ("stated", STATED_FIELDS),
     ("memory", MEMORY_FIELDS),
 )
 

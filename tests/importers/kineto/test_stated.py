@@ -1,0 +1,64 @@
+"""What slices state of their own work and source."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.model import Trace
+
+TRITON = {
+    "External id": 3,
+    "kernel_file": "/tmp/cab.py",
+    "kernel_kwargs": "XBLOCK=128",
+    "kernel_flop": 2_000_000,
+    "kernel_num_gb": 0.25,
+}
+
+
+def _event(name: str, category: str, args: dict[str, Any], at: int) -> dict[str, Any]:
+    event = {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 2}
+    return {**event, "args": args}
+
+
+def _read(events: list[dict[str, Any]]) -> Trace:
+    return build_trace(read_bytes(json.dumps({"traceEvents": events}).encode()))
+
+
+def test_work_and_source_are_read_of_the_slices_that_state_them() -> None:
+    events = [
+        _event("aten::mm", "cpu_op", {"External id": 1, "flops": 64}, 10),
+        _event("aten::add", "cpu_op", {"External id": 2}, 20),
+        _event("triton_poi_fused_0", "cpu_op", TRITON, 30),
+        _event("k", "kernel", {"device": 0, "graph id": 7, "stack": "a.py:1"}, 40),
+        _event("l", "kernel", {"device": 0, "annotation": {"name": "layer.0"}}, 50),
+    ]
+    trace = _read(events)
+    names = trace.strings[trace.slices["name_code"].to_numpy()]
+    rows = {names[row["slice"]]: row for row in trace.stated.iter_rows(named=True)}
+    assert set(rows) == {"aten::mm", "triton_poi_fused_0", "k", "l"}
+    assert rows["aten::mm"]["flops"] == 64
+    assert rows["aten::mm"]["bytes"] is None
+    triton = rows["triton_poi_fused_0"]
+    assert triton["flops"] == 2_000_000
+    assert triton["bytes"] == pytest.approx(250_000_000)
+    assert trace.text(triton["kernel_file_code"]) == "/tmp/cab.py"
+    assert trace.text(rows["k"]["stack_code"]) == "a.py:1"
+    assert json.loads(str(trace.text(rows["l"]["annotation_code"]))) == {"name": "layer.0"}
+    work = trace.device_work.sort("start_ns")
+    assert work["graph"].to_list() == [7, None]
+
+
+def test_counts_that_cannot_be_are_none() -> None:
+    wrong: tuple[Any, ...] = (-1, 0, "many", None, 1e400)
+    events = [
+        _event(f"op{number}", "cpu_op", {"kernel_file": "f.py", "kernel_flop": value}, 10 * number)
+        for number, value in enumerate(wrong)
+    ]
+    trace = _read(events)
+    assert trace.stated.height == len(wrong)
+    assert trace.stated["flops"].null_count() == len(wrong)

@@ -1,0 +1,81 @@
+"""What slices state of their own: FLOPs, bytes and the source of generated kernels.
+
+Inductor writes ``kernel_flop``, ``kernel_num_gb`` and ``kernel_file`` beside the launches of Triton
+kernels; tools that count FLOPs write ``flops``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from torch_tb_profiler.importers.kineto import structs
+from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
+from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
+from torch_tb_profiler.trace.columns import ColumnArrays, Float64, Int64
+from torch_tb_profiler.trace.quality import QualityReport
+
+GIGA = 1e9
+
+
+def stated_table(
+    args: Sequence[Any],
+    raws: Sequence[msgspec.Raw],
+    rows: Int64,
+    strings: Interner,
+    quality: QualityReport,
+) -> ColumnArrays | None:
+    """A row for each slice that states anything; None when none does.
+
+    Few do, so all but the marks is decoded of these alone.
+    """
+    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)})
+    if not marked:
+        return None
+    given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
+
+    def floats(name: str) -> Float64:
+        return float_column([getattr(each, name) for each in given], quality, _key(name))
+
+    flops, kernel_flop = floats("flops"), floats("kernel_flop")
+    texts = ("kernel_file", "kernel_kwargs", "annotation", "stack")
+    return {
+        "slice": rows[marked].astype(np.int64),
+        "flops": _credible(np.where(np.isnan(flops), kernel_flop, flops)),
+        "bytes": _credible(floats("kernel_num_gb") * GIGA),
+        **{
+            f"{name}_code": text_codes([_text(getattr(each, name)) for each in given], strings)
+            for name in texts
+        },
+    }
+
+
+def _marks(args: Sequence[Any]) -> tuple[str, ...]:
+    fields = (*HOST_MARKS, *DEVICE_MARKS)
+    return tuple(name for name in dict.fromkeys(fields) if args and hasattr(args[0], name))
+
+
+def _having(args: Sequence[Any], mark: str) -> list[int]:
+    absent = STATED_FIELDS[mark].default
+    if absent is None:
+        return [row for row, arg in enumerate(args) if getattr(arg, mark) is not None]
+    return [row for row, arg in enumerate(args) if getattr(arg, mark) is not absent]
+
+
+def _key(name: str) -> str:
+    return STATED_FIELDS[name].key
+
+
+def _credible(values: Float64) -> Float64:
+    """Counts that can be: finite, not negative; a kernel of whose FLOPs Inductor knows none says
+    0, which is no count."""
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def _text(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict | list) else value
