@@ -50,7 +50,7 @@ class Selection:
         iteration: Name of the one iteration whose operators are listed.
         operator_id: Id of the one operator whose kernels are listed.
         at_us: A moment, microseconds of trace time, at which memory is looked at.
-        peak: What devices can reach at most, where somebody says so (``docs/peaks.md``).
+        peak: What devices can reach at most, where somebody says so.
         what_if: A change of the critical path, ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
     """
 
