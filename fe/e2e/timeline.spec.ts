@@ -119,7 +119,7 @@ test("keys move: w zooms under the pointer, 0 shows everything, f fits the selec
   await expect.poll(() => addressed(page).end).toBeGreaterThan(endNs);
   const slice = await longestHit(page, standalone.url, run, "volta_sgemm_64x64_nt");
   await page.goto(`${standalone.url}#run=${run}&view=timeline&slice=${slice.id}`);
-  await expect(page.locator(".tl-panel")).toBeVisible();
+  await expect(page.locator(".tl-panel")).toContainText("volta_sgemm_64x64_nt");
   await settled(page);
   await page.keyboard.press("f");
   await expect.poll(() => lengthOf(addressed(page))).toBeLessThan(slice.dur_ns * 1.5);
