@@ -1,0 +1,130 @@
+"""What devices reach at most, by the vendors' tables in ``peaks.toml``.
+
+Definitions: ``docs/peaks.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.dtypes import canonical
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.gpus import MAX_NAME_CHARS, specification
+from torch_tb_profiler.once import once
+
+TF32 = "tf32"
+"""Products of float32 operands that are rounded on their way into matrix units."""
+
+_ALIASES = {
+    "fp8": "float8",
+    "fp4": "float4",
+    "nvfp4": "float4",
+    "mxfp4": "float4",
+    "tfloat32": TF32,
+    TF32: TF32,
+    "uint8": "int8",
+}
+"""Spellings of types with a peak that no trace uses for its tensors."""
+
+PEAK_TYPES = (
+    "float64",
+    "float32",
+    TF32,
+    "float16",
+    "bfloat16",
+    "float8",
+    "float4",
+    "int8",
+)
+"""The types that peaks are known of, in the order of the tables."""
+
+
+class PeakEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One device model as written in ``peaks.toml``; all rates in TFLOP/s (int8: TOP/s)."""
+
+    pattern: str
+    matrix: dict[str, float]
+    vector: dict[str, float]
+    sparse: dict[str, float]
+    source: str
+    examples: tuple[str, ...]
+    bandwidth_gb_per_s: float | None = None
+    note: str | None = None
+
+
+class PeakFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``peaks.toml``."""
+
+    peaks: tuple[PeakEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePeaks:
+    """What a device reaches at most, dense unless said otherwise.
+
+    Attributes:
+        matrix: Element type → TFLOP/s of products on matrix units.
+        vector: Element type → TFLOP/s of all other work.
+        sparse: Element type → TFLOP/s of products with 2:4 sparsity; nothing compares with it.
+        bandwidth_gb_per_s: 10^9 bytes per second of its memory; None where it is not known.
+        source: Where the figures stand.
+        note: What must be known of them, for people; None for nothing.
+    """
+
+    matrix: Mapping[str, float]
+    vector: Mapping[str, float]
+    sparse: Mapping[str, float] = field(default_factory=dict)
+    bandwidth_gb_per_s: float | None = None
+    source: str = ""
+    note: str | None = None
+
+    def of_products(self, dtype: str) -> float | None:
+        """TFLOP/s of products of operands of ``dtype`` (``"tf32"``: of float32 ones that are
+        rounded): of matrix units that take the type, else of what else can do them."""
+        return self.matrix.get(dtype) or self.vector.get(dtype)
+
+    def of_other_work(self, dtype: str) -> float | None:
+        """TFLOP/s of work that is no product. Types narrower than 32 bits that have no rate of
+        their own are computed as float32."""
+        own = self.vector.get(dtype)
+        narrow = dtype in ("float16", "bfloat16", "float8", "float4", "int8")
+        return self.vector.get("float32") if own is None and narrow else own
+
+
+@once
+def peak_file() -> PeakFile:
+    """The entries as they stand in the file."""
+    return load("peaks.toml", PeakFile)
+
+
+@lru_cache(maxsize=1024)
+def peaks(device_name: str) -> DevicePeaks | None:
+    """What is known of the device a trace calls ``device_name``; None for an unknown model."""
+    for entry in peak_file().peaks:
+        if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
+            known = specification(device_name)
+            return DevicePeaks(
+                matrix=entry.matrix,
+                vector=entry.vector,
+                sparse=entry.sparse,
+                bandwidth_gb_per_s=(
+                    known.bandwidth_gb_per_s if known is not None else entry.bandwidth_gb_per_s
+                ),
+                source=entry.source,
+                note=entry.note,
+            )
+    return None
+
+
+def peak_type(name: str) -> str | None:
+    """``"bfloat16"`` for ``"bf16"`` and every spelling that traces use; None for what is no type
+    with a peak."""
+    text = name.strip()
+    found = _ALIASES.get(text.lower()) or canonical(text)
+    found = _ALIASES.get(found or "", found)
+    return found if found in PEAK_TYPES else None
