@@ -61,6 +61,6 @@ def test_other_work_may_be_given_apart() -> None:
     ],
 )
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
-    with pytest.raises(SelectionError, match="^peak: ") as caught:
+    with pytest.raises(SelectionError, match=r"^peak: ") as caught:
         given_peaks(text)
     assert said in str(caught.value)
