@@ -23,7 +23,7 @@ def union_lengths(group: Int64, start_ns: Int64, end_ns: Int64, count: int) -> I
     group, start, end = _in_order(group, start_ns, end_ns)
     covered = np.zeros(count, np.int64)
     if len(group):
-        reach = _running_maximum(group, end)
+        reach = running_maximum(group, end)
         begins = np.append(True, group[1:] != group[:-1])
         before = np.where(begins, start, np.append(start[:1], reach[:-1]))
         np.add.at(covered, group, np.maximum(reach - np.maximum(before, start), 0))
@@ -36,7 +36,7 @@ def unions(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int64, 
     group, start, end = _in_order(group, start_ns, end_ns)
     if not len(group):
         return group, start, end
-    reach = _running_maximum(group, end)
+    reach = running_maximum(group, end)
     opens = np.append(True, (group[1:] != group[:-1]) | (start[1:] > reach[:-1]))
     closes = np.append(opens[1:], True)
     return group[opens], start[opens], reach[closes]
@@ -68,7 +68,7 @@ def _in_order(group: Int64, start_ns: Int64, end_ns: Int64) -> tuple[Int64, Int6
     return group[order], start_ns[order], end_ns[order]
 
 
-def _running_maximum(group: Int64, values: Int64) -> Int64:
+def running_maximum(group: Int64, values: Int64) -> Int64:
     """Per row the largest of ``values`` so far in its group; ``group`` ascends."""
     # One running maximum serves all groups when each is lifted above the one before. Where times
     # leave no room for that, their ranks do.

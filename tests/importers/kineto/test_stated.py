@@ -62,3 +62,34 @@ def test_counts_that_cannot_be_are_none() -> None:
     trace = _read(events)
     assert trace.stated.height == len(wrong)
     assert trace.stated["flops"].null_count() == len(wrong)
+
+
+def test_annotations_of_graph_nodes_are_read_of_each_kernel_of_the_node() -> None:
+    """torch 2.15 writes each key of an annotation as an argument of the kernel."""
+
+    def args(node: int, **own: object) -> dict[str, Any]:
+        return {"device": 0, "graph id": 5, "graph node id": node, "hsa_queue": "q", **own}
+
+    first = {"module_fqn": "layers.0.mlp", "phase": "decode"}
+    events = [
+        _event("gemm", "kernel", args(1, **first), 10),
+        _event("relu", "kernel", args(2), 20),
+        _event("gemm", "kernel", args(1, **first), 30),
+        _event("scale", "kernel", args(3, annotation='[{"name": "x"}]'), 40),
+        _event("eager", "kernel", {"device": 0, "graph node id": 0, "odd": "text"}, 50),
+    ]
+    trace = _read(events)
+    starts = trace.slices["start_ns"].to_numpy()[trace.stated["slice"].to_numpy()]
+    told = [trace.text(code) or "" for code in trace.stated["annotation_code"]]
+    assert dict(zip(starts.tolist(), map(json.loads, told), strict=True)) == {
+        10_000: first,
+        30_000: first,
+        40_000: [{"name": "x"}],
+    }
+
+
+def test_launch_options_hold_warps_and_stages() -> None:
+    args = {**TRITON, "num_warps": 8, "num_stages": 1}
+    trace = _read([_event("triton_poi_fused_0", "cpu_op", args, 10)])
+    told = trace.text(trace.stated["kernel_kwargs_code"][0])
+    assert told == "XBLOCK=128,num_warps=8,num_stages=1"

@@ -15,6 +15,7 @@ import numpy as np
 
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.args import decode_args
+from torch_tb_profiler.importers.kineto.graph_annotations import spread_annotations
 from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
 from torch_tb_profiler.trace.columns import ColumnArrays, Float64, Int64
@@ -34,7 +35,8 @@ def stated_table(
 
     Few do, so all but the marks is decoded of these alone.
     """
-    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)})
+    spread = spread_annotations(args, raws)
+    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)} | spread.keys())
     if not marked:
         return None
     given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
@@ -43,16 +45,30 @@ def stated_table(
         return float_column([getattr(each, name) for each in given], quality, _key(name))
 
     flops, kernel_flop = floats("flops"), floats("kernel_flop")
-    texts = ("kernel_file", "kernel_kwargs", "annotation", "stack")
+    texts = {name: [_text(getattr(each, name)) for each in given] for name in _TEXTS}
+    texts["kernel_kwargs"] = [_launch_options(each) for each in given]
+    if spread:
+        annotation = zip(marked, texts["annotation"], strict=True)
+        texts["annotation"] = [spread.get(row, written) for row, written in annotation]
     return {
         "slice": rows[marked].astype(np.int64),
         "flops": _credible(np.where(np.isnan(flops), kernel_flop, flops)),
         "bytes": _credible(floats("kernel_num_gb") * GIGA),
-        **{
-            f"{name}_code": text_codes([_text(getattr(each, name)) for each in given], strings)
-            for name in texts
-        },
+        **{f"{name}_code": text_codes(written, strings) for name, written in texts.items()},
     }
+
+
+_TEXTS = ("kernel_file", "kernel_kwargs", "annotation", "stack")
+
+
+def _launch_options(given: Any) -> Any:
+    """The constants that a Triton kernel was compiled for, warps and stages among them."""
+    options = [_text(given.kernel_kwargs)] if given.kernel_kwargs else []
+    for name in structs.TRITON_FIELDS:
+        value = getattr(given, name)
+        if type(value) is int and not any(f"{name}=" in str(option) for option in options):
+            options.append(f"{name}={value}")
+    return ",".join(map(str, options)) or None
 
 
 def _marks(args: Sequence[Any]) -> tuple[str, ...]:

@@ -119,6 +119,12 @@ STATED_FIELDS: Fields = {
     "stack": _text("stack"),
 }
 
+TRITON_FIELDS: Fields = {
+    "num_warps": Field("num_warps", None),
+    "num_stages": Field("num_stages", None),
+}
+"""What Inductor writes beside ``kernel_kwargs``."""
+
 HOST_MARKS: Fields = {
     name: STATED_FIELDS[name] for name in ("kernel_file", "kernel_flop", "kernel_num_gb", "flops")
 }
@@ -213,7 +219,7 @@ ANY_ARGS = decoder(
     DEVICE_MARKS,
     ASCEND_FIELDS,
 )
-STATED_ARGS = decoder("StatedArgs", STATED_FIELDS)
+STATED_ARGS = decoder("StatedArgs", STATED_FIELDS, TRITON_FIELDS)
 COLLECTIVE_ARGS = decoder("CollectiveArgs", COLLECTIVE_FIELDS)
 MEMORY_ARGS = decoder("MemoryArgs", MEMORY_FIELDS)
 TRACK_ARGS = decoder("TrackArgs", TRACK_FIELDS)

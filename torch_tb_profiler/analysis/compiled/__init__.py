@@ -1,0 +1,1 @@
+"""What ``torch.compile`` made: its regions, its kernels, and when it compiled."""
