@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from torch_tb_profiler.knowledge import gpus
@@ -159,3 +161,14 @@ def test_the_rate_of_other_work() -> None:
 def test_spellings_of_types(text: str, dtype: str | None) -> None:
     assert peak_type(text) == dtype
     assert dtype is None or dtype == "tf32" or canonical(dtype) == dtype
+
+
+def test_the_docs_have_the_same_figures() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "peaks.md").read_text(encoding="utf-8")
+    for entry in ENTRIES:
+        found = known(entry.examples[0])
+        columns = ("tf32", "float16", "bfloat16", "float8", "float4", "int8")
+        rates = [found.vector.get("float32"), *map(found.matrix.get, columns)]
+        cells = [*rates, found.bandwidth_gb_per_s]
+        row = " | ".join("–" if cell is None else f"{cell:g}" for cell in cells)
+        assert f"| [{entry.examples[0]}]({entry.source}) | {row} |\n" in text
