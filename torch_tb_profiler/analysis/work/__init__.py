@@ -1,0 +1,1 @@
+"""How much work calls of operators are: FLOPs and bytes. Definitions: ``docs/flops.md``."""

@@ -1,0 +1,137 @@
+"""The distinct calls of operators: what was recorded of their inputs, each combination once.
+
+A trace has millions of calls and a few thousand combinations of name, shapes, types and values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.call_tree import call_tree
+from torch_tb_profiler.analysis.codes import of_names
+from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.numbering import numbered
+from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.work.given import places
+from torch_tb_profiler.knowledge.formulas import formula_place, formulas
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.model import Trace
+
+_MOST = 1 << 62
+"""Numbers of combinations stay below this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctCalls:
+    """Calls by what they are of; codes are those of ``trace.strings``, -1 for none.
+
+    Attributes:
+        row: Rows of ``operator_calls`` that have a formula.
+        number: Per such row the number of its combination.
+        keys: One row per combination: formula, name, shapes, types, concrete, shapes and types of
+            the call around it (around, around_types), shapes of its backward node (output).
+        formula: Per row of ``operator_calls`` the place of its formula, -1 for none.
+    """
+
+    row: Int64
+    number: Int64
+    keys: pl.DataFrame
+    formula: Int64
+
+
+def distinct_calls(trace: Trace) -> DistinctCalls:
+    """The combinations of a trace."""
+    calls = operator_calls(trace)
+    names = indices(calls["name_code"])
+    formula = of_names(trace, names, formula_place, np.int64)
+    row = np.flatnonzero(formula >= 0)
+    types, concrete = _arguments(trace, calls["slice"].to_numpy()[row])
+    shapes = indices(calls["input_shape_code"])
+    outer = _around(trace, formula, row)
+    columns = {
+        "formula": formula[row],
+        "name": names[row],
+        "shapes": shapes[row],
+        "types": types,
+        "concrete": concrete,
+        "around": gather(shapes, outer),
+        "around_types": _arguments(trace, gather(calls["slice"].to_numpy(), outer))[0],
+        "output": _outputs(trace, formula, row, concrete),
+    }
+    number, first = _combined(list(columns.values()), len(row))
+    keys = pl.DataFrame({name: column[first] for name, column in columns.items()})
+    return DistinctCalls(row, number, keys, formula)
+
+
+def _arguments(trace: Trace, slices: Int64) -> tuple[Int64, Int64]:
+    """Per slice (-1 for none) the codes of its input types and of its concrete inputs."""
+    arguments = trace.operators
+    place = np.full(trace.slices.height, -1, np.int64)
+    place[arguments["slice"].to_numpy()] = np.arange(arguments.height)
+    at = gather(place, slices)
+    return (
+        gather(indices(arguments["input_type_code"]), at),
+        gather(indices(arguments["concrete_inputs_code"]), at),
+    )
+
+
+def _combined(columns: list[Int64], count: int) -> tuple[Int64, Int64]:
+    """The number of the combination of each row, and a row of each combination."""
+    number = np.zeros(count, np.int64)
+    kinds = 1
+    for column in columns:
+        distinct, place = numbered(column + 1)
+        number = number * max(len(distinct), 1) + place
+        kinds *= max(len(distinct), 1)
+        if kinds * (count + 1) >= _MOST or kinds > count:
+            present, number = numbered(number)
+            kinds = max(len(present), 1)
+    present, number = numbered(number)
+    first = np.zeros(len(present), np.int64)
+    first[number[::-1]] = np.arange(count)[::-1]
+    return number, first
+
+
+def _around(trace: Trace, formula: Int64, row: Int64) -> Int64:
+    """Per row the call around it where its formula reads the inputs of that, -1 for others."""
+    reads = np.array([bool(places(one.arguments, "around")) for one in formulas()])
+    asks = reads[formula[row]]
+    around = np.full(len(row), -1, np.int64)
+    around[asks] = call_tree(trace).parent[row[asks]]
+    return around
+
+
+def _outputs(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> Int64:
+    """Per convolution whose values were not recorded (PyTorch before 2.1) the code of the input
+    shapes of its backward node: the first is the gradient of its output. -1 for all others."""
+    is_convolution = np.array([one.rule == "convolution" for one in formulas()])
+    asks = is_convolution[formula[row]] & (concrete < 0)
+    outputs = np.full(len(row), -1, np.int64)
+    nodes = trace.operators.filter(
+        pl.col("forward").is_not_null(), pl.col("input_shape_code").is_not_null()
+    )
+    if not asks.any() or nodes.is_empty():
+        return outputs
+    tree = call_tree(trace)
+    marked = np.zeros(len(formula), np.bool_)
+    marked[row[is_convolution[formula[row]]]] = True
+    outermost = _outermost(tree.parent, marked)
+    call = np.searchsorted(tree.slice, nodes["forward"].to_numpy())
+    call = np.minimum(call, len(tree.slice) - 1)
+    is_call = tree.slice[call] == nodes["forward"].to_numpy()
+    of_call = np.full(len(formula), -1, np.int64)
+    home = gather(outermost, nearest_marked(tree.parent, marked)[call])
+    known = np.flatnonzero(is_call & (home >= 0))
+    of_call[home[known]] = nodes["input_shape_code"].to_numpy()[known]
+    outputs[asks] = gather(of_call, outermost[row[asks]])
+    return outputs
+
+
+def _outermost(parent: Int64, marked: Bools) -> Int64:
+    """Per marked element the outermost marked one around it, maybe itself; -1 for others."""
+    up = np.where(marked, gather(nearest_marked(parent, marked), parent), -1)
+    is_root = marked & (up < 0)
+    return np.where(marked, nearest_marked(np.where(marked, up, -1), is_root), -1)

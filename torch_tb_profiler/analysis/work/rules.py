@@ -1,0 +1,83 @@
+"""The rules that formulas name, and the work of one call by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from torch_tb_profiler.analysis.work import attention, convolutions, matrix
+from torch_tb_profiler.analysis.work.given import Given
+from torch_tb_profiler.analysis.work.operands import Operands, read_operands
+from torch_tb_profiler.analysis.work.result import Reason, UnknownWorkError, Work
+from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_in_place
+
+Rule: TypeAlias = Callable[[Operands, Given], Work]
+
+RULES: dict[str, Rule] = {
+    "matrix-product": matrix.matrix_product,
+    "grouped-product": matrix.grouped_product,
+    "packed-product": matrix.packed_product,
+    "recurrent-layer": matrix.recurrent_layer,
+    "convolution": convolutions.convolution,
+    "convolution-backward": convolutions.convolution_backward,
+    "attention": attention.attention,
+}
+"""Every rule by the name that formulas have for it."""
+
+
+def work_of(formula: Formula, call: Operands) -> Work:
+    """The work of one call.
+
+    Raises:
+        UnknownWorkError: it cannot be told.
+    """
+    try:
+        return RULES[formula.rule](call, formula.arguments)
+    except (IndexError, ZeroDivisionError, OverflowError):
+        raise UnknownWorkError(Reason.UNFIT) from None
+
+
+def work_of_texts(
+    place: int,
+    operator: str,
+    shapes: str | None,
+    types: str | None,
+    concrete: str | None,
+    *,
+    around: str | None = None,
+    around_types: str | None = None,
+    output: str | None = None,
+) -> Work:
+    """The work of one call by what its trace says of it; figures that cannot be told are None and
+    have their reason.
+
+    Args:
+        place: Of its formula.
+        operator: Its name.
+        shapes: Text of its input shapes.
+        types: Text of its input types.
+        concrete: Text of its concrete inputs.
+        around: Text of the input shapes of the call around it.
+        around_types: Text of its input types.
+        output: Text of the shapes whose first one is that of its output.
+    """
+    if shapes is None:
+        return _unknown(Reason.SHAPES)
+    try:
+        operands = read_operands(shapes, types, concrete)
+        outer = None if around is None else read_operands(around, around_types, None)
+        out = None if output is None else read_operands(output, None, None).given(0)
+        operands = replace(
+            operands,
+            in_place=is_in_place(operator),
+            around=outer,
+            output=None if out is None else out.shape,
+        )
+        return work_of(formulas()[place], operands)
+    except UnknownWorkError as unknown:
+        return _unknown(unknown.reason)
+
+
+def _unknown(reason: Reason) -> Work:
+    return Work(None, None, None, reason=reason, bytes_reason=reason)
