@@ -39,8 +39,8 @@ class _Places:
     def of(cls, given: Given) -> _Places:
         """As a formula gives them."""
         told = {key.replace("-", "_"): value for key, value in given.items()}
-        names: dict[str, Any] = {name: told[name] for name in cls.__slots__ if name in told}
-        return cls(**{name: value for name, value in names.items() if isinstance(value, int)})
+        known: dict[str, Any] = {name: told[name] for name in cls.__slots__ if name in told}
+        return cls(**known)
 
 
 def convolution(call: Operands, given: Given) -> Work:
