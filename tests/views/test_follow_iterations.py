@@ -45,6 +45,7 @@ def _events(slower: int = 0) -> list[Event]:
             annotation("train_step", at, 200),
             op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 2, 20),
             frame("nn.Module: Net_0", at + 30, 60, python_id=number, module=0),
+            op("Torch-Compiled Region: 0/0", at + 98, 24),
             op("aten::mm", at + 35, 30, ext=corr, shape=[[2, 3]]),
             call("cudaLaunchKernel", at + 40, 5, corr=corr, ext=corr),
             kernel(GEMM, at + 50, 40 + 20 * (number == 1) + slower, corr=corr, ext=corr),

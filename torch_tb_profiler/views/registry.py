@@ -21,6 +21,7 @@ VIEW_NAMES = (
     "operator_types",
     "shapes",
     "kernels",
+    "compiled",
     "memory",
     "modules",
     "groups",

@@ -740,6 +740,22 @@ export const VIEWS = {
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
     },
   },
+  "compiled": {
+    title: "Graphs and Compile",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
+      "graph_launches": ["launch", "start_us", "step", "range", "graph", "call", "call_us", "delay_us", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "matrix_us", "attention_us", "communication_us", "other_us", "first_kernel", "last_kernel"],
+      "graph_kernels": ["place", "node", "name", "short_name", "demangled_name", "kind", "offset_us", "gap_before_us", "duration_us", "stream", "part", "operator", "told_by", "input_shapes"],
+      "launch_kinds": ["kind", "kernels", "time_us", "span_pct", "mean_us"],
+      "graph_nodes": ["graph", "node", "name", "short_name", "demangled_name", "kind", "part", "operator", "told_by", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_gap_before_us", "total_pct", "cumulative_pct"],
+      "graph_parts": ["part", "told_by", "nodes", "calls", "total_us", "mean_per_launch_us", "total_pct", "cumulative_pct"],
+      "triton_kernels": ["name", "calls", "total_us", "mean_us", "source", "call_stack", "nodes", "code_file", "options", "flops", "gbytes", "tflops_per_s", "gbytes_per_s", "total_pct", "cumulative_pct"],
+      "regions": ["kind", "name", "calls", "resumed", "calls_per_step", "host_self_us", "host_mean_us", "device_us", "kernels"],
+      "compilations": ["start_us", "step", "region", "what", "host_us", "tracing_us", "aot_us", "inductor_us", "code_us", "guards_us", "attempts", "graphs", "cache_misses"],
+    },
+  },
   "memory": {
     title: "Memory",
     scope: "trace",
@@ -790,9 +806,10 @@ export const VIEWS = {
   "efficiency": {
     title: "Efficiency",
     scope: "trace",
-    groupBys: [],
+    groupBys: ["operator", "operator+input_shape", "module", "type", "step"],
     tables: {
-      "operators": ["name", "calls", "device_time_us", "flops", "bytes", "tflops_per_s", "gbytes_per_s", "intensity_flop_per_byte", "bound", "roof_pct", "peak_pct", "recoverable_us", "dtype", "kind", "source"],
+      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "stated_flops", "stated_difference_pct", "kind", "source"],
+      "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
       "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
       "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
     },
@@ -1414,6 +1431,149 @@ export interface KernelsCopiesRow {
   total_pct: number | null;
 }
 
+export interface CompiledGraphsRow {
+  graph: string | null;
+  launches: number | null;
+  kernels: number | null;
+  total_us: number | null;
+  mean_span_us: number | null;
+  min_span_us: number | null;
+  max_span_us: number | null;
+  mean_busy_us: number | null;
+  mean_gaps_us: number | null;
+  gaps_pct: number | null;
+  mean_matrix_us: number | null;
+  mean_attention_us: number | null;
+  mean_communication_us: number | null;
+  mean_other_us: number | null;
+  attributed_pct: number | null;
+}
+
+export interface CompiledGraphLaunchesRow {
+  launch: number | null;
+  start_us: number | null;
+  step: string | null;
+  range: string | null;
+  graph: string | null;
+  call: string | null;
+  call_us: number | null;
+  delay_us: number | null;
+  kernels: number | null;
+  span_us: number | null;
+  busy_us: number | null;
+  gaps_us: number | null;
+  gaps_pct: number | null;
+  longest_gap_us: number | null;
+  matrix_us: number | null;
+  attention_us: number | null;
+  communication_us: number | null;
+  other_us: number | null;
+  first_kernel: string | null;
+  last_kernel: string | null;
+}
+
+export interface CompiledGraphKernelsRow {
+  place: number | null;
+  node: number | null;
+  name: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
+  kind: string | null;
+  offset_us: number | null;
+  gap_before_us: number | null;
+  duration_us: number | null;
+  stream: number | null;
+  part: string | null;
+  operator: string | null;
+  told_by: string | null;
+  input_shapes: string | null;
+}
+
+export interface CompiledLaunchKindsRow {
+  kind: string | null;
+  kernels: number | null;
+  time_us: number | null;
+  span_pct: number | null;
+  mean_us: number | null;
+}
+
+export interface CompiledGraphNodesRow {
+  graph: string | null;
+  node: number | null;
+  name: string | null;
+  short_name: string | null;
+  demangled_name: string | null;
+  kind: string | null;
+  part: string | null;
+  operator: string | null;
+  told_by: string | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  mean_gap_before_us: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+}
+
+export interface CompiledGraphPartsRow {
+  part: string | null;
+  told_by: string | null;
+  nodes: number | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_per_launch_us: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+}
+
+export interface CompiledTritonKernelsRow {
+  name: string | null;
+  calls: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  source: string | null;
+  call_stack: string | null;
+  nodes: string | null;
+  code_file: string | null;
+  options: string | null;
+  flops: number | null;
+  gbytes: number | null;
+  tflops_per_s: number | null;
+  gbytes_per_s: number | null;
+  total_pct: number | null;
+  cumulative_pct: number | null;
+}
+
+export interface CompiledRegionsRow {
+  kind: string | null;
+  name: string | null;
+  calls: number | null;
+  resumed: number | null;
+  calls_per_step: number | null;
+  host_self_us: number | null;
+  host_mean_us: number | null;
+  device_us: number | null;
+  kernels: number | null;
+}
+
+export interface CompiledCompilationsRow {
+  start_us: number | null;
+  step: string | null;
+  region: string | null;
+  what: string | null;
+  host_us: number | null;
+  tracing_us: number | null;
+  aot_us: number | null;
+  inductor_us: number | null;
+  code_us: number | null;
+  guards_us: number | null;
+  attempts: number | null;
+  graphs: number | null;
+  cache_misses: number | null;
+}
+
 export interface MemoryMemoryStatsRow {
   device: string | null;
   name: string | null;
@@ -1709,20 +1869,38 @@ export interface DistributedLinksRow {
 
 export interface EfficiencyOperatorsRow {
   name: string | null;
+  input_shape: string | null;
   calls: number | null;
+  kernels: number | null;
   device_time_us: number | null;
-  flops: number | null;
-  bytes: number | null;
+  device_time_pct: number | null;
   tflops_per_s: number | null;
   gbytes_per_s: number | null;
-  intensity_flop_per_byte: number | null;
   bound: string | null;
   roof_pct: number | null;
-  peak_pct: number | null;
   recoverable_us: number | null;
   dtype: string | null;
+  flops: number | null;
+  bytes: number | null;
+  intensity_flop_per_byte: number | null;
+  peak_pct: number | null;
+  work: string | null;
+  stated_flops: number | null;
+  stated_difference_pct: number | null;
   kind: string | null;
   source: string | null;
+}
+
+export interface EfficiencyRooflinePointsRow {
+  name: string | null;
+  input_shape: string | null;
+  intensity_flop_per_byte: number | null;
+  tflops_per_s: number | null;
+  device_time_pct: number | null;
+  roof_pct: number | null;
+  bound: string | null;
+  dtype: string | null;
+  row: number | null;
 }
 
 export interface EfficiencyRecordedOperatorsRow {
@@ -2156,6 +2334,17 @@ export interface Rows {
     "api_calls": KernelsApiCallsRow;
     "copies": KernelsCopiesRow;
   };
+  "compiled": {
+    "graphs": CompiledGraphsRow;
+    "graph_launches": CompiledGraphLaunchesRow;
+    "graph_kernels": CompiledGraphKernelsRow;
+    "launch_kinds": CompiledLaunchKindsRow;
+    "graph_nodes": CompiledGraphNodesRow;
+    "graph_parts": CompiledGraphPartsRow;
+    "triton_kernels": CompiledTritonKernelsRow;
+    "regions": CompiledRegionsRow;
+    "compilations": CompiledCompilationsRow;
+  };
   "memory": {
     "memory_stats": MemoryMemoryStatsRow;
     "memory_events": MemoryMemoryEventsRow;
@@ -2185,6 +2374,7 @@ export interface Rows {
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;
+    "roofline_points": EfficiencyRooflinePointsRow;
     "recorded_operators": EfficiencyRecordedOperatorsRow;
     "recorded_scopes": EfficiencyRecordedScopesRow;
   };

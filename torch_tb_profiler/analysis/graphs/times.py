@@ -51,16 +51,15 @@ def graph_times(trace: Trace) -> GraphTimes:
     end = start + np.maximum(trace.device_work["dur_ns"].to_numpy()[launches.row], 0)
     launch, count = launches.launch, launches.count
     group, begins, ends = unions(launch, start, end)
-    is_next = np.append(False, group[1:] == group[:-1])
-    gap = np.zeros(len(group), np.int64)
-    gap[1:] = begins[1:] - ends[:-1]
+    is_next = group[1:] == group[:-1]
+    after_gap = group[1:][is_next]
     longest = np.zeros(count, np.int64)
-    np.maximum.at(longest, group[is_next], gap[is_next])
+    np.maximum.at(longest, after_gap, (begins[1:] - ends[:-1])[is_next])
     return GraphTimes(
         start_ns=start[launches.first[:-1]],
         span_ns=span_lengths(launch, start, end, count),
         busy_ns=union_lengths(launch, start, end, count),
-        gaps=np.bincount(group[is_next], minlength=count),
+        gaps=np.bincount(after_gap, minlength=count),
         longest_gap_ns=longest,
         gap_before_ns=_gaps_before(launch, start, end),
     )

@@ -1,0 +1,128 @@
+"""The figures about compilation: how often, how long, and how often code is left and entered again.
+
+Definitions: ``docs/views-compiled.md#compilations``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.compiled.compilations import compilations
+from torch_tb_profiler.analysis.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.compiled.regions import (
+    REGION,
+    compiled_calls,
+    resumed_place,
+    resumed_places,
+)
+from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Fact, Note
+
+NO_REGION = "No compiled region is called in the selection."
+FIRST_STEP = 1
+"""Steps from here on are steady: the first one compiles what the program begins with."""
+_SHOWN = 5
+
+
+def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
+    """The figures of what begins in the selection (a mask over slices)."""
+    found, calls = compilations(trace), compiled_calls(trace)
+    chosen = in_selection[found.slice]
+    waited_ns = int(trace.slices["dur_ns"].to_numpy()[found.slice[chosen]].sum())
+    regions = (calls.kind == REGION) & in_selection[calls.slice]
+    breaks = int((calls.inside[regions] >= 0).sum()) if regions.any() else None
+    return (
+        Fact(
+            "compilations",
+            "Compilations",
+            int(chosen.sum()),
+            "count",
+            None,
+            "How often the program compiled, as Dynamo records it.",
+        ),
+        Fact(
+            "recompilations",
+            "Compiled again",
+            int((chosen & found.is_again).sum()),
+            "count",
+            None,
+            "Those among them of functions that were compiled before, for other inputs.",
+        ),
+        Fact(
+            "compiling_us",
+            "Compiling",
+            waited_ns / NS_PER_US,
+            "us",
+            None,
+            "Time that the program waited for compilations.",
+        ),
+        Fact(
+            "graph_breaks",
+            "Graph breaks",
+            breaks,
+            "count",
+            None,
+            "Calls of compiled regions inside others: code that goes on after a graph break.",
+            NO_REGION if breaks is None else None,
+        ),
+    )
+
+
+def compile_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
+    """What compiled in steady steps, and where code goes on after graph breaks."""
+    return (*_again(trace, selection), *_breaks(trace))
+
+
+def _again(trace: Trace, selection: Selection) -> tuple[Note, ...]:
+    found = recompilations(trace)
+    chosen = np.flatnonzero(selected_steps(trace, selection))
+    if trace.steps.height < FIRST_STEP + 1:
+        return ()
+    steady = chosen[chosen >= FIRST_STEP]
+    steps = steady[found.compilations[steady] > 0]
+    if not len(steps):
+        return ()
+    count, again = int(found.compilations[steps].sum()), int(found.again[steps].sum())
+    waited_s = int(found.compiling_ns[steps].sum()) / 1e9
+    names = ", ".join(trace.steps["name"].to_list()[step] for step in steps[:_SHOWN].tolist())
+    text = (
+        f"{count:,} compilations in {len(steps):,} of {len(steady):,} steps after the first kept "
+        f"the program waiting for {waited_s:,.3g} s (steps {names}{_more(steps)}). "
+    )
+    text += (
+        f"{again:,} of them compiled code again that was compiled for other inputs: see which "
+        "shapes change there, mark them with torch._dynamo.mark_dynamic or pad them, and run with "
+        "TORCH_LOGS=recompiles to see the guard that failed."
+        if again
+        else "Warm up with all shapes that the program will meet before measuring."
+    )
+    evidence: dict[str, object] = {
+        "title": "Compilations in steady steps",
+        "compilations": count,
+        "again": again,
+        "waited_s": waited_s,
+        "steps": [trace.steps["name"].to_list()[step] for step in steps[:_SHOWN].tolist()],
+    }
+    return (Note("advice", "steady_compilations", "warning", text, evidence),)
+
+
+def _more(steps: Int64) -> str:
+    return f" and {len(steps) - _SHOWN:,} more" if len(steps) > _SHOWN else ""
+
+
+def _breaks(trace: Trace) -> tuple[Note, ...]:
+    frames = resumed_places(trace)
+    if frames.is_empty():
+        return ()
+    counts = frames["code"].value_counts(sort=True)
+    places = []
+    for code, count in counts.head(_SHOWN).iter_rows():
+        place = resumed_place(str(trace.strings[code]))
+        if place is not None:
+            places.append(f"{place[0]} at line {place[1]} ({count:,} calls)")
+    text = f"After graph breaks, compiled code goes on in {', '.join(places)}."
+    evidence: dict[str, object] = {"places": places, "count": frames.height}
+    return (Note("quality", "graph_break_places", "info", text, evidence),)

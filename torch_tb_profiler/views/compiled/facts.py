@@ -1,0 +1,158 @@
+"""The figures about graphs: how much of the device time they run, and of how much it is known what
+it belongs to.
+
+Definitions: ``docs/views-compiled.md#facts``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from torch_tb_profiler.analysis.graphs.attribution import NONE, SOURCES, attribution
+from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.times import graph_times
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import mean_microseconds
+from torch_tb_profiler.views.schema import Fact, Note
+
+NO_LAUNCHES = "No graph was launched in the selection."
+NO_DEVICE_TIME = "No device work is in the selection."
+NO_GRAPH_TIME = "Nothing that graphs ran in the selection took time."
+
+
+def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fact, ...]:
+    """The figures of a selection and its launches."""
+    launches, times = graph_launches(trace), graph_times(trace)
+    dur = trace.device_work["dur_ns"].to_numpy()
+    in_selection = device_work_mask(trace, selection)
+    rows = launches.row[in_selection[launches.row]]
+    of_graphs, all_work = int(dur[rows].sum()), int(dur[in_selection].sum())
+    work = dur[launches.row[selected[launches.launch]]]
+    told = attribution(trace).source[selected[launches.launch]] != NONE
+    span, busy = times.span_ns[selected], times.busy_ns[selected]
+    return (
+        _known(
+            Fact(
+                "graph_launches",
+                "Graph launches",
+                int(selected.sum()),
+                "count",
+                None,
+                "Launches of CUDA or HIP graphs whose first kernel is in the selection.",
+            )
+        ),
+        _known(
+            Fact(
+                "graph_time_pct",
+                "Device time in graphs",
+                _pct(of_graphs, all_work),
+                "pct",
+                None,
+                "Summed duration of what graphs ran, as share of that of all kernels, copies and "
+                "sets of the selection.",
+                NO_DEVICE_TIME,
+            )
+        ),
+        _known(
+            Fact(
+                "mean_launch_us",
+                "Mean launch",
+                mean_microseconds(span),
+                "us",
+                None,
+                "Mean time of a launch on the device, from its first start to its last end.",
+                NO_LAUNCHES,
+            )
+        ),
+        _known(
+            Fact(
+                "graph_gaps_pct",
+                "Gaps in launches",
+                _pct(int((span - busy).sum()), int(span.sum())),
+                "pct",
+                None,
+                "Time of the launches in which none of their kernels ran, as share of their time.",
+                NO_GRAPH_TIME if selected.any() else NO_LAUNCHES,
+            )
+        ),
+        _known(
+            Fact(
+                "attributed_pct",
+                "Attributed",
+                _pct(int(work[told].sum()), int(work.sum())),
+                "pct",
+                None,
+                "Share of the time of graphs' kernels whose module, annotation or operator is "
+                "known.",
+                NO_GRAPH_TIME if selected.any() else NO_LAUNCHES,
+            )
+        ),
+    )
+
+
+def _known(fact: Fact) -> Fact:
+    """A fact without the reason that it does not need."""
+    return fact if fact.value is None else replace(fact, reason=None)
+
+
+def _pct(part: int, whole: int) -> float | None:
+    return 100.0 * part / whole if whole else None
+
+
+def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
+    """How kernels of graphs are told, and what of the launches is missing."""
+    launches = graph_launches(trace)
+    notes: list[Note] = []
+    chosen = selected[launches.launch]
+    if chosen.any():
+        notes.append(_how_told(trace, chosen))
+    whole = int(launches.is_whole[selected].sum())
+    if whole:
+        text = (
+            f"{whole:,} launches of graphs were recorded as a whole, without their kernels: record "
+            "with --cuda-graph-trace=node (Nsight Systems) to see them."
+        )
+        notes.append(Note("quality", "graph_without_kernels", "warning", text, {"count": whole}))
+    if len(launches.without_work):
+        count = len(launches.without_work)
+        text = (
+            f"{count:,} calls launched a graph of which no kernel is in the recording: it ended "
+            "before they ran, or its tracer began after the graph was made."
+        )
+        notes.append(
+            Note("quality", "graph_launch_without_work", "warning", text, {"count": count})
+        )
+    return tuple(notes)
+
+
+def _how_told(trace: Trace, chosen: Bools) -> Note:
+    source = attribution(trace).source[chosen]
+    dur = trace.device_work["dur_ns"].to_numpy()[graph_launches(trace).row[chosen]]
+    whole = max(int(dur.sum()), 1)
+    by_source = [int(dur[source == code].sum()) for code in range(len(SOURCES))]
+    parts = [
+        f"{100 * ns / whole:.1f} % by {SOURCES[code]}"
+        for code, ns in enumerate(by_source)
+        if code != NONE and ns
+    ]
+    if parts:
+        text = f"What kernels of graphs belong to is told of {', '.join(parts)} of their time."
+    else:
+        text = (
+            "Nothing tells what the kernels of these graphs belong to. Annotate nodes when the "
+            "graph is captured (torch.cuda.graph(enable_annotations=True) and mark_kernels), let "
+            "vLLM or SGLang write capture traces, or record with Nsight Systems and "
+            "--cuda-graph-trace=node from before the capture."
+        )
+    shares = {
+        str(SOURCES[code] or "not told"): 100 * ns / whole
+        for code, ns in enumerate(by_source)
+        if ns
+    }
+    missing = np.count_nonzero(source == NONE)
+    evidence: dict[str, object] = {"shares_pct": shares, "not_told": int(missing)}
+    return Note("quality", "graph_attribution", "info", text, evidence)

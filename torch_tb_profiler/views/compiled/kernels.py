@@ -1,0 +1,195 @@
+"""The kernels of one launch of a graph, in order, and what kinds of work they are.
+
+Definitions: ``docs/views-compiled.md#kernels-of-a-launch``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.graphs.attribution import SOURCES, attribution
+from torch_tb_profiler.analysis.graphs.kinds import graph_work_kinds
+from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.graphs.times import graph_times
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compiled.filled import filled, in_us, text_list
+from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
+from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+NOT_TOLD = (
+    "Nothing tells: no annotation in the trace or in a file beside it, no capture trace that fits, "
+    "no creation of the node."
+)
+FIRST = "Nothing of the launch began before it."
+
+ATTRIBUTION_COLUMNS = (
+    Column(
+        "part",
+        "Module or Annotation",
+        "string",
+        None,
+        "The module, range or annotation that the node was captured in.",
+    ),
+    Column(
+        "operator",
+        "Captured Operator",
+        "string",
+        None,
+        "The operator that launched it when the graph was captured.",
+    ),
+    Column("told_by", "Told By", "string", None, "What tells module and operator."),
+)
+
+KERNELS = TableSpec(
+    "graph_kernels",
+    "Kernels of a launch",
+    "One row per kernel, copy and set of one launch, in order of start: the longest launch of the "
+    "selection, or the one whose number operator_id names.",
+    (
+        Column("place", "Place", "integer", None, "Its place in the launch, from 1."),
+        Column("node", "Node", "integer", None, "Number of its node in the graph."),
+        Column("name", "Name", "string", None, "What ran, by its name."),
+        *OTHER_NAMES,
+        Column("kind", "Kind", "string", None, "Family of work, told from the name."),
+        Column("offset_us", "Offset", "number", "us", "Start, from the first start of the launch."),
+        Column(
+            "gap_before_us",
+            "Gap Before",
+            "number",
+            "us",
+            "Time since the last end of what began before it in the launch; 0 where that ran on.",
+            family="time",
+            additive=True,
+        ),
+        Column(
+            "duration_us",
+            "Duration",
+            "number",
+            "us",
+            "How long it ran.",
+            family="time",
+            additive=True,
+        ),
+        Column("stream", "Stream", "integer", None, "The stream it ran on.", hidden=True),
+        *ATTRIBUTION_COLUMNS,
+        Column(
+            "input_shapes",
+            "Captured Shapes",
+            "string",
+            None,
+            "Input shapes of the captured operator.",
+            hidden=True,
+        ),
+    ),
+    sort="place",
+    when_empty=NO_GRAPHS,
+)
+
+KINDS = TableSpec(
+    "launch_kinds",
+    "Kinds of work in a launch",
+    "One row per kind of work of that launch, beside the mean over all launches of its graph in "
+    "the selection; the last row is the time without work.",
+    (
+        Column("kind", "Kind", "string", None, "Family of work, told from the names of kernels."),
+        Column("kernels", "Kernels", "integer", "count", "How many of it ran.", additive=True),
+        Column(
+            "time_us",
+            "Time",
+            "number",
+            "us",
+            "Summed duration; of gaps the time in which nothing of the launch ran.",
+            family="time",
+            additive=True,
+        ),
+        Column(
+            "span_pct",
+            "Share",
+            "number",
+            "pct",
+            "Time as share of the launch's span. Kernels that overlap count each, so that rows may "
+            "add up to more than 100.",
+        ),
+        Column(
+            "mean_us",
+            "Mean of All Launches",
+            "number",
+            "us",
+            "Mean of Time over the launches of the same graph.",
+            family="time",
+            additive=True,
+        ),
+    ),
+    sort="-time_us,kind",
+    when_empty=NO_GRAPHS,
+)
+GAPS = "gaps"
+
+
+def kernels_table(trace: Trace, launch: int | None) -> Table:
+    """The rows of :data:`KERNELS` of one launch."""
+    launches, nodes = graph_launches(trace), graph_nodes(trace)
+    if launch is None:
+        return Table(KERNELS, pl.DataFrame(schema=KERNELS.polars_schema()))
+    at = np.arange(launches.first[launch], launches.first[launch + 1])
+    row = launches.row[at]
+    work, told, kinds = trace.device_work, attribution(trace), graph_work_kinds(trace)
+    names = work["name_code"].gather(row)
+    gaps = graph_times(trace).gap_before_ns[at]
+    shorts, demangled = other_names(trace, names)
+    start_ns = work["start_ns"].to_numpy()[row]
+    values: dict[str, Any] = {
+        "place": np.arange(1, len(at) + 1),
+        "node": nodes.number[nodes.node[at]],
+        "name": codes.texts(trace, names),
+        "short_name": shorts,
+        "demangled_name": demangled,
+        "kind": [kinds.names[kind] for kind in kinds.kind[at].tolist()],
+        "offset_us": in_us(start_ns - start_ns[:1]),
+        "gap_before_us": pl.Series(np.where(gaps >= 0, in_us(gaps), np.nan), nan_to_null=True),
+        "duration_us": in_us(work["dur_ns"].to_numpy()[row]),
+        "stream": work["stream"].gather(row),
+        "part": text_list(told.texts, told.part[at]),
+        "operator": text_list(told.texts, told.operator[at]),
+        "told_by": [SOURCES[source] for source in told.source[at].tolist()],
+        "input_shapes": text_list(told.texts, told.shapes[at]),
+    }
+    reasons = dict.fromkeys(("part", "told_by"), NOT_TOLD)
+    return filled(KERNELS, values, reasons | {"gap_before_us": FIRST})
+
+
+def kinds_table(trace: Trace, launch: int | None, selected: Bools) -> Table:
+    """The rows of :data:`KINDS` of one launch, beside the selected ones of its graph."""
+    launches, nodes, times = graph_launches(trace), graph_nodes(trace), graph_times(trace)
+    if launch is None:
+        return Table(KINDS, pl.DataFrame(schema=KINDS.polars_schema()))
+    alike = selected & (nodes.graph == nodes.graph[launch])
+    alike[launch] = True
+    kinds = graph_work_kinds(trace)
+    of_row = launches.launch
+    dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
+    size = len(kinds.names)
+    counts, time, total = (np.zeros(size + 1, np.int64) for _ in range(3))
+    mine, all_of_it = of_row == launch, alike[of_row]
+    np.add.at(counts, kinds.kind[mine], 1)
+    np.add.at(time, kinds.kind[mine], dur[mine])
+    np.add.at(total, kinds.kind[all_of_it], dur[all_of_it])
+    gaps = times.span_ns - times.busy_ns
+    time[size], total[size] = gaps[launch], gaps[alike].sum()
+    shown = np.flatnonzero((counts > 0) | (total > 0))
+    span = max(int(times.span_ns[launch]), 1)
+    values: dict[str, Any] = {
+        "kind": [(*kinds.names, GAPS)[kind] for kind in shown.tolist()],
+        "kernels": [None if kind == size else int(counts[kind]) for kind in shown.tolist()],
+        "time_us": in_us(time[shown]),
+        "span_pct": 100.0 * time[shown] / span,
+        "mean_us": in_us(total[shown], int(alike.sum())),
+    }
+    return filled(KINDS, values)

@@ -1,0 +1,285 @@
+"""The tables of graphs and of their launches.
+
+Definitions: ``docs/views-compiled.md#graph-launches``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.graphs.attribution import (
+    NONE,
+    attribution,
+    ranges_of_launches,
+)
+from torch_tb_profiler.analysis.graphs.kinds import GROUPS, graph_work_kinds
+from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.graphs.times import graph_times
+from torch_tb_profiler.analysis.selection import device_work_steps
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compiled.filled import filled, in_us
+from torch_tb_profiler.views.null_reasons import own_reason
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+
+NO_GRAPHS = (
+    "No launch of a CUDA or HIP graph is in the selection (cudaGraphLaunch, hipGraphLaunch, "
+    "kernels with a graph node)."
+)
+NO_CALL = "The call that launched it is not in the recording."
+NO_RANGE = "No range of the user lies around the launch."
+ONE_WHOLE = "Only the graph as a whole was recorded, without its kernels."
+
+_GRAPH = Column(
+    "graph",
+    "Graph",
+    "string",
+    None,
+    "Number of the graph as recorded; #1, #2 … where that is not: launches that ran kernels of the "
+    "same names are then of one graph.",
+)
+
+
+def _time(key: str, title: str, text: str, family: str, **more: Any) -> Column:
+    return Column(key, title, "number", "us", text, family=family, **more)
+
+
+def _kind_columns(prefix: str, whose: str) -> tuple[Column, ...]:
+    words = {
+        "matrix": ("Matrix", "matrix products and convolutions"),
+        "attention": ("Attention", "fused attention"),
+        "communication": ("Communication", "communication (all-reduce and the like)"),
+        "other": ("Other", "all else"),
+    }
+    return tuple(
+        _time(
+            f"{prefix}{key}_us",
+            title,
+            f"Summed duration of {text} {whose}, told from the names of kernels.",
+            "kinds",
+        )
+        for key, (title, text) in words.items()
+    )
+
+
+GRAPHS = TableSpec(
+    "graphs",
+    "Graphs",
+    "One row per graph: its launches in the selection, and what a launch takes on average.",
+    (
+        _GRAPH,
+        Column("launches", "Launches", "integer", "count", "How often it ran.", additive=True),
+        Column("kernels", "Kernels", "number", "count", "Kernels, copies and sets of a launch."),
+        _time(
+            "total_us",
+            "Total Span",
+            "Summed time from the first start to the last end of each launch.",
+            "total",
+            additive=True,
+        ),
+        _time("mean_span_us", "Mean Span", "Mean time of a launch on the device.", "span"),
+        _time("min_span_us", "Min Span", "Shortest launch on the device.", "span"),
+        _time("max_span_us", "Max Span", "Longest launch on the device.", "span"),
+        _time("mean_busy_us", "Mean Busy", "Mean time in which any of its kernels ran.", "span"),
+        _time(
+            "mean_gaps_us", "Mean Gaps", "Mean time of a launch in which none of it ran.", "span"
+        ),
+        Column("gaps_pct", "Gaps", "number", "pct", "Share of the spans in which nothing ran."),
+        *_kind_columns("mean_", "in a launch on average"),
+        Column(
+            "attributed_pct",
+            "Attributed",
+            "number",
+            "pct",
+            "Share of its kernels' time whose module, annotation or operator is known.",
+        ),
+    ),
+    sort="-total_us,graph",
+    when_empty=NO_GRAPHS,
+)
+
+LAUNCHES = TableSpec(
+    "graph_launches",
+    "Graph launches",
+    "One row per launch of a graph: when, of which graph, and how long its kernels took.",
+    (
+        Column(
+            "launch",
+            "Launch",
+            "integer",
+            None,
+            "Number of the launch in the recording, from 1; operator_id=NUMBER lists its kernels.",
+        ),
+        Column(
+            "start_us",
+            "Start",
+            "number",
+            "us",
+            "Start of its first kernel, from the start of the recording.",
+        ),
+        Column("step", "Step", "string", None, "The step that launched it."),
+        Column("range", "Range", "string", None, "Innermost range of the user around the launch."),
+        _GRAPH,
+        Column("call", "Host Call", "string", None, "The call of the host that launched it."),
+        _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
+        _time(
+            "delay_us",
+            "Delay",
+            "From the start of the call to the start of its first kernel: with it, waiting for "
+            "what the device was told to do before.",
+            "host",
+        ),
+        Column(
+            "kernels",
+            "Kernels",
+            "integer",
+            "count",
+            "Kernels, copies and sets that it ran.",
+            additive=True,
+        ),
+        _time("span_us", "Span", "From its first start to its last end.", "span", additive=True),
+        _time("busy_us", "Busy", "Time in which any of its kernels ran.", "span", additive=True),
+        _time("gaps_us", "Gaps", "Time of the span in which none ran.", "span", additive=True),
+        Column("gaps_pct", "Gaps Share", "number", "pct", "Gaps as share of the span."),
+        _time("longest_gap_us", "Longest Gap", "Longest time in which none ran.", "span"),
+        *_kind_columns("", "that it ran"),
+        Column("first_kernel", "First Kernel", "string", None, "What ran first.", hidden=True),
+        Column("last_kernel", "Last Kernel", "string", None, "What began last.", hidden=True),
+    ),
+    sort="start_us,launch",
+    when_empty=NO_GRAPHS,
+)
+
+
+def launches_table(trace: Trace, selected: Bools) -> Table:
+    """The rows of :data:`LAUNCHES` of the selected launches."""
+    launches, times, nodes = graph_launches(trace), graph_times(trace), graph_nodes(trace)
+    chosen = np.flatnonzero(selected)
+    row = launches.row[launches.first[:-1]][chosen]
+    last = launches.row[launches.first[1:] - 1][chosen]
+    names, call = trace.device_work["name_code"], launches.slice[chosen]
+    counts = np.diff(launches.first)[chosen]
+    span, busy = times.span_ns[chosen], times.busy_ns[chosen]
+    kinds = _by_kind(trace)[:, chosen]
+    values: dict[str, Any] = {
+        "launch": chosen + 1,
+        "start_us": in_us(times.start_ns[chosen] - trace.meta.start_ns),
+        "step": _step_names(trace, row),
+        "range": _texts_of(trace, ranges_of_launches(trace)[chosen]),
+        "graph": [nodes.label(graph) for graph in nodes.graph[chosen].tolist()],
+        "call": _texts_of(trace, call),
+        "call_us": _of_call(call, trace.slices["dur_ns"]),
+        "delay_us": _delays(trace, call, times.start_ns[chosen]),
+        "kernels": _counted(counts, launches.is_whole[chosen]),
+        "span_us": in_us(span),
+        "busy_us": in_us(busy),
+        "gaps_us": in_us(span - busy),
+        "gaps_pct": _share(span - busy, span),
+        "longest_gap_us": in_us(times.longest_gap_ns[chosen]),
+        **{f"{group}_us": in_us(kinds[place]) for place, group in enumerate(GROUPS)},
+        "first_kernel": codes.texts(trace, names.gather(row)),
+        "last_kernel": codes.texts(trace, names.gather(last)),
+    }
+    reasons = dict.fromkeys(("call", "call_us", "delay_us"), NO_CALL)
+    reasons |= {"range": NO_RANGE, "kernels": own_reason(trace, "graph_kernels") or ONE_WHOLE}
+    return filled(LAUNCHES, values, reasons)
+
+
+def graphs_table(trace: Trace, selected: Bools) -> Table:
+    """The rows of :data:`GRAPHS` of the selected launches."""
+    launches, times, nodes = graph_launches(trace), graph_times(trace), graph_nodes(trace)
+    chosen = np.flatnonzero(selected)
+    graphs, of = np.unique(nodes.graph[chosen], return_inverse=True)
+    count = np.bincount(of, minlength=len(graphs))
+
+    def sums(values: Int64) -> Int64:
+        total: Int64 = np.zeros(len(graphs), np.int64)
+        np.add.at(total, of, values)
+        return total
+
+    span, busy = times.span_ns[chosen], times.busy_ns[chosen]
+    shortest = np.full(len(graphs), np.iinfo(np.int64).max)
+    longest = np.zeros(len(graphs), np.int64)
+    np.minimum.at(shortest, of, span)
+    np.maximum.at(longest, of, span)
+    kinds = [sums(each) for each in _by_kind(trace)[:, chosen]]
+    is_whole = sums(launches.is_whole[chosen].astype(np.int64)) > 0
+    work = sums(np.diff(launches.first)[chosen])
+    told, whole = (sums(each[chosen]) for each in _attributed(trace))
+    values: dict[str, Any] = {
+        "graph": [nodes.label(graph) for graph in graphs.tolist()],
+        "launches": count,
+        "kernels": pl.Series(
+            np.where(is_whole, np.nan, work / np.maximum(count, 1)), nan_to_null=True
+        ),
+        "total_us": in_us(sums(span)),
+        "mean_span_us": in_us(sums(span), count),
+        "min_span_us": in_us(shortest),
+        "max_span_us": in_us(longest),
+        "mean_busy_us": in_us(sums(busy), count),
+        "mean_gaps_us": in_us(sums(span - busy), count),
+        "gaps_pct": _share(sums(span - busy), sums(span)),
+        **{f"mean_{group}_us": in_us(kinds[at], count) for at, group in enumerate(GROUPS)},
+        "attributed_pct": _share(told, whole),
+    }
+    reasons = {"kernels": own_reason(trace, "graph_kernels") or ONE_WHOLE}
+    return filled(GRAPHS, values, reasons)
+
+
+def _by_kind(trace: Trace) -> npt.NDArray[np.int64]:
+    """Per group of kinds and launch the summed duration in ns."""
+    launches = graph_launches(trace)
+    dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
+    total = np.zeros((len(GROUPS), launches.count), np.int64)
+    np.add.at(total, (graph_work_kinds(trace).group, launches.launch), dur)
+    return total
+
+
+def _attributed(trace: Trace) -> tuple[Int64, Int64]:
+    """Per launch the summed duration of what is attributed, and of all."""
+    launches = graph_launches(trace)
+    dur = trace.device_work["dur_ns"].to_numpy()[launches.row]
+    told, whole = np.zeros(launches.count, np.int64), np.zeros(launches.count, np.int64)
+    np.add.at(whole, launches.launch, dur)
+    np.add.at(told, launches.launch, np.where(attribution(trace).source != NONE, dur, 0))
+    return told, whole
+
+
+def _step_names(trace: Trace, row: Int64) -> list[str | None]:
+    known: list[str | None] = [*trace.steps["name"].to_list(), None]
+    return [known[step] for step in device_work_steps(trace)[row].tolist()]
+
+
+def _texts_of(trace: Trace, slices: Int64) -> list[str | None]:
+    """The names of slices, None of -1."""
+    names = trace.slices["name_code"].to_numpy()
+    return [trace.text(int(names[at])) if at >= 0 else None for at in slices.tolist()]
+
+
+def _of_call(call: Int64, ns: pl.Series) -> pl.Series:
+    values = np.where(call >= 0, in_us(ns.to_numpy()[call]), np.nan)
+    return pl.Series(values, nan_to_null=True)
+
+
+def _delays(trace: Trace, call: Int64, start_ns: Int64) -> pl.Series:
+    called = trace.slices["start_ns"].to_numpy()[call]
+    values = np.where(call >= 0, in_us(np.maximum(start_ns - called, 0)), np.nan)
+    return pl.Series(values, nan_to_null=True)
+
+
+def _counted(counts: Int64, is_whole: Bools) -> list[int | None]:
+    return [
+        None if whole else count
+        for count, whole in zip(counts.tolist(), is_whole.tolist(), strict=True)
+    ]
+
+
+def _share(part: Int64, whole: Int64) -> pl.Series:
+    shares = np.where(whole > 0, 100.0 * part / np.maximum(whole, 1), np.nan)
+    return pl.Series(shares, nan_to_null=True)

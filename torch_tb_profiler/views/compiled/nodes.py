@@ -1,0 +1,193 @@
+"""The nodes of graphs, and the parts of the model they belong to, over all launches.
+
+Definitions: ``docs/views-compiled.md#graphs-and-nodes``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.graphs.attribution import SOURCES, attribution
+from torch_tb_profiler.analysis.graphs.kinds import graph_work_kinds
+from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
+from torch_tb_profiler.analysis.graphs.times import graph_times
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.compiled.filled import filled, text_list
+from torch_tb_profiler.views.compiled.kernels import ATTRIBUTION_COLUMNS, NOT_TOLD
+from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
+from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
+from torch_tb_profiler.views.schema import Column, Table, TableSpec
+from torch_tb_profiler.views.shares import share_columns, with_shares
+
+NO_TIME = "Nothing that graphs ran in the selection took time."
+_WHOLE = "the time of all kernels of graphs in the selection"
+
+
+def _time(key: str, title: str, text: str) -> Column:
+    return Column(key, title, "number", "us", text, family="call")
+
+
+_TOTAL = Column(
+    "total_us", "Total", "number", "us", "Summed duration over all launches.", additive=True
+)
+_CALLS = Column("calls", "Calls", "integer", "count", "How often it ran.", additive=True)
+
+NODES = TableSpec(
+    "graph_nodes",
+    "Graph nodes",
+    "One row per node of a graph and kernel that it ran, over all launches of the selection.",
+    (
+        Column("graph", "Graph", "string", None, "The graph, as in the table of graphs."),
+        Column(
+            "node",
+            "Node",
+            "integer",
+            None,
+            "Number of the node as recorded; where that is not its place in the first launch.",
+        ),
+        Column("name", "Name", "string", None, "What it ran, by its name."),
+        *OTHER_NAMES,
+        Column("kind", "Kind", "string", None, "Family of work, told from the name."),
+        *ATTRIBUTION_COLUMNS,
+        _CALLS,
+        _TOTAL,
+        _time("mean_us", "Mean", "Mean duration."),
+        _time("min_us", "Min", "Shortest duration."),
+        _time("max_us", "Max", "Longest duration."),
+        _time(
+            "mean_gap_before_us",
+            "Mean Gap Before",
+            "Mean time since the last end of what began before it in its launch.",
+        ),
+        *share_columns("Total", _WHOLE),
+    ),
+    sort="-total_us,graph,node",
+    when_empty=NO_GRAPHS,
+)
+
+PARTS = TableSpec(
+    "graph_parts",
+    "Modules in graphs",
+    "One row per module, range or annotation that kernels of graphs belong to, and one for those "
+    "of which nothing tells.",
+    (
+        Column(
+            "part",
+            "Module or Annotation",
+            "string",
+            None,
+            "The module, range or annotation that the nodes were captured in, else the operator.",
+        ),
+        Column("told_by", "Told By", "string", None, "What tells it."),
+        Column("nodes", "Nodes", "integer", "count", "Different nodes of graphs.", additive=True),
+        _CALLS,
+        _TOTAL,
+        Column(
+            "mean_per_launch_us",
+            "Per Launch",
+            "number",
+            "us",
+            "Total, divided among the launches of the selection that ran any of it.",
+        ),
+        *share_columns("Total", _WHOLE),
+    ),
+    sort="-total_us,part",
+    is_summary=True,
+    when_empty=NO_GRAPHS,
+)
+
+
+def _work(trace: Trace, selected: Bools) -> pl.DataFrame:
+    """A row per piece of work of the selected launches."""
+    launches, nodes, told = graph_launches(trace), graph_nodes(trace), attribution(trace)
+    of_row = launches.launch
+    work = trace.device_work
+    gap = graph_times(trace).gap_before_ns
+    frame = pl.DataFrame(
+        {
+            "launch": of_row,
+            "node": nodes.node,
+            "name_code": work["name_code"].to_numpy()[launches.row],
+            "dur_ns": work["dur_ns"].to_numpy()[launches.row],
+            "gap_ns": pl.Series(gap).set(pl.Series(gap < 0), None),
+            "kind": graph_work_kinds(trace).kind,
+            "part": told.part,
+            "operator": told.operator,
+            "source": told.source,
+        }
+    )
+    return frame.filter(pl.Series(selected[of_row]))
+
+
+def nodes_table(trace: Trace, selected: Bools) -> Table:
+    """The rows of :data:`NODES` of the selected launches, with their shares."""
+    keys = ("node", "name_code")
+    dur = pl.col("dur_ns")
+    groups = (
+        _work(trace, selected)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("calls"),
+            dur.sum().alias("total_ns"),
+            dur.min().alias("min_ns"),
+            dur.max().alias("max_ns"),
+            pl.col("gap_ns").sum().alias("gap_ns"),
+            pl.col("gap_ns").count().cast(pl.Int64).alias("gaps"),
+            pl.col("kind", "part", "operator", "source").first(),
+        )
+    )
+    nodes, told, kinds = graph_nodes(trace), attribution(trace), graph_work_kinds(trace)
+    node = groups["node"].to_numpy()
+    shorts, demangled = other_names(trace, groups["name_code"])
+    values: dict[str, Any] = {
+        "graph": [nodes.label(graph) for graph in nodes.graph_of_node[node].tolist()],
+        "node": nodes.number[node],
+        "name": codes.texts(trace, groups["name_code"]),
+        "short_name": shorts,
+        "demangled_name": demangled,
+        "kind": [kinds.names[kind] for kind in groups["kind"].to_list()],
+        "part": text_list(told.texts, groups["part"].to_numpy()),
+        "operator": text_list(told.texts, groups["operator"].to_numpy()),
+        "told_by": [SOURCES[source] for source in groups["source"].to_list()],
+        "calls": groups["calls"],
+        "total_us": microseconds(groups["total_ns"]),
+        "mean_us": microseconds(groups["total_ns"], groups["calls"]),
+        "min_us": microseconds(groups["min_ns"]),
+        "max_us": microseconds(groups["max_ns"]),
+        "mean_gap_before_us": microseconds(groups["gap_ns"], groups["gaps"]),
+    }
+    table = filled(NODES, values, dict.fromkeys(("part", "told_by"), NOT_TOLD))
+    return with_shares(table, "total_us", NO_TIME)
+
+
+def parts_table(trace: Trace, selected: Bools) -> Table:
+    """The rows of :data:`PARTS` of the selected launches, with their shares."""
+    named = pl.when(pl.col("part") >= 0).then("part").otherwise("operator").alias("text")
+    groups = (
+        _work(trace, selected)
+        .with_columns(named)
+        .group_by("text", "source", maintain_order=True)
+        .agg(
+            pl.col("node").n_unique().cast(pl.Int64).alias("nodes"),
+            pl.len().cast(pl.Int64).alias("calls"),
+            pl.col("dur_ns").sum().alias("total_ns"),
+            pl.col("launch").n_unique().cast(pl.Int64).alias("launches"),
+        )
+    )
+    told = attribution(trace)
+    values: dict[str, Any] = {
+        "part": text_list(told.texts, groups["text"].to_numpy()),
+        "told_by": [SOURCES[source] for source in groups["source"].to_list()],
+        "nodes": groups["nodes"],
+        "calls": groups["calls"],
+        "total_us": microseconds(groups["total_ns"]),
+        "mean_per_launch_us": microseconds(groups["total_ns"], groups["launches"]),
+    }
+    table = filled(PARTS, values, dict.fromkeys(("part", "told_by"), NOT_TOLD))
+    return with_shares(table, "total_us", NO_TIME)

@@ -1,0 +1,104 @@
+"""Graphs and compile: what launches of CUDA and HIP graphs ran, and what ``torch.compile`` made.
+
+Definitions: ``docs/views-compiled.md``.
+"""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.compiled.compilations import compilations
+from torch_tb_profiler.analysis.compiled.regions import compiled_calls
+from torch_tb_profiler.analysis.compiled.triton import generated_calls
+from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.selected import chosen_launch, selected_launches
+from torch_tb_profiler.analysis.selection import Selection, slice_mask
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.compiled.compile_facts import compile_facts, compile_notes
+from torch_tb_profiler.views.compiled.facts import graph_facts, graph_notes
+from torch_tb_profiler.views.compiled.kernels import KERNELS, KINDS, kernels_table, kinds_table
+from torch_tb_profiler.views.compiled.launches import (
+    GRAPHS,
+    LAUNCHES,
+    graphs_table,
+    launches_table,
+)
+from torch_tb_profiler.views.compiled.nodes import NODES, PARTS, nodes_table, parts_table
+from torch_tb_profiler.views.compiled.regions import (
+    COMPILATIONS,
+    REGIONS,
+    compilations_table,
+    regions_table,
+)
+from torch_tb_profiler.views.compiled.triton import TRITON, triton_table
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+NOTHING = (
+    "The recording holds no launch of a CUDA or HIP graph, and nothing that torch.compile made."
+)
+
+
+def compiled(trace: Trace, selection: Selection) -> View:
+    """The graphs and the compiled code of a selection.
+
+    Raises:
+        SelectionError: steps, or the number of a launch, make no sense for this trace.
+    """
+    selected = selected_launches(trace, selection)
+    in_selection = slice_mask(trace, selection)
+    tables, facts = list(_graph_tables(trace, selection, selected)), list[Fact]()
+    if tables:
+        facts += graph_facts(trace, selection, selected)
+    if generated_calls(trace).height:
+        tables.append(triton_table(trace, in_selection))
+    if _has_compiled(trace):
+        tables += (regions_table(trace, in_selection), compilations_table(trace, in_selection))
+        facts += compile_facts(trace, in_selection)
+    return View(
+        tables={table.spec.name: table for table in tables},
+        facts=tuple(facts),
+        notes=(
+            *graph_notes(trace, selected),
+            *compile_notes(trace, selection),
+            *quality_notes(trace, LINK_ISSUES),
+        ),
+    )
+
+
+def _graph_tables(trace: Trace, selection: Selection, selected: Bools) -> tuple[Table, ...]:
+    if not len(selected):
+        return ()
+    launch = chosen_launch(trace, selection, selected)
+    return (
+        graphs_table(trace, selected),
+        launches_table(trace, selected),
+        kernels_table(trace, launch),
+        kinds_table(trace, launch, selected),
+        nodes_table(trace, selected),
+        parts_table(trace, selected),
+    )
+
+
+def _has_compiled(trace: Trace) -> bool:
+    return bool(len(compiled_calls(trace).slice) or len(compilations(trace).slice))
+
+
+def _missing(trace: Trace) -> str | None:
+    launches = graph_launches(trace)
+    if launches.count or len(launches.without_work) or _has_compiled(trace):
+        return None
+    return None if generated_calls(trace).height else NOTHING
+
+
+SPEC = ViewSpec(
+    name="compiled",
+    title="Graphs and Compile",
+    help="Which graphs were launched, what did each launch run and where are its gaps; what did "
+    "torch.compile make, and when did it compile again?",
+    scope="trace",
+    tables=(GRAPHS, LAUNCHES, KERNELS, KINDS, NODES, PARTS, TRITON, REGIONS, COMPILATIONS),
+    function=compiled,
+    missing=_missing,
+    by_phase=True,
+)
