@@ -8,7 +8,8 @@ from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import op
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.efficiency.view import NO_BYTES, NO_MODEL, NOTHING, SPEC, efficiency
+from torch_tb_profiler.views.efficiency.recorded import NO_BYTES, NO_MODEL
+from torch_tb_profiler.views.efficiency.view import NOTHING, SPEC, efficiency
 from torch_tb_profiler.views.schema import View
 
 FLOPS = side_table(

@@ -2,78 +2,231 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch_tb_profiler.views.recorded import SOURCE
 from torch_tb_profiler.views.schema import Column, TableSpec
 
+GROUP_BYS = ("operator", "operator+input_shape", "module", "type", "step")
+
 _FLOPS = Column(
-    "flops", "FLOPs", "number", "flops", "Floating point operations of one execution, as recorded."
+    "flops",
+    "FLOPs",
+    "number",
+    "flops",
+    "Floating point operations: of all calls of the row by their shapes; of a file: of one "
+    "execution, as recorded. A multiplication and an addition are two.",
+    additive=True,
 )
-_KIND = Column(
+_TFLOPS = Column(
+    "tflops_per_s",
+    "TFLOP/s",
+    "number",
+    None,
+    "10¹² operations per second of device time, of the calls whose FLOPs are known.",
+)
+_OF_THE_PEAK = Column(
+    "peak_pct",
+    "Of the Peak",
+    "number",
+    "pct",
+    "FLOP/s over the peak of the device in the type it computes with; of a file: as recorded.",
+)
+_CORES = Column(
     "kind",
     "Cores",
     "string",
     None,
     "cube or vector, where the recording tells these kinds of cores apart.",
+    hidden=True,
 )
 
 OPERATORS = TableSpec(
     "operators",
     "Efficiency of operators",
-    "One row per operator, and kind of cores, of which the recording tells FLOPs.",
+    "One row per operator, shape, module, type or step: how much work it was, how fast it ran, and "
+    "how much time would be left over if it ran as fast as its device allows.",
     (
-        Column("name", "Name", "string", None, "Full name of the operator."),
-        Column("calls", "Calls", "integer", "count", "How often it ran, as recorded."),
-        Column("device_time_us", "Device Time", "number", "us", "Its time on the device."),
-        _FLOPS,
-        Column("bytes", "Bytes", "integer", "bytes", "What it reads and writes.", hidden=True),
-        Column("tflops_per_s", "TFLOP/s", "number", None, "10¹² operations per second."),
-        Column("gbytes_per_s", "GB/s", "number", None, "10⁹ bytes per second.", hidden=True),
+        Column("name", "Name", "string", None, "What the row is: see Group by."),
+        Column("input_shape", "Input Shape", "string", None, "Shapes of its inputs."),
         Column(
-            "intensity_flop_per_byte",
-            "FLOP per Byte",
-            "number",
-            None,
-            "FLOPs over Bytes.",
+            "calls",
+            "Calls",
+            "integer",
+            "count",
+            "Calls that work or device time belongs to; of a file: how often it ran.",
+            additive=True,
+        ),
+        Column(
+            "kernels",
+            "Kernels",
+            "integer",
+            "count",
+            "Kernels, copies and sets that these calls launched.",
             hidden=True,
+            additive=True,
+        ),
+        Column(
+            "device_time_us",
+            "Device Time",
+            "number",
+            "us",
+            "Duration of these kernels; each belongs to one call only.",
+            family="time",
+            additive=True,
+        ),
+        Column(
+            "device_time_pct",
+            "Of All",
+            "number",
+            "pct",
+            "Share of the device time of the selection.",
+            additive=True,
+        ),
+        _TFLOPS,
+        Column(
+            "gbytes_per_s",
+            "GB/s",
+            "number",
+            "gb_per_s",
+            "10⁹ of these bytes per second of device time.",
+            estimated=True,
         ),
         Column(
             "bound",
             "Bound",
             "string",
             None,
-            "compute, memory or latency: what limits it.",
-            hidden=True,
+            "compute or memory: which of the two roofs is the nearer one. latency: its kernels are "
+            "so short that neither explains their time.",
         ),
         Column(
             "roof_pct",
             "Of the Roof",
             "number",
             "pct",
-            "Share of what its intensity allows.",
-            hidden=True,
-        ),
-        Column(
-            "peak_pct",
-            "Of the Peak",
-            "number",
-            "pct",
-            "FLOP/s over the peak of the device, as recorded.",
+            "Time that FLOPs and bytes take at the peaks of the device, over the time it took. "
+            "More than 100: caches served what counts as read from memory, or the device ran "
+            "faster than its vendor says.",
+            estimated=True,
         ),
         Column(
             "recoverable_us",
             "Recoverable",
             "number",
             "us",
-            "Time that would be left at the roof, less than it takes now.",
+            "Device time less the time at the roof: what a perfect kernel would save. Of rows "
+            "bound by latency fewer and larger kernels save it, not faster ones. Not below 0.",
             estimated=True,
+            family="time",
+            additive=True,
+        ),
+        Column(
+            "dtype",
+            "Data Type",
+            "string",
+            None,
+            "Types whose peak it is compared with, that with most time first. tf32: float32 that "
+            "matrix units round.",
+        ),
+        _FLOPS,
+        Column(
+            "bytes",
+            "Bytes",
+            "integer",
+            "bytes",
+            "What the calls read and write: every input and output once. Caches may save some, "
+            "kernels that read twice take more.",
+            estimated=True,
+            additive=True,
+        ),
+        Column(
+            "intensity_flop_per_byte",
+            "FLOP per Byte",
+            "number",
+            None,
+            "FLOPs over bytes. Below the ridge of the roofline memory sets the pace, above it "
+            "arithmetic does.",
+            estimated=True,
+        ),
+        _OF_THE_PEAK,
+        Column(
+            "work",
+            "Work",
+            "string",
+            None,
+            "What kinds of work it is, that with most time first.",
+        ),
+        Column(
+            "stated_flops",
+            "Stated FLOPs",
+            "number",
+            "flops",
+            "FLOPs that the recording states of these calls itself.",
+            hidden=True,
+            additive=True,
+        ),
+        Column(
+            "stated_difference_pct",
+            "Stated Difference",
+            "number",
+            "pct",
+            "Stated FLOPs over those of the formulas for the same calls, less 100 %.",
             hidden=True,
         ),
-        Column("dtype", "Data Type", "string", None, "What it computes with.", hidden=True),
-        _KIND,
-        SOURCE,
+        _CORES,
+        replace(SOURCE, hidden=True),
+    ),
+    sort="-recoverable_us,-device_time_us,-flops,name",
+    when_empty="The selection holds no operator with device time or known work.",
+)
+
+_SHOWN_OF_FILES = frozenset(
+    {"name", "calls", "device_time_us", "flops", "tflops_per_s", "peak_pct", "dtype", "kind"}
+    | {SOURCE.key}
+)
+
+AS_RECORDED = replace(
+    OPERATORS,
+    help="One row per operator, and kind of cores, of which the recording tells FLOPs.",
+    columns=tuple(
+        replace(column, hidden=column.key not in _SHOWN_OF_FILES, additive=False)
+        for column in OPERATORS.columns
     ),
     sort="-flops,name",
     when_empty="The recording tells no FLOPs of operators.",
+)
+"""The same table, of what a file of the recording tells."""
+
+ROOFLINE_POINTS = TableSpec(
+    "roofline_points",
+    "Points of the roofline",
+    "A device has two limits: how much it computes per second, and how much its memory delivers. "
+    "An operator that computes much for each byte it moves is held by the first, one that computes "
+    "little by the second. The plot draws both as a roof: rising where memory is the limit, level "
+    "where arithmetic is, with the ridge between. Each row is a point: right is more computation "
+    "per byte, up is faster. The farther a point is below its roof, the more can be gained; here "
+    "are the rows with most device time.",
+    (
+        Column("name", "Name", "string", None, "Name of the row."),
+        Column("input_shape", "Input Shape", "string", None, "Its input shapes, if grouped by."),
+        Column("intensity_flop_per_byte", "FLOP per Byte", "number", None, "FLOPs over bytes: x."),
+        Column("tflops_per_s", "TFLOP/s", "number", None, "How fast it ran: y."),
+        Column(
+            "device_time_pct",
+            "Of All",
+            "number",
+            "pct",
+            "Share of the device time of the selection: size.",
+        ),
+        Column("roof_pct", "Of the Roof", "number", "pct", "Height over that of its roof."),
+        Column("bound", "Bound", "string", None, "compute, memory or latency."),
+        Column("dtype", "Data Type", "string", None, "The type whose roof it is below."),
+        Column("row", "Row", "integer", "count", "Place of the row in the first table, from 0."),
+    ),
+    sort="-device_time_pct",
+    is_summary=True,
+    when_empty="No row has FLOPs, bytes and device time that are all known.",
 )
 
 RECORDED_OPERATORS = TableSpec(
@@ -104,16 +257,10 @@ RECORDED_SCOPES = TableSpec(
         Column("level", "Level", "string", None, "model, or scope."),
         Column("name", "Name", "string", None, "Of the scope; null of the model."),
         Column("parent", "Inside", "string", None, "The scope around it."),
-        _FLOPS,
-        Column("tflops_per_s", "TFLOP/s", "number", None, "10¹² operations per second."),
-        Column(
-            "peak_pct",
-            "Of the Peak",
-            "number",
-            "pct",
-            "FLOP/s over the peak of the device, as recorded.",
-        ),
-        _KIND,
+        replace(_FLOPS, help="Floating point operations, as recorded.", additive=False),
+        replace(_TFLOPS, help="10¹² operations per second, as recorded."),
+        replace(_OF_THE_PEAK, help="FLOP/s over the peak of the device, as recorded."),
+        replace(_CORES, hidden=False),
         SOURCE,
     ),
     sort="-flops",

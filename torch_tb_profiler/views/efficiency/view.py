@@ -1,142 +1,131 @@
-"""Efficiency: FLOPs and peaks of operators, scopes and the model, as far as a recording tells them.
+"""Efficiency: how close operators, modules, steps and the model come to what devices can reach.
 
-Definitions: ``docs/views-efficiency.md#how-it-is-counted``.
+Definitions: ``docs/views-efficiency.md``.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
-from torch_tb_profiler.analysis.selection import Selection, selected_steps
+from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
+from torch_tb_profiler.analysis.efficiency.model import model_work
+from torch_tb_profiler.analysis.efficiency.roofs import roof_times
+from torch_tb_profiler.analysis.efficiency.told import tells_work
+from torch_tb_profiler.analysis.peaks import device_peaks
+from torch_tb_profiler.analysis.selection import Selection, chosen_group_by, selected_steps
+from torch_tb_profiler.analysis.work_outside import launches_outside
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.columns import (
+    GROUP_BYS,
     OPERATORS,
     RECORDED_OPERATORS,
     RECORDED_SCOPES,
+    ROOFLINE_POINTS,
 )
+from torch_tb_profiler.views.efficiency.facts import (
+    coverage_facts,
+    model_facts,
+    recoverable,
+    type_facts,
+)
+from torch_tb_profiler.views.efficiency.notes import efficiency_notes
+from torch_tb_profiler.views.efficiency.recorded import (
+    recorded_facts,
+    recorded_operators,
+    with_rates,
+)
+from torch_tb_profiler.views.efficiency.roofline import roofline, roofline_points
+from torch_tb_profiler.views.efficiency.rows import operators_table
 from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_frame, recorded_notes, recorded_table
-from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording tells no FLOPs, and no sums of operators of its recorder's own. Those of "
-    "Ascend's profilers (MindSpore, torch_npu) do."
+    "The recording tells neither input shapes of operators, from which FLOPs are counted "
+    "(record_shapes=True), nor FLOPs or sums of operators of its recorder's own (MindSpore, "
+    "torch_npu)."
 )
-NO_BYTES = "The recording does not tell what operators read and write."
-NO_TIME = "The recording does not tell time and calls under this name."
-NO_MODEL = "The recording tells no FLOPs of the model."
-NO_PEAK = "The recording tells no share of a peak that FLOP/s could be compared with."
-TERA = 1e12
-_TIMES = {"name": pl.String, "calls": pl.Int64, "device_time_us": pl.Float64}
 
 
 def efficiency(trace: Trace, selection: Selection) -> View:
-    """What the files of the recording tell of FLOPs and of sums of operators.
+    """How close the selection comes to the limits of its devices; and what files of the recording
+    tell of that.
 
     Raises:
-        SelectionError: the selection names steps the trace does not have.
+        SelectionError: steps, grouping or peaks make no sense for this trace.
     """
+    group_by = chosen_group_by(selection, GROUP_BYS)
     selected_steps(trace, selection)
+    recorded = _recorded(trace, selection)
+    if not tells_work(trace):
+        return recorded
+    is_whole = selection.is_everything and selection.peak is None
+    own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by)
+    beside = {name: table for name, table in recorded.tables.items() if name != OPERATORS.name}
+    notes = recorded_notes(beside, selection)
+    told = tuple(fact for fact in recorded.facts if fact.value is not None)
+    return View(own.tables | beside, own.series, own.facts + told, own.notes + notes)
+
+
+def _counted(trace: Trace, selection: Selection, group_by: str) -> View:
+    """What the events of the recording tell."""
+    mask = selected_calls(trace, selection)
+    groups = grouped(trace, selection, group_by, mask)
+    outside = launches_outside(trace, selection, by_stack=False)
+    operators = operators_table(trace, groups, outside)
+    points = roofline_points(operators)
+    peaks, model = device_peaks(trace, selection), model_work(trace, selection, mask)
+    roofs = roof_times(trace, selection)
+    coverage = coverage_facts(
+        trace, mask, roofs, int(outside["device_ns"].sum()), recoverable(operators.frame)
+    )
+    facts = (*model_facts(trace, model, peaks), *coverage, *type_facts(model))
+    plot = roofline(peaks, points)
+    return View(
+        tables={OPERATORS.name: operators, ROOFLINE_POINTS.name: points},
+        series={} if plot is None else {"roofline": plot},
+        facts=facts,
+        notes=(
+            *efficiency_notes(model, facts, operators.frame),
+            *quality_notes(trace, LINK_ISSUES),
+        ),
+    )
+
+
+_WHOLE = {
+    group_by: PerTrace(partial(_counted, selection=Selection(), group_by=group_by), of_cut=True)
+    for group_by in GROUP_BYS
+}
+"""The view of the whole trace, which most questions are about; made once for each grouping."""
+
+
+def _recorded(trace: Trace, selection: Selection) -> View:
+    """What files of the recording tell, of the whole of it."""
     flops = recorded_frame(trace, "recorded_flops")
     sums = recorded_frame(trace, "recorded_operators")
-    tables = [_operators(trace, flops, sums)]
+    tables: list[Table] = [recorded_operators(trace, flops, sums)]
     if sums is not None:
         tables.append(in_default_order(recorded_table(RECORDED_OPERATORS, sums)))
     if flops is not None:
-        scopes = _rates(flops.filter(pl.col("level") != "operator"))
+        scopes = with_rates(flops.filter(pl.col("level") != "operator"))
         if scopes.height:
             tables.append(in_default_order(recorded_table(RECORDED_SCOPES, scopes)))
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=_facts(trace, flops),
+        facts=recorded_facts(trace, flops),
         notes=recorded_notes([table.spec.name for table in tables], selection),
-    )
-
-
-def _operators(trace: Trace, flops: pl.DataFrame | None, sums: pl.DataFrame | None) -> Table:
-    if flops is None:
-        return Table(OPERATORS, pl.DataFrame(schema=OPERATORS.polars_schema()))
-    rows = _rates(flops.filter(pl.col("level") == "operator"))
-    times = pl.DataFrame(schema=_TIMES)
-    if sums is not None:
-        named = sums.filter(pl.col("name").is_not_null())
-        # A name that several units run has no one time.
-        times = named.filter(pl.col("name").is_unique()).select(
-            "name", "calls", device_time_us=pl.col("total_us")
-        )
-    frame = rows.join(times, on="name", how="left", maintain_order="left")
-    nothing = {key: pl.lit(None) for key in OPERATORS.polars_schema() if key not in frame.columns}
-    unknown = dict.fromkeys(nothing, NO_BYTES) | dict.fromkeys(("calls", "device_time_us"), NO_TIME)
-    unknown["dtype"] = why(trace, "input_types", "The recording does not tell its type of numbers.")
-    return in_default_order(recorded_table(OPERATORS, frame.with_columns(**nothing), unknown))
-
-
-def _rates(flops: pl.DataFrame) -> pl.DataFrame:
-    return flops.with_columns(
-        tflops_per_s=pl.col("flops_per_s") / TERA, peak_pct=pl.col("utilization_pct")
-    )
-
-
-def _facts(trace: Trace, flops: pl.DataFrame | None) -> tuple[Fact, ...]:
-    none = why(trace, "flops", NO_MODEL)
-    if flops is None:
-        return _model_facts(None, None, None, None, none)
-    of_model = flops.filter(pl.col("level") == "model")
-    if of_model.is_empty():
-        return _model_facts(None, None, None, None, none)
-    facts: list[Fact] = []
-    for row in of_model.iter_rows(named=True):
-        share, rate = row["utilization_pct"], row["flops_per_s"]
-        peak = rate / (share / 100) / TERA if share and rate else None
-        facts += _model_facts(row["kind"], row["flops"], share, peak, none)
-    return tuple(facts)
-
-
-def _model_facts(
-    kind: str | None,
-    flops: float | None,
-    share: float | None,
-    peak: float | None,
-    none: str,
-) -> tuple[Fact, ...]:
-    """Facts of the model, on one kind of cores where ``kind`` is given."""
-    scope = None if kind is None else f"{kind} cores"
-    return (
-        Fact(
-            "model_flops_per_step",
-            "FLOPs of the model",
-            flops,
-            "flops",
-            scope,
-            "Floating point operations of the model in a step, as the recording tells.",
-            none if flops is None else None,
-        ),
-        Fact(
-            "mfu_pct",
-            "Of the peak",
-            share,
-            "pct",
-            scope,
-            "FLOP/s of the model over the peak of the device, as the recording tells.",
-            (none if flops is None else NO_PEAK) if share is None else None,
-        ),
-        Fact(
-            "peak_tflops",
-            "Peak (TFLOP/s)",
-            peak,
-            None,
-            scope,
-            "The peak of the device that the recording compared with: its FLOP/s over its share.",
-            NO_PEAK if peak is None else None,
-        ),
     )
 
 
 def _missing(trace: Trace) -> str | None:
     told = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
-    if any(frame is not None for frame in told):
+    if any(frame is not None for frame in told) or tells_work(trace):
         return None
     return why(trace, "flops", NOTHING)
 
@@ -144,9 +133,13 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="efficiency",
     title="Efficiency",
-    help="How much of what the device could compute do operators and the model reach?",
+    help="How close do operators and the model come to what the device can reach, and how much "
+    "time could be saved?",
     scope="trace",
-    tables=(OPERATORS, RECORDED_OPERATORS, RECORDED_SCOPES),
+    tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_OPERATORS, RECORDED_SCOPES),
     function=efficiency,
+    group_bys=GROUP_BYS,
     missing=_missing,
+    leading_facts=("mfu_pct", "model_flops_per_step", "recoverable_us"),
+    by_phase=True,
 )

@@ -1,0 +1,141 @@
+"""FLOPs of the model in a step, and how much of the peak of each device they are (MFU).
+
+Definitions: ``docs/views-efficiency.md#mfu``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
+from torch_tb_profiler.analysis.efficiency.roofs import roof_times
+from torch_tb_profiler.analysis.modules.backward import backward_nodes
+from torch_tb_profiler.analysis.selection import Selection, slice_steps
+from torch_tb_profiler.analysis.step_windows import step_windows
+from torch_tb_profiler.knowledge.formulas import KINDS
+from torch_tb_profiler.knowledge.peaks import PEAK_TYPES
+from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.model import Trace
+
+HOST = -1
+"""The device of work on the host."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceModel:
+    """The products of a model on one device, summed over the steps that are looked at.
+
+    Attributes:
+        device: Which; :data:`HOST` for the host.
+        flops: Their FLOPs.
+        flops_by_type: Type whose peak they compare with → FLOPs; None for an unknown type.
+        peak_ns: How long they would take at the peaks of their types; None where one is not known.
+    """
+
+    device: int
+    flops: float
+    flops_by_type: dict[str | None, float]
+    peak_ns: float | None
+
+    @property
+    def peak_tflops(self) -> float | None:
+        """The peak that MFU divides by, in TFLOP/s: of their type, or of several the one that gives
+        the same time for all of them."""
+        return self.flops / self.peak_ns / 1e3 if self.peak_ns else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelWork:
+    """The products of the steps that are looked at.
+
+    Attributes:
+        steps: How many steps.
+        wall_ns: From border to border, summed over them.
+        devices: What each device did.
+        calls_by_kind: Kind of formula → calls.
+        backward_flops: FLOPs of calls in autograd's backward nodes.
+        unknown_calls: Calls of products whose FLOPs are not known.
+        unknown_time_ns: Their device time.
+    """
+
+    steps: int
+    wall_ns: int
+    devices: tuple[DeviceModel, ...]
+    calls_by_kind: dict[str, int]
+    backward_flops: float
+    unknown_calls: int
+    unknown_time_ns: int
+
+    @property
+    def flops(self) -> float:
+        """Of all devices."""
+        return sum(one.flops for one in self.devices)
+
+    def mfu_pct(self, device: DeviceModel) -> float | None:
+        """Share of its peak that a device reached over the steps, between their borders."""
+        if device.peak_ns is None or not self.wall_ns:
+            return None
+        return device.peak_ns / self.wall_ns * 100
+
+
+def model_work(trace: Trace, selection: Selection, mask: Bools) -> ModelWork:
+    """The products of the steps of a selection: of those that are whole, of all where none is.
+
+    Args:
+        trace: The trace.
+        selection: Which steps; a time range cuts them.
+        mask: The calls of the selection, as ``selected_calls`` gives them.
+
+    Raises:
+        SelectionError: the selection makes no sense for this trace.
+    """
+    calls = holding_calls(trace)
+    windows = step_windows(trace, selection).of_averages
+    window = np.append(windows.of_step, -1)[slice_steps(trace)[calls.slice]]
+    chosen = mask & calls.is_product & (window >= 0)
+    if no_device_time(trace) is None:
+        chosen &= calls.kernels > 0
+    is_known = ~np.isnan(calls.flops)
+    rows, unknown = np.flatnonzero(chosen & is_known), np.flatnonzero(chosen & ~is_known)
+    peak_ns = roof_times(trace, selection).compute_ns
+    return ModelWork(
+        steps=len(windows.names),
+        wall_ns=int((windows.end_ns - windows.start_ns).sum()),
+        devices=tuple(
+            _of_device(calls, peak_ns, rows[calls.device[rows] == device], device)
+            for device in np.unique(calls.device[rows]).tolist()
+        ),
+        calls_by_kind=_kinds(calls, rows),
+        backward_flops=float(calls.flops[rows[_is_backward(trace, calls.slice[rows])]].sum()),
+        unknown_calls=len(unknown),
+        unknown_time_ns=int(calls.time_ns[unknown].sum()),
+    )
+
+
+def _of_device(calls: HoldingCalls, peak_ns: np.ndarray, rows: Int64, device: int) -> DeviceModel:
+    flops = calls.flops[rows]
+    names = (*PEAK_TYPES, None)
+    by_type = np.bincount(calls.peak_type[rows] % len(names), flops, len(names))
+    at_peak = float(peak_ns[rows].sum())
+    return DeviceModel(
+        device=device,
+        flops=float(flops.sum()),
+        flops_by_type={
+            name: amount for name, amount in zip(names, by_type.tolist(), strict=True) if amount
+        },
+        peak_ns=None if np.isnan(at_peak) else at_peak,
+    )
+
+
+def _kinds(calls: HoldingCalls, rows: Int64) -> dict[str, int]:
+    counts = np.bincount(calls.kind[rows], minlength=len(KINDS)).tolist()
+    return {name: count for name, count in zip(KINDS, counts, strict=True) if count}
+
+
+def _is_backward(trace: Trace, slices: Int64) -> Bools:
+    around: Int64 = backward_nodes(trace).around
+    is_backward: Bools = around[slices] >= 0
+    return is_backward

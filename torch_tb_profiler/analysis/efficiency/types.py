@@ -1,0 +1,87 @@
+"""The type whose peak each call compares with, told from its operands and its kernels.
+
+Definitions: ``docs/peaks.md#which-peak``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.work.call_work import CallWork
+from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
+from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, TF32, peak_type
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
+from torch_tb_profiler.trace.model import Trace
+
+NO_TYPE = -1
+"""Of a call whose type is unknown, or of which no peak is printed (integers, complex numbers)."""
+
+_ROUNDED, _AS_IS, _SILENT = 1, 0, -1
+"""What the name of a kernel tells of float32 operands."""
+
+
+def peak_types(trace: Trace, work: CallWork, holder: Int64, rows: Int64, is_product: Bools) -> Int8:
+    """The place in ``PEAK_TYPES`` of the type of each call, or :data:`NO_TYPE`.
+
+    Products of float32 operands are ``tf32`` where the name of a kernel says so, or where it tells
+    nothing and the program allows it or the kernel runs on matrix units that take float32 no other
+    way (NVIDIA's). All else is of the type of the operands.
+
+    Args:
+        trace: The trace.
+        work: Of all calls.
+        holder: As :func:`work_holders`.
+        rows: The calls that are asked for.
+        is_product: Which of them are products.
+    """
+    types = _of_operands(work)[rows]
+    float32 = PEAK_TYPES.index("float32")
+    candidates = np.flatnonzero(is_product & (types == float32))
+    if len(candidates):
+        rounded = _are_rounded(trace, holder, len(work.flops))[rows[candidates]]
+        types[candidates[rounded]] = PEAK_TYPES.index(TF32)
+    return types
+
+
+def _of_operands(work: CallWork) -> Int8:
+    place = {None: NO_TYPE} | {name: number for number, name in enumerate(PEAK_TYPES)}
+    places = [place[peak_type(name)] for name in work.dtypes]
+    types: Int8 = np.array([*places, NO_TYPE], np.int8)[work.dtype_code]
+    return types
+
+
+def _are_rounded(trace: Trace, holder: Int64, count: int) -> Bools:
+    """Per call whether its float32 products are rounded to tf32."""
+    kinds, names = kernel_kinds(trace), trace.device_work["name_code"].to_numpy()
+    said = codes.of_names(trace, names, _said_by_name, np.int8)
+    on_matrix_units = (kinds.tensor_core == codes.YES) & _takes_only_tf32(trace)
+    is_silent = kinds.is_kernel & (said == _SILENT)
+    sure = kinds.is_kernel & ((said == _ROUNDED) | (is_silent & on_matrix_units))
+    rounded = np.zeros(count + 1, np.bool_)
+    rounded[holder[sure]] = True
+    if _is_allowed(trace):
+        # A kernel whose use of matrix units is known not to be is no tf32 kernel.
+        maybe = is_silent & (kinds.tensor_core == codes.UNKNOWN)
+        rounded[holder[maybe]] = True
+    return rounded[:-1]
+
+
+def _said_by_name(name: str) -> int:
+    types = types_in_name(name)
+    return _ROUNDED if TF32 in types else _AS_IS if "float32" in types else _SILENT
+
+
+def _takes_only_tf32(trace: Trace) -> bool:
+    """Whether matrix units of all devices of the trace take float32 only when it is rounded."""
+    rows = trace.devices.select("name", "compute_major", "compute_minor").rows()
+    found = [gpus.architecture(*row) for row in rows]
+    known = [one.matrix_dtypes for one in found if one is not None]
+    return len(known) > 0 and all(TF32 in one and "float32" not in one for one in known)
+
+
+def _is_allowed(trace: Trace) -> bool:
+    settings = trace.meta.info.settings
+    return bool(settings.tf32_matmul) or settings.matmul_precision in ("high", "medium")

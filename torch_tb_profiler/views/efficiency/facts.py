@@ -1,0 +1,268 @@
+"""The facts of the view of efficiency: FLOPs of the model, MFU, and what the figures cover.
+
+Definitions: ``docs/views-efficiency.md#mfu``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
+from torch_tb_profiler.analysis.efficiency.model import HOST, DeviceModel, ModelWork
+from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes
+from torch_tb_profiler.analysis.peaks import described
+from torch_tb_profiler.knowledge.peaks import DevicePeaks
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Fact, Scalar, Unit
+
+NO_PRODUCT = (
+    "No matrix product, convolution or attention with known FLOPs is in a step of the selection: "
+    "they are counted from input shapes (record_shapes=True)."
+)
+NO_STEP = "The selection holds no step, so there is no time to compare with."
+NO_DEVICE = "The products ran on the host, whose peak is not known."
+NO_TIME = "No device time is in the selection."
+
+_MODEL = (
+    "Floating point operations of matrix products, convolutions and attention in a step, forward "
+    "and backward, by their shapes: mean over the steps that are whole."
+)
+_MFU = (
+    "Model FLOPs Utilization: FLOPs of the model over what the device could have computed in the "
+    "time of its steps, from border to border, idle time included."
+)
+_PEAK = "What MFU divides by: the vendor's dense figure of the type of the products"
+
+
+def model_facts(
+    trace: Trace, model: ModelWork, peaks: Mapping[int, DevicePeaks]
+) -> tuple[Fact, ...]:
+    """FLOPs of the model and MFU, with what was counted."""
+    reason = NO_STEP if not model.steps else NO_PRODUCT if not model.flops else None
+    per_step = model.flops / model.steps if reason is None else None
+    facts = [
+        _fact(
+            "model_flops_per_step", "FLOPs of the model", per_step, "flops", _MODEL, reason=reason
+        )
+    ]
+    on_devices = [one for one in model.devices if one.device != HOST]
+    if reason is None and not on_devices:
+        reason = no_device_time(trace) or NO_DEVICE
+    if reason is not None:
+        return (
+            *facts,
+            _fact("mfu_pct", "MFU", None, "pct", _MFU, reason=reason),
+            _fact("peak_tflops", "Peak (TFLOP/s)", None, None, f"{_PEAK}.", reason=reason),
+        )
+    facts += [fact for one in on_devices for fact in _of_device(trace, model, one, peaks)]
+    if len(on_devices) > 1:
+        shares = [model.mfu_pct(one) for one in on_devices]
+        known = [share for share in shares if share is not None]
+        mean = sum(known) / len(known) if len(known) == len(shares) else None
+        why = None if mean is not None else "The peak of one of the devices is not known."
+        facts.append(
+            _fact("mfu_pct", "MFU, mean", mean, "pct", f"{_MFU} Mean of devices.", reason=why)
+        )
+    return (*facts, *_counted(model))
+
+
+def _of_device(
+    trace: Trace, model: ModelWork, one: DeviceModel, peaks: Mapping[int, DevicePeaks]
+) -> list[Fact]:
+    scope = f"GPU {one.device}"
+    types = ", ".join(name or "unknown type" for name in _by_amount(one.flops_by_type))
+    reason = None
+    if one.peak_ns is None:
+        names = dict(trace.devices.select("device", "name").rows())
+        named = names.get(one.device) or "this device"
+        reason = f"What {named} reaches in {types} is not known: give it with --peak."
+    source = described(peaks).get(one.device)
+    amounts = _amounts(one)
+    return [
+        _fact("mfu_pct", "MFU", model.mfu_pct(one), "pct", _MFU, reason=reason, scope=scope),
+        _fact(
+            "peak_tflops",
+            "Peak (TFLOP/s)",
+            one.peak_tflops,
+            None,
+            f"{_PEAK} ({amounts}); of several types the one that gives the same time for all.",
+            reason=reason,
+            scope=scope,
+        ),
+        _fact("peak_type", "Type of the peak", types, None, "Types of products.", scope=scope),
+        _fact(
+            "peak_source",
+            "Source of the peak",
+            source,
+            None,
+            "Where the figures of the device stand.",
+            reason=None if source is not None else "No figures of this device are known.",
+            scope=scope,
+        ),
+    ]
+
+
+def _by_amount(flops_by_type: Mapping[str | None, float]) -> list[str | None]:
+    return sorted(flops_by_type, key=lambda name: -flops_by_type[name])
+
+
+def _amounts(one: DeviceModel) -> str:
+    """``"bfloat16 98.2 %, float32 1.8 %"``."""
+    return ", ".join(
+        f"{name or 'unknown type'} {one.flops_by_type[name] / one.flops * 100:.3g} %"
+        for name in _by_amount(one.flops_by_type)
+    )
+
+
+def _counted(model: ModelWork) -> tuple[Fact, ...]:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in model.calls_by_kind.items())
+    steps = "1 step" if model.steps == 1 else f"{model.steps} steps"
+    text = f"{kinds}; in {steps} of {model.wall_ns / NS_PER_US:,.0f} µs together"
+    if model.unknown_calls:
+        text += f"; {model.unknown_calls} calls with unknown FLOPs are not in it"
+    backward = model.backward_flops / model.flops * 100
+    return (
+        _fact(
+            "model_flops_counted",
+            "Counted as the model",
+            text,
+            None,
+            "Calls by kind of work, and the time from border to border of the steps.",
+        ),
+        _fact(
+            "model_flops_backward_pct",
+            "Of it in the backward pass",
+            backward,
+            "pct",
+            "Share of these FLOPs in autograd's backward nodes. Training a network of products "
+            "takes twice the forward FLOPs there: 67 %. With checkpointing the forward pass "
+            "runs twice.",
+        ),
+    )
+
+
+def coverage_facts(
+    trace: Trace, mask: Bools, roofs: RoofTimes, outside_ns: int, recoverable_us: float | None
+) -> tuple[Fact, ...]:
+    """Which share of the device time figures are known of, and what it could do without."""
+    calls = holding_calls(trace)
+    time = calls.time_ns[mask]
+    whole = int(time.sum()) + outside_ns
+    reason = no_device_time(trace) or (None if whole else NO_TIME)
+    has_flops, has_bytes = ~np.isnan(calls.flops[mask]), ~np.isnan(calls.bytes[mask])
+
+    def share(rows: Bools) -> float | None:
+        return float(time[rows].sum()) / whole * 100 if reason is None else None
+
+    only_bytes = share(has_bytes & ~has_flops)
+    both = share(has_flops)
+    neither = 100 - both - only_bytes if both is not None and only_bytes is not None else None
+    return (
+        _fact(
+            "recoverable_us",
+            "Recoverable",
+            recoverable_us if reason is None else None,
+            "us",
+            "Sum of Recoverable over all rows, an estimate: device time over that at the roofs.",
+            reason=reason or ("No row has a known roof." if recoverable_us is None else None),
+        ),
+        _fact(
+            "time_with_flops_pct",
+            "Time with FLOPs",
+            both,
+            "pct",
+            "Share of the device time whose calls have known FLOPs.",
+            reason=reason,
+        ),
+        _fact(
+            "time_with_bytes_only_pct",
+            "Time with bytes only",
+            only_bytes,
+            "pct",
+            "Share of the device time of which only bytes are known: copies, lookups.",
+            reason=reason,
+        ),
+        _fact(
+            "time_without_work_pct",
+            "Time without either",
+            neither,
+            "pct",
+            "Share of the device time that no formula tells anything of, or that no operator "
+            "launched (replays of graphs, kernels of unknown launches).",
+            reason=reason,
+        ),
+        *_speeds(calls, mask, roofs),
+    )
+
+
+def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
+    """How fast each device's memory was while calls with known bytes ran."""
+    facts = []
+    chosen = mask & ~np.isnan(calls.bytes) & ~calls.is_on_links & (calls.time_ns > 0)
+    for device in np.unique(calls.device[chosen]).tolist():
+        rows = np.flatnonzero(chosen & (calls.device == device))
+        time, amount = float(calls.time_ns[rows].sum()), float(calls.bytes[rows].sum())
+        at_roof = float(roofs.memory_ns[rows].sum())
+        scope = f"GPU {device}"
+        text = "Bytes of calls over their device time, of calls whose bytes are known."
+        facts.append(
+            _fact("memory_gb_per_s", "Memory in use", amount / time, "gb_per_s", text, scope=scope)
+        )
+        of_peak = None if np.isnan(at_roof) else at_roof / time * 100
+        why = "The bandwidth of this device is not known: --peak bandwidth_gb_per_s=… gives it."
+        facts.append(
+            _fact(
+                "memory_bandwidth_pct",
+                "Of the bandwidth",
+                of_peak,
+                "pct",
+                "The same over what the memory can do.",
+                reason=why if of_peak is None else None,
+                scope=scope,
+            )
+        )
+    return facts
+
+
+def type_facts(model: ModelWork) -> tuple[Fact, ...]:
+    """How the FLOPs of the model are spread over types."""
+    sums: dict[str | None, float] = {}
+    for one in model.devices:
+        for name, flops in one.flops_by_type.items():
+            sums[name] = sums.get(name, 0.0) + flops
+    return tuple(
+        _fact(
+            "model_flops_type_pct",
+            "FLOPs of the model by type",
+            sums[name] / model.flops * 100,
+            "pct",
+            "Share of the FLOPs of the model whose peak is that of this type.",
+            scope=name or "unknown type",
+        )
+        for name in _by_amount(sums)
+    )
+
+
+def recoverable(frame: pl.DataFrame) -> float | None:
+    """The sum of what rows could save; None where none is known."""
+    known = frame["recoverable_us"].drop_nulls()
+    return float(known.sum()) if len(known) else None
+
+
+def _fact(
+    key: str,
+    title: str,
+    value: Scalar,
+    unit: Unit | None,
+    text: str,
+    *,
+    reason: str | None = None,
+    scope: str | None = None,
+) -> Fact:
+    return Fact(key, title, value, unit, scope, text, reason if value is None else None)

@@ -1,0 +1,73 @@
+"""What bends the figures of the view of efficiency."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.efficiency.model import ModelWork
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.schema import Fact, Note
+
+MIN_COVERED_PCT = 50.0
+"""Below this share of device time with known work the model's figures are of a minor part."""
+
+MIN_DIFFERENCE_PCT = 1.0
+"""Smaller differences are roundings of who counted."""
+
+_MAX_NAMED = 5
+
+
+def efficiency_notes(
+    model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
+) -> tuple[Note, ...]:
+    """The notes of the view."""
+    found = (_unknown_products(model), _covered(facts), _differences(operators))
+    return tuple(note for note in found if note is not None)
+
+
+def _unknown_products(model: ModelWork) -> Note | None:
+    if not model.unknown_calls:
+        return None
+    time_us = model.unknown_time_ns / NS_PER_US
+    text = (
+        f"{model.unknown_calls} products with {time_us:,.0f} µs of device time have unknown FLOPs: "
+        "FLOPs of the model and MFU are too low by them."
+    )
+    evidence = {
+        "calls": model.unknown_calls,
+        "time_us": time_us,
+        "columns": ["model_flops_per_step", "mfu_pct"],
+    }
+    return Note("quality", "unknown_flops", "warning", text, evidence)
+
+
+def _covered(facts: tuple[Fact, ...]) -> Note | None:
+    """That most of the device time is of work nothing is known of."""
+    neither = next((fact.value for fact in facts if fact.key == "time_without_work_pct"), None)
+    if not isinstance(neither, float) or 100 - neither >= MIN_COVERED_PCT:
+        return None
+    text = (
+        f"{neither:.0f} % of the device time has no known work: no formula, no recorded shapes, or "
+        "no operator that launched it. FLOPs of the model and MFU count the rest only."
+    )
+    evidence = {"pct": neither, "columns": ["model_flops_per_step", "mfu_pct"]}
+    return Note("quality", "work_unknown", "warning", text, evidence)
+
+
+def _differences(operators: pl.DataFrame) -> Note | None:
+    """That the recording states other FLOPs than the formulas."""
+    off = operators.filter(pl.col("stated_difference_pct").abs() > MIN_DIFFERENCE_PCT)
+    if off.is_empty():
+        return None
+    first = off.head(_MAX_NAMED)
+    named = ", ".join(
+        f"{name} {pct:+.0f} %"
+        for name, pct in first.select("name", "stated_difference_pct").iter_rows()
+    )
+    more = "" if off.height <= _MAX_NAMED else f" and {off.height - _MAX_NAMED} more rows"
+    text = (
+        f"The recording states other FLOPs than the formulas here: {named}{more}. The table shows "
+        "both (Stated FLOPs); figures are those of the formulas."
+    )
+    evidence = {"rows": off.height, "columns": ["stated_flops", "stated_difference_pct"]}
+    return Note("quality", "stated_flops_differ", "info", text, evidence)
