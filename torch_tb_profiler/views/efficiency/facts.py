@@ -150,11 +150,14 @@ def _counted(model: ModelWork) -> tuple[Fact, ...]:
 def coverage_facts(
     trace: Trace, mask: Bools, roofs: RoofTimes, outside_ns: int, recoverable_us: float | None
 ) -> tuple[Fact, ...]:
-    """Which share of the device time figures are known of, and what it could do without."""
+    """Which share of the device time figures are known of, and what it could do without; nothing
+    where no device time is recorded."""
+    if no_device_time(trace) is not None:
+        return ()
     calls = holding_calls(trace)
     time = calls.time_ns[mask]
     whole = int(time.sum()) + outside_ns
-    reason = no_device_time(trace) or (None if whole else NO_TIME)
+    reason = None if whole else NO_TIME
     has_flops, has_bytes = ~np.isnan(calls.flops[mask]), ~np.isnan(calls.bytes[mask])
 
     def share(rows: Bools) -> float | None:
