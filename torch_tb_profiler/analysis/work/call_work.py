@@ -109,7 +109,7 @@ def call_work(trace: Trace) -> CallWork:
 
 def _work(trace: Trace, key: dict[str, int]) -> Work:
     """The work of one combination."""
-    told = ("shapes", "types", "concrete", "around", "around_types", "output")
+    told = ("shapes", "types", "concrete", "around", "around_types", "output", "kernel")
     texts = {name: trace.text(key[name]) for name in told}
     return work_of_texts(key["formula"], str(trace.text(key["name"])), **texts)
 

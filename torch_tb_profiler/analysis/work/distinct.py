@@ -20,6 +20,7 @@ from torch_tb_profiler.knowledge.formulas import formula_place, formulas
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 
+_OF_LISTS = frozenset(("listed", "joined"))
 _MOST = 1 << 62
 """Numbers of combinations stay below this."""
 
@@ -32,7 +33,8 @@ class DistinctCalls:
         row: Rows of ``operator_calls`` that have a formula.
         number: Per such row the number of its combination.
         keys: One row per combination: formula, name, shapes, types, concrete, shapes and types of
-            the call around it (around, around_types), shapes of its backward node (output).
+            the call around it (around, around_types), shapes of its backward node (output), name of
+            its first kernel (kernel).
         formula: Per row of ``operator_calls`` the place of its formula, -1 for none.
     """
 
@@ -60,6 +62,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
         "around": gather(shapes, outer),
         "around_types": _arguments(trace, gather(calls["slice"].to_numpy(), outer))[0],
         "output": _outputs(trace, formula, row, concrete),
+        "kernel": _kernels(trace, formula, row),
     }
     number, first = _combined(list(columns.values()), len(row))
     keys = pl.DataFrame({name: column[first] for name, column in columns.items()})
@@ -128,6 +131,20 @@ def _outputs(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> Int64
     of_call[home[known]] = nodes["input_shape_code"].to_numpy()[known]
     outputs[asks] = gather(of_call, outermost[row[asks]])
     return outputs
+
+
+def _kernels(trace: Trace, formula: Int64, row: Int64) -> Int64:
+    """Per row whose formula is of lists, whose types no recording has, the code of the name of the
+    first kernel that the call launched itself; -1 for all others."""
+    asks = np.array([one.rule in _OF_LISTS for one in formulas()])[formula[row]]
+    kernels = np.full(len(row), -1, np.int64)
+    if asks.any():
+        tree = call_tree(trace)
+        own = np.flatnonzero(tree.is_own)[::-1]
+        first = np.full(len(formula), -1, np.int64)
+        first[tree.owner[own]] = trace.device_work["name_code"].to_numpy()[own]
+        kernels[asks] = first[row[asks]]
+    return kernels
 
 
 def _outermost(parent: Int64, marked: Bools) -> Int64:

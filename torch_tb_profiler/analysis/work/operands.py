@@ -69,6 +69,7 @@ class Operands:
         in_place: Whether the call writes into its first argument.
         around: The inputs of the call around it, where they are needed.
         output: The shape of its output, where something else in the recording tells it.
+        kernel_dtype: The element type that the name of its kernel tells, where it is needed.
     """
 
     arguments: tuple[Argument, ...]
@@ -78,6 +79,7 @@ class Operands:
     in_place: bool = False
     around: Operands | None = None
     output: tuple[int, ...] | None = None
+    kernel_dtype: str | None = None
 
     def given(self, place: int) -> Tensor | None:
         """The tensor at a place, None where there is none."""

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from torch_tb_profiler.analysis.work import attention, convolutions, matrix
+from torch_tb_profiler.analysis.work import attention, convolutions, elementwise, indexing, matrix
 from torch_tb_profiler.analysis.work.given import Given
 from torch_tb_profiler.analysis.work.operands import Operands, read_operands
 from torch_tb_profiler.analysis.work.result import Reason, UnknownWorkError, Work
 from torch_tb_profiler.knowledge.formulas import Formula, formulas, is_in_place
+from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 
 Rule: TypeAlias = Callable[[Operands, Given], Work]
 
@@ -22,6 +23,18 @@ RULES: dict[str, Rule] = {
     "convolution": convolutions.convolution,
     "convolution-backward": convolutions.convolution_backward,
     "attention": attention.attention,
+    "elementwise": elementwise.elementwise,
+    "streamed": elementwise.streamed,
+    "reduced": elementwise.reduced,
+    "listed": elementwise.listed,
+    "joined": elementwise.joined,
+    "nothing": elementwise.nothing,
+    "looked-up": indexing.looked_up,
+    "scattered": indexing.scattered,
+    "embedding-backward": indexing.embedding_backward,
+    "embedding-bag": indexing.embedding_bag,
+    "pooled": indexing.pooled,
+    "pooled-to": indexing.pooled_to,
 }
 """Every rule by the name that formulas have for it."""
 
@@ -48,6 +61,7 @@ def work_of_texts(
     around: str | None = None,
     around_types: str | None = None,
     output: str | None = None,
+    kernel: str | None = None,
 ) -> Work:
     """The work of one call by what its trace says of it; figures that cannot be told are None and
     have their reason.
@@ -61,6 +75,7 @@ def work_of_texts(
         around: Text of the input shapes of the call around it.
         around_types: Text of its input types.
         output: Text of the shapes whose first one is that of its output.
+        kernel: Name of its first kernel.
     """
     if shapes is None:
         return _unknown(Reason.SHAPES)
@@ -73,6 +88,7 @@ def work_of_texts(
             in_place=is_in_place(operator),
             around=outer,
             output=None if out is None else out.shape,
+            kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),
         )
         return work_of(formulas()[place], operands)
     except UnknownWorkError as unknown:
