@@ -184,6 +184,33 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "large_packet_pct": pl.Float64,
         }
     ),
+    "graph_annotations": pl.Schema(
+        {
+            "graph": pl.Int64,  # numbers of the graph and of the node in it
+            "node": pl.Int64,
+            "annotation": pl.String,  # JSON of what was said of it
+        }
+    ),
+    "captured_kernels": pl.Schema(
+        {
+            "capture": pl.String,  # name of the file
+            "batch_size": pl.Int64,
+            "mode": pl.String,  # "FULL", "PIECEWISE"
+            "graph": pl.Int64,  # number of the graph in the file, from 0; rows of one in order
+            "kernel": pl.String,  # null where the recorder does not name what a call launches
+            "call": pl.String,
+            "operator": pl.String,
+            "module": pl.String,
+            "input_shapes": pl.String,
+        }
+    ),
+    "kernel_provenance": pl.Schema(
+        {
+            "kernel": pl.String,
+            "stacks": pl.String,  # Python tracebacks of what it computes
+            "nodes": pl.String,  # of the model's graph, joined by ", "
+        }
+    ),
 }
 """Name of a side table → its columns."""
 
@@ -202,6 +229,9 @@ SIDE_TITLES: dict[str, str] = {
     "loader_batches": "batches",
     "loader_work": "work of data loaders",
     "links": "links",
+    "graph_annotations": "annotations of graphs",
+    "captured_kernels": "captured graphs",
+    "kernel_provenance": "sources of generated kernels",
 }
 """Name of a side table → what it tells of, for people."""
 

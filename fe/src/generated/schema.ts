@@ -727,6 +727,8 @@ export const VIEWS = {
     tables: {
       "types": ["type", "iteration", "calls", "time_us", "mean_us", "min_us", "max_us", "distinct_shapes"],
       "instances": ["name", "type", "iteration", "calls", "time_us", "input_shapes", "mean_us", "min_us", "max_us", "distinct_shapes"],
+      "shapes_over_iterations": ["iteration", "calls", "time_us", "distinct_shapes", "new_shapes", "compilations", "recompilations", "compiling_us"],
+      "shapes": ["name", "input_shapes", "calls", "time_us", "mean_us", "tflops_per_s", "slower", "lost_us", "flops"],
     },
   },
   "kernels": {
@@ -746,7 +748,7 @@ export const VIEWS = {
     groupBys: [],
     tables: {
       "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
-      "graph_launches": ["launch", "start_us", "step", "range", "graph", "call", "call_us", "delay_us", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "matrix_us", "attention_us", "communication_us", "other_us", "first_kernel", "last_kernel"],
+      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
       "graph_kernels": ["place", "node", "name", "short_name", "demangled_name", "kind", "offset_us", "gap_before_us", "duration_us", "stream", "part", "operator", "told_by", "input_shapes"],
       "launch_kinds": ["kind", "kernels", "time_us", "span_pct", "mean_us"],
       "graph_nodes": ["graph", "node", "name", "short_name", "demangled_name", "kind", "part", "operator", "told_by", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_gap_before_us", "total_pct", "cumulative_pct"],
@@ -1363,6 +1365,29 @@ export interface ShapesInstancesRow {
   distinct_shapes: number | null;
 }
 
+export interface ShapesShapesOverIterationsRow {
+  iteration: string | null;
+  calls: number | null;
+  time_us: number | null;
+  distinct_shapes: number | null;
+  new_shapes: number | null;
+  compilations: number | null;
+  recompilations: number | null;
+  compiling_us: number | null;
+}
+
+export interface ShapesShapesRow {
+  name: string | null;
+  input_shapes: string | null;
+  calls: number | null;
+  time_us: number | null;
+  mean_us: number | null;
+  tflops_per_s: number | null;
+  slower: number | null;
+  lost_us: number | null;
+  flops: number | null;
+}
+
 export interface KernelsKernelsRow {
   name: string | null;
   operator: string | null;
@@ -1455,9 +1480,6 @@ export interface CompiledGraphLaunchesRow {
   step: string | null;
   range: string | null;
   graph: string | null;
-  call: string | null;
-  call_us: number | null;
-  delay_us: number | null;
   kernels: number | null;
   span_us: number | null;
   busy_us: number | null;
@@ -1468,6 +1490,9 @@ export interface CompiledGraphLaunchesRow {
   attention_us: number | null;
   communication_us: number | null;
   other_us: number | null;
+  call: string | null;
+  call_us: number | null;
+  delay_us: number | null;
   first_kernel: string | null;
   last_kernel: string | null;
 }
@@ -2327,6 +2352,8 @@ export interface Rows {
   "shapes": {
     "types": ShapesTypesRow;
     "instances": ShapesInstancesRow;
+    "shapes_over_iterations": ShapesShapesOverIterationsRow;
+    "shapes": ShapesShapesRow;
   };
   "kernels": {
     "kernels": KernelsKernelsRow;

@@ -26,6 +26,7 @@ from torch_tb_profiler.loading.ingest.rank import (
     read_summary,
 )
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
+from torch_tb_profiler.loading.opening.beside import with_beside
 from torch_tb_profiler.loading.opening.measure import MemoryBudget, text_bytes
 from torch_tb_profiler.loading.opening.open_file import (
     OpenedFile,
@@ -94,7 +95,8 @@ class Parser:
         part: Part = "trace",
         progress: Progress | None = None,
     ) -> OpenedFile:
-        """The trace of one file or its summary, from the cache when it is there.
+        """The trace of one file, with what stands beside it, or its summary; from the cache when it
+        is there.
 
         Args:
             location: The file.
@@ -106,6 +108,20 @@ class Parser:
         Raises:
             OpenError: the file cannot be read or holds no trace, or its worker died.
         """
+        opened = self._open(location, known, cache=cache, part=part, progress=progress)
+        if part == "summary":
+            return opened
+        return OpenedFile(with_beside(opened.trace, location), opened.state)
+
+    def _open(
+        self,
+        location: Location,
+        known: FileState | None,
+        *,
+        cache: CacheFolder | None,
+        part: Part,
+        progress: Progress | None,
+    ) -> OpenedFile:
         try:
             state = first_state(location, known)
             job = Job(location, state, cache, part=part)

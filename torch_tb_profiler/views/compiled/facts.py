@@ -140,7 +140,10 @@ def _how_told(trace: Trace, chosen: Bools) -> Note:
         if code != NONE and ns
     ]
     if parts:
-        text = f"What kernels of graphs belong to is told of {', '.join(parts)} of their time."
+        text = (
+            "What the kernels of graphs belong to is told, as share of their time: "
+            f"{', '.join(parts)}."
+        )
     else:
         text = (
             "Nothing tells what the kernels of these graphs belong to. Annotate nodes when the "

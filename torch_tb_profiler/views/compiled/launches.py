@@ -126,15 +126,6 @@ LAUNCHES = TableSpec(
         Column("step", "Step", "string", None, "The step that launched it."),
         Column("range", "Range", "string", None, "Innermost range of the user around the launch."),
         _GRAPH,
-        Column("call", "Host Call", "string", None, "The call of the host that launched it."),
-        _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
-        _time(
-            "delay_us",
-            "Delay",
-            "From the start of the call to the start of its first kernel: with it, waiting for "
-            "what the device was told to do before.",
-            "host",
-        ),
         Column(
             "kernels",
             "Kernels",
@@ -149,6 +140,15 @@ LAUNCHES = TableSpec(
         Column("gaps_pct", "Gaps Share", "number", "pct", "Gaps as share of the span."),
         _time("longest_gap_us", "Longest Gap", "Longest time in which none ran.", "span"),
         *_kind_columns("", "that it ran"),
+        Column("call", "Host Call", "string", None, "The call of the host that launched it."),
+        _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
+        _time(
+            "delay_us",
+            "Delay",
+            "From the start of the call to the start of its first kernel: with it, waiting for "
+            "what the device was told to do before.",
+            "host",
+        ),
         Column("first_kernel", "First Kernel", "string", None, "What ran first.", hidden=True),
         Column("last_kernel", "Last Kernel", "string", None, "What began last.", hidden=True),
     ),

@@ -34,6 +34,9 @@ from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
+BESIDE_ISSUES = frozenset({"beside_unread", "beside_left_out"})
+"""Issues of files beside the trace."""
+
 NOTHING = (
     "The recording holds no launch of a CUDA or HIP graph, and nothing that torch.compile made."
 )
@@ -61,7 +64,7 @@ def compiled(trace: Trace, selection: Selection) -> View:
         notes=(
             *graph_notes(trace, selected),
             *compile_notes(trace, selection),
-            *quality_notes(trace, LINK_ISSUES),
+            *quality_notes(trace, LINK_ISSUES | BESIDE_ISSUES),
         ),
     )
 

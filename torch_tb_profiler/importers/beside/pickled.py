@@ -1,0 +1,153 @@
+"""Pickles of plain data, read without running anything that they name.
+
+A pickle is a program for a machine that can import and call. Here only the instructions that make
+data are known, so there is nothing that a hostile one could reach. Dictionaries with a default
+(``collections.defaultdict``), which PyTorch pickles, are the one exception: they become plain ones.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable
+from typing import Any
+
+MAX_OPERATIONS = 5_000_000
+"""Instructions of one pickle; a node of a graph takes about ten."""
+
+
+_MARK = object()
+_DEFAULT_DICT = object()
+_FACTORY = object()
+_DICT_CLASS = "collections defaultdict"
+_FACTORIES = frozenset({"builtins list", "__builtin__ list", "builtins dict", "__builtin__ dict"})
+
+_CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_EMPTY: dict[str, type] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
+_VALUES = frozenset(
+    {
+        "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
+        "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE",
+        "BINUNICODE8",
+    }
+)  # fmt: skip
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_NOTHING = frozenset({"PROTO", "FRAME", "STOP"})
+
+
+class NoPlainDataError(ValueError):
+    """A pickle that holds something else than plain data, or is none."""
+
+
+def read_plain(data: bytes) -> Any:
+    """The value of a pickle of numbers, texts, lists, tuples and dictionaries, of any protocol.
+
+    Raises:
+        NoPlainDataError: it holds anything else, is damaged or too large.
+    """
+    machine = _Machine()
+    try:
+        for count, (operation, argument, _) in enumerate(pickletools.genops(data)):
+            if count >= MAX_OPERATIONS:
+                raise NoPlainDataError("too many values")
+            machine.run(operation.name, argument)
+    except NoPlainDataError:
+        raise
+    except Exception as error:  # whatever damaged bytes lead to
+        raise NoPlainDataError(f"damaged ({type(error).__name__})") from error
+    if len(machine.stack) != 1:
+        raise NoPlainDataError("damaged (no one value)")
+    return machine.stack[0]
+
+
+class _Machine:
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.memo: dict[int, Any] = {}
+
+    def run(self, name: str, argument: Any) -> None:
+        """One instruction.
+
+        Raises:
+            NoPlainDataError: it is none of those that make plain data.
+        """
+        if name in _VALUES:
+            self.stack.append(argument)
+        elif name in _CONSTANTS:
+            self.stack.append(_CONSTANTS[name])
+        elif name in _EMPTY:
+            self.stack.append(_EMPTY[name]())
+        elif name == "MARK":
+            self.stack.append(_MARK)
+        elif name in ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"):
+            self.memo[len(self.memo) if argument is None else argument] = self.stack[-1]
+        elif name in ("GET", "BINGET", "LONG_BINGET"):
+            self.stack.append(self.memo[argument])
+        elif name not in _NOTHING:
+            self._build(name, argument)
+
+    def _build(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name in _TUPLES:
+            size = _TUPLES[name]
+            stack[-size:] = [tuple(stack[-size:])]
+        elif name in ("TUPLE", "LIST", "DICT"):
+            values = self._since_mark()
+            make: dict[str, Callable[[list[Any]], Any]] = {
+                "TUPLE": tuple,
+                "LIST": list,
+                "DICT": _paired,
+            }
+            stack.append(make[name](values))
+        elif name == "APPEND":
+            value = stack.pop()
+            _checked(stack[-1], list).append(value)
+        elif name == "APPENDS":
+            values = self._since_mark()
+            _checked(stack[-1], list).extend(values)
+        elif name == "SETITEM":
+            value, key = stack.pop(), stack.pop()
+            _checked(stack[-1], dict)[key] = value
+        elif name == "SETITEMS":
+            values = self._since_mark()
+            _checked(stack[-1], dict).update(_paired(values))
+        elif name == "POP":
+            stack.pop()
+        elif name in ("GLOBAL", "STACK_GLOBAL"):
+            self._name(argument)
+        elif name == "REDUCE":
+            self._reduce()
+        else:
+            raise NoPlainDataError(f"not plain data: {name}")
+
+    def _since_mark(self) -> list[Any]:
+        at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
+        values = self.stack[at + 1 :]
+        del self.stack[at:]
+        return values
+
+    def _name(self, argument: Any) -> None:
+        if argument is None:
+            name, module = self.stack.pop(), self.stack.pop()
+            argument = f"{module} {name}"
+        if argument == _DICT_CLASS:
+            self.stack.append(_DEFAULT_DICT)
+        elif argument in _FACTORIES:
+            self.stack.append(_FACTORY)
+        else:
+            raise NoPlainDataError(f"it names {str(argument).replace(' ', '.')[:80]}")
+
+    def _reduce(self) -> None:
+        arguments, function = self.stack.pop(), self.stack.pop()
+        if function is not _DEFAULT_DICT or arguments != (_FACTORY,):
+            raise NoPlainDataError("it calls something")
+        self.stack.append({})
+
+
+def _paired(values: list[Any]) -> dict[Any, Any]:
+    return dict(zip(values[::2], values[1::2], strict=True))
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise NoPlainDataError("damaged (wrong kind of value)")
+    return value
