@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
 from tests.importers.mindspore.folders import made, opened, recorded
-from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.derived import DerivedValues
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.shapes.view import SPEC, shapes
@@ -132,3 +133,30 @@ def test_why_there_are_none() -> None:
     assert "holds no input shapes" in told
     assert SPEC.missing(trace([kernel("gemm", 0, 1)])) is not None
     assert SPEC.missing(trace(on_host())) is None
+
+
+def test_new_shapes_and_compilations_of_each_iteration() -> None:
+    """The second iteration has a shape that the first had not, and compiles for it."""
+    compiling = [
+        op("Torch-Compiled Region: 0/0", 5, 80), op("_compile.compile_inner (dynamo_timed)", 6, 20),
+        op("Torch-Compiled Region: 0/1", 104, 90),
+        op("_compile.compile_inner (dynamo_timed)", 105, 4),
+    ]  # fmt: skip
+    table = shapes(trace(on_host()), Selection()).tables["shapes_over_iterations"]
+    assert table.frame.select("iteration", "calls", "distinct_shapes", "new_shapes").rows() == [
+        ("1", 2, 2, 2), ("2", 2, 2, 1)
+    ]  # fmt: skip
+    assert table.frame["compilations"].to_list() == [None, None]
+    assert "no compilation" in table.null_reasons["recompilations"]
+    found = rows(shapes(trace([*on_host(), *compiling]), Selection()), "shapes_over_iterations")
+    assert [row["compilations"] for row in found] == [1, 1]
+    assert [row["compiling_us"] for row in found] == [20, 4]
+
+
+def test_one_iteration() -> None:
+    view = shapes(trace(on_host()), Selection(iteration="2"))
+    assert {row["iteration"] for row in rows(view, "types")} == {"2"}
+    assert [row["input_shapes"] for row in rows(view, "instances")] == ["[[8, 8]]", "[[2, 3]]"]
+    assert {row["mean_us"] for row in rows(view, "types")} == {50}
+    with pytest.raises(SelectionError, match="no iteration '9' with shapes; there are 1, 2"):
+        shapes(trace(on_host()), Selection(iteration="9"))

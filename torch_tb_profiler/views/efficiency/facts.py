@@ -22,8 +22,8 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 NO_PRODUCT = (
-    "No matrix product, convolution or attention with known FLOPs is in a step of the selection: "
-    "they are counted from input shapes (record_shapes=True)."
+    "No matrix product, convolution or attention with known FLOPs is in a step of the selection; "
+    "they are counted from input shapes."
 )
 NO_STEP = "The selection holds no step, so there is no time to compare with."
 NO_DEVICE = "The products ran on the host, whose peak is not known."

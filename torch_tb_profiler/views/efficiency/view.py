@@ -39,7 +39,7 @@ from torch_tb_profiler.views.efficiency.recorded import (
 )
 from torch_tb_profiler.views.efficiency.roofline import roofline, roofline_points
 from torch_tb_profiler.views.efficiency.rows import operators_table
-from torch_tb_profiler.views.null_reasons import why
+from torch_tb_profiler.views.null_reasons import own_reason, why
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_frame, recorded_notes, recorded_table
@@ -47,9 +47,8 @@ from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording tells neither input shapes of operators, from which FLOPs are counted "
-    "(record_shapes=True), nor FLOPs or sums of operators of its recorder's own (MindSpore, "
-    "torch_npu)."
+    "The recording tells neither input shapes of operators, from which FLOPs are counted, nor FLOPs "
+    "or sums of operators of its recorder's own."
 )
 
 
@@ -127,7 +126,7 @@ def _missing(trace: Trace) -> str | None:
     told = (recorded_frame(trace, name) for name in ("recorded_flops", "recorded_operators"))
     if any(frame is not None for frame in told) or tells_work(trace):
         return None
-    return why(trace, "flops", NOTHING)
+    return own_reason(trace, "flops") or why(trace, "input_shapes", NOTHING)
 
 
 SPEC = ViewSpec(

@@ -8,6 +8,9 @@ NO_SHAPES = "The recording holds no input shapes of operators."
 NO_SHAPE = "No shape was recorded for this call."
 NO_TYPE = "The recording names no type."
 NO_TIME = "The recording tells no time of this call."
+NO_FLOPS = "No formula tells the FLOPs of these calls, or what it needs was not recorded."
+NO_SPEED = "It needs FLOPs and a time that are both known."
+NO_COMPILATION = "The recording tells of no compilation (torch.compile was not used, or not seen)."
 
 _OVER_ITERATIONS = (
     Column(
@@ -70,4 +73,102 @@ INSTANCES = TableSpec(
         *_OVER_ITERATIONS,
     ),
     sort="-distinct_shapes,-mean_us",
+)
+
+SHAPES = TableSpec(
+    "shapes",
+    "Speed by shape",
+    "One row per operator and input shape: how fast it computes with it, against the shape with "
+    "which it computes fastest. What it would save at that speed comes first.",
+    (
+        Column("name", "Operator", "string", None, "Name of the operator."),
+        Column("input_shapes", "Input Shapes", "string", None, "Shapes of its inputs."),
+        Column("calls", "Calls", "integer", "count", "Calls with these shapes.", additive=True),
+        Column(
+            "time_us",
+            "Time",
+            "number",
+            "us",
+            "Device time that these calls hold; without devices their time on the host.",
+            family="time",
+            additive=True,
+        ),
+        Column(
+            "mean_us", "Mean", "number", "us", "Time of a call with these shapes.", family="call"
+        ),
+        Column("tflops_per_s", "TFLOP/s", "number", None, "10¹² operations per second."),
+        Column(
+            "slower",
+            "Slower",
+            "number",
+            "ratio",
+            "How many times as fast the operator computes with its best shape; 1: this is it. "
+            "Small shapes are slow by nature; of large ones sizes that are no multiples of 8 or "
+            "16, or a layout, may be the reason.",
+        ),
+        Column(
+            "lost_us",
+            "Lost",
+            "number",
+            "us",
+            "Time that these calls would save at the speed of the best shape.",
+            estimated=True,
+            family="time",
+            additive=True,
+        ),
+        Column("flops", "FLOPs", "number", "flops", "Of these calls.", additive=True),
+    ),
+    sort="-lost_us,-time_us,name",
+    when_empty="The selection holds no operator with a recorded shape and time.",
+)
+
+ITERATIONS = TableSpec(
+    "shapes_over_iterations",
+    "Shapes over iterations",
+    "One row per iteration: which shapes are new in it, and what was compiled for them.",
+    (
+        Column("iteration", "Iteration", "string", None, "Name of the step."),
+        Column("calls", "Calls", "integer", "count", "Calls with recorded shapes.", additive=True),
+        Column("time_us", "Time", "number", "us", "Their time, as in the table of types."),
+        Column(
+            "distinct_shapes",
+            "Shapes",
+            "integer",
+            "count",
+            "Different pairs of operator and shape in this iteration.",
+        ),
+        Column(
+            "new_shapes",
+            "New Shapes",
+            "integer",
+            "count",
+            "Those that no earlier iteration of the selection has. In the first one all are new.",
+        ),
+        Column(
+            "compilations",
+            "Compilations",
+            "integer",
+            "count",
+            "Compilations of torch.compile that began in this iteration.",
+            additive=True,
+        ),
+        Column(
+            "recompilations",
+            "Recompilations",
+            "integer",
+            "count",
+            "Those among them of functions that were compiled before, for other inputs: new shapes "
+            "are the usual reason.",
+            additive=True,
+        ),
+        Column(
+            "compiling_us",
+            "Compiling",
+            "number",
+            "us",
+            "Time of these compilations on the host.",
+            additive=True,
+        ),
+    ),
+    is_summary=True,
 )

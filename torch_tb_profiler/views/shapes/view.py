@@ -26,14 +26,18 @@ from torch_tb_profiler.views.shapes.calls import (
 )
 from torch_tb_profiler.views.shapes.columns import (
     INSTANCES,
+    ITERATIONS,
     NO_SHAPE,
     NO_SHAPES,
     NO_TIME,
     NO_TYPE,
+    SHAPES,
     TYPES,
 )
 from torch_tb_profiler.views.shapes.curves import type_series
+from torch_tb_profiler.views.shapes.iterations import iterations_table, of_iteration
 from torch_tb_profiler.views.shapes.over import instances_over, types_over
+from torch_tb_profiler.views.shapes.speeds import shapes_table
 from torch_tb_profiler.views.spec import ViewSpec
 
 IN_TRACE = "timeline"
@@ -45,9 +49,10 @@ def shapes(trace: Trace, selection: Selection) -> View:
     """The operators of a selection, iteration by iteration.
 
     Raises:
-        SelectionError: steps that are malformed or not in this trace.
+        SelectionError: steps that are malformed or not in this trace, or no such iteration.
     """
-    return _WHOLE(trace) if selection.is_everything else _shapes(trace, selection)
+    is_whole = selection.is_everything and selection.iteration is None
+    return _WHOLE(trace) if is_whole else _shapes(trace, selection)
 
 
 def _shapes(trace: Trace, selection: Selection) -> View:
@@ -60,12 +65,16 @@ def _shapes(trace: Trace, selection: Selection) -> View:
     types = types_over(calls)
     instances, distinct = instances_over(calls)
     curves = type_series(types)
+    tables = [
+        _table(TYPES, of_iteration(types, calls, selection.iteration)),
+        _table(INSTANCES, of_iteration(instances, calls, selection.iteration)),
+        iterations_table(trace, calls, of_steps=source == IN_TRACE),
+    ]
+    if source == IN_TRACE:
+        tables.append(shapes_table(trace, selection))
     return View(
         series={} if curves is None else {"time_by_type": curves},
-        tables={
-            TYPES.name: _table(TYPES, types),
-            INSTANCES.name: _table(INSTANCES, instances),
-        },
+        tables={table.spec.name: table for table in tables},
         facts=_facts(distinct, source),
         notes=(*_not_narrowed(trace, selection), *quality_notes(trace, issues)),
     )
@@ -133,7 +142,7 @@ SPEC = ViewSpec(
     title="Shapes",
     help="How do operators' times follow the shapes of their inputs?",
     scope="trace",
-    tables=(TYPES, INSTANCES),
+    tables=(TYPES, INSTANCES, ITERATIONS, SHAPES),
     function=shapes,
     missing=_missing,
     by_phase=True,

@@ -1,0 +1,80 @@
+"""The table of iterations: new shapes, and compilations beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.compiled.recompilations import recompilations
+from torch_tb_profiler.analysis.numbering import numbered
+from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.shapes.calls import Calls
+from torch_tb_profiler.views.shapes.columns import ITERATIONS, NO_COMPILATION, NO_TIME
+from torch_tb_profiler.views.shapes.sums import first_of, told_sum
+
+_SHOWN = 40
+
+
+def iterations_table(trace: Trace, calls: Calls, *, of_steps: bool) -> Table:
+    """A row per iteration that has calls, in their order.
+
+    Args:
+        trace: The trace.
+        calls: The calls.
+        of_steps: Whether iterations are numbered as the rows of ``trace.steps``.
+    """
+    present, place = numbered(calls.iteration.of_calls)
+    width = max(len(calls.shape.texts), 1)
+    _, kind = numbered(calls.type.of_calls * width + calls.shape.of_calls)
+    pairs, _ = numbered(kind * max(len(present), 1) + place)
+    of_kind, of_place = pairs // max(len(present), 1), pairs % max(len(present), 1)
+    # Pairs are in order of kind and then of place: the first of a kind is its first iteration.
+    first = of_place[first_of(of_kind, int(of_kind.max(initial=-1)) + 1)]
+    frame = pl.DataFrame(
+        {
+            "iteration": calls.iteration.texts.gather(present),
+            "calls": np.bincount(place, minlength=len(present)),
+            "time_us": pl.Series(told_sum(place, len(present), calls.time_us), nan_to_null=True),
+            "distinct_shapes": np.bincount(of_place, minlength=len(present)),
+            "new_shapes": np.bincount(first, minlength=len(present)),
+            **_compiled(trace, present if of_steps else None),
+        },
+        schema=ITERATIONS.polars_schema(),
+    )
+    compiled = ("compilations", "recompilations", "compiling_us")
+    reasons = {"time_us": NO_TIME, **dict.fromkeys(compiled, NO_COMPILATION)}
+    return Table(ITERATIONS, frame, needed(frame, reasons))
+
+
+def _compiled(
+    trace: Trace, steps: np.ndarray[tuple[int], np.dtype[np.int64]] | None
+) -> dict[str, object]:
+    """What was compiled in steps; null where the recording tells of no compilation."""
+    found = recompilations(trace) if steps is not None else None
+    if found is None or not found.compilations.any():
+        return dict.fromkeys(("compilations", "recompilations", "compiling_us"))
+    return {
+        "compilations": found.compilations[steps],
+        "recompilations": found.again[steps],
+        "compiling_us": found.compiling_ns[steps] / 1e3,
+    }
+
+
+def of_iteration(frame: pl.DataFrame, calls: Calls, name: str | None) -> pl.DataFrame:
+    """The rows of one iteration; all where none is named.
+
+    Raises:
+        SelectionError: no calls with shapes are in an iteration of that name.
+    """
+    if name is None:
+        return frame
+    present = calls.iteration.texts.gather(np.unique(calls.iteration.of_calls)).to_list()
+    if name not in present:
+        have = ", ".join(str(one)[:_SHOWN] for one in present[:5]) or "none"
+        more = " …" if len(present) > 5 else ""
+        text = f"iteration: no iteration {name[:_SHOWN]!r} with shapes; there are {have}{more}"
+        raise SelectionError(text)
+    return frame.filter(pl.col("iteration") == name)
