@@ -19,6 +19,7 @@ from torch_tb_profiler.knowledge.peaks import DevicePeaks
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.null_reasons import why
 from torch_tb_profiler.views.schema import Fact, Scalar, Unit
 
 NO_PRODUCT = (
@@ -44,7 +45,9 @@ def model_facts(
     trace: Trace, model: ModelWork, peaks: Mapping[int, DevicePeaks]
 ) -> tuple[Fact, ...]:
     """FLOPs of the model and MFU, with what was counted."""
-    reason = NO_STEP if not model.steps else NO_PRODUCT if not model.flops else None
+    reason = NO_STEP if not model.steps else None
+    if reason is None and not model.flops:
+        reason = why(trace, "input_shapes", NO_PRODUCT)
     per_step = model.flops / model.steps if reason is None else None
     facts = [
         _fact(
@@ -65,9 +68,9 @@ def model_facts(
         shares = [model.mfu_pct(one) for one in on_devices]
         known = [share for share in shares if share is not None]
         mean = sum(known) / len(known) if len(known) == len(shares) else None
-        why = None if mean is not None else "The peak of one of the devices is not known."
+        unknown = None if mean is not None else "The peak of one of the devices is not known."
         facts.append(
-            _fact("mfu_pct", "MFU, mean", mean, "pct", f"{_MFU} Mean of devices.", reason=why)
+            _fact("mfu_pct", "MFU, mean", mean, "pct", f"{_MFU} Mean of devices.", reason=unknown)
         )
     return (*facts, *_counted(model))
 
@@ -218,7 +221,7 @@ def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
             _fact("memory_gb_per_s", "Memory in use", amount / time, "gb_per_s", text, scope=scope)
         )
         of_peak = None if np.isnan(at_roof) else at_roof / time * 100
-        why = "The bandwidth of this device is not known: --peak bandwidth_gb_per_s=… gives it."
+        unknown = "The bandwidth of this device is not known: --peak bandwidth_gb_per_s=… gives it."
         facts.append(
             _fact(
                 "memory_bandwidth_pct",
@@ -226,7 +229,7 @@ def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
                 of_peak,
                 "pct",
                 "The same over what the memory can do.",
-                reason=why if of_peak is None else None,
+                reason=unknown if of_peak is None else None,
                 scope=scope,
             )
         )

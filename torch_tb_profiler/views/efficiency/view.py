@@ -47,8 +47,8 @@ from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording tells neither input shapes of operators, from which FLOPs are counted, nor FLOPs "
-    "or sums of operators of its recorder's own."
+    "The recording tells neither FLOPs nor sums of operators of its recorder's own, nor input "
+    "shapes of operators, from which FLOPs are counted."
 )
 
 
