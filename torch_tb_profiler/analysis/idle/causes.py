@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.idle.after_waits import AfterWaits, after_waits
 from torch_tb_profiler.analysis.idle.drained import drained
-from torch_tb_profiler.analysis.idle.gaps import Gaps, all_idle, busy, gaps
+from torch_tb_profiler.analysis.idle.gaps import Gaps, busy, gaps
 from torch_tb_profiler.analysis.idle.host_threads import (
     PIECE_NS,
     HostThread,
@@ -93,15 +93,25 @@ class IdleCauses:
 @per_trace
 def idle_causes(trace: Trace) -> IdleCauses:
     """The causes of all idle time of a trace; all empty where it has no device work."""
-    idle, working, waiting = gaps(trace), busy(trace), waits(trace)
-    if not len(working.start_ns):
+    if not len(busy(trace).start_ns):
         none = np.empty(0, np.int64)
-        return IdleCauses((empty(),) * len(Cause), AfterWaits(none, none, none), waiting)
-    late = idle.host_late
-    parts = {Cause.DEVICE: subtract(all_idle(trace), late)}
+        nothing = AfterWaits(none, none, none)
+        return IdleCauses((empty(),) * len(Cause), nothing, waits(trace))
+    return causes_of(trace, gaps(trace), host_threads(trace))
+
+
+def causes_of(trace: Trace, idle: Gaps, threads: dict[int, HostThread]) -> IdleCauses:
+    """The causes of some gaps.
+
+    Args:
+        trace: The recording; it has device work.
+        idle: The gaps.
+        threads: The threads that may feed what stands idle, by track.
+    """
+    waiting, late = waits(trace), idle.host_late
+    parts = {Cause.DEVICE: subtract(Intervals(idle.start_ns, idle.end_ns), late)}
     parts[Cause.PROFILER] = intersect(late, _overhead(trace))
     rest = subtract(late, parts[Cause.PROFILER])
-    threads = host_threads(trace)
     of_thread = [
         _given(intersect(_gaps_of(idle, mine), rest), threads[track])
         for track, mine in _gaps_by_thread(trace, idle).items()
@@ -118,7 +128,7 @@ def idle_causes(trace: Trace) -> IdleCauses:
     short = [intersect(_short(piece), launching) for piece in pieces]
     parts[Cause.PYTHON], parts[Cause.UNRECORDED] = map(subtract, pieces, short)
     host = union_all(parts[Cause.HOST], *short)
-    after = after_waits(idle, drained(trace, waiting), host, parts[Cause.BLOCKED])
+    after = after_waits(idle, drained(trace, waiting, idle), host, parts[Cause.BLOCKED])
     parts[Cause.AFTER_WAIT] = union(after.start_ns, after.end_ns)
     parts[Cause.HOST] = subtract(host, parts[Cause.AFTER_WAIT])
     parts[Cause.BLOCKED] = subtract(parts[Cause.BLOCKED], parts[Cause.AFTER_WAIT])

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, indices
-from torch_tb_profiler.analysis.idle.gaps import busy, gaps
+from torch_tb_profiler.analysis.idle.gaps import Gaps, busy
 from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
 from torch_tb_profiler.analysis.idle.waits import Wait
 from torch_tb_profiler.analysis.intervals import intersect, subtract, total_within, union
@@ -40,12 +40,13 @@ class Drained:
     wait: Int64
 
 
-def drained(trace: Trace, waits: pl.DataFrame) -> Drained:
-    """The gaps that a wait began with, each once; a wait begins the last gap that starts in it.
+def drained(trace: Trace, waits: pl.DataFrame, idle: Gaps) -> Drained:
+    """The gaps of ``idle`` that a wait began with, each once; a wait begins the last gap that
+    starts in it.
 
     Of several waits the latest tells, those of the launching thread before others.
     """
-    idle, threads = gaps(trace), host_threads(trace)
+    threads = host_threads(trace)
     start, end = waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy()
     gap = np.searchsorted(idle.start_ns, end, "right") - 1
     began = np.append(idle.start_ns, -1)[gap]

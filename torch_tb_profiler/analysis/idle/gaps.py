@@ -51,15 +51,28 @@ def busy(trace: Trace) -> Intervals:
 @per_trace
 def gaps(trace: Trace) -> Gaps:
     """The gaps of a trace; the first starts with it, the last ends with it."""
-    working = busy(trace)
+    return gaps_between(trace, busy(trace), np.arange(trace.device_work.height))
+
+
+def gaps_between(trace: Trace, working: Intervals, rows: Int64) -> Gaps:
+    """The stretches between some work, from the start of the trace to its end.
+
+    Args:
+        trace: The recording.
+        working: When that work ran.
+        rows: Its rows of ``trace.device_work``.
+    """
     before = np.append(trace.meta.start_ns, working.end_ns)
     after = np.append(working.start_ns, max(trace.meta.end_ns, int(before[-1])))
-    launch = np.append(_first_launches(trace, working.start_ns), -1)
+    launch, begun = _first_launches(trace, working.start_ns, rows)
+    launch, begun = np.append(launch, -1), np.append(begun, trace.meta.end_ns)
     filled = after > before
-    start, end, launch = before[filled], after[filled], launch[filled]
+    start, end, launch, begun = (of[filled] for of in (before, after, launch, begun))
     calls = trace.slices.select("start_ns", "dur_ns")
     returned = (calls["start_ns"] + calls["dur_ns"]).to_numpy()
     late_until = np.where(launch >= 0, gather(returned, launch), end)
+    # Of a call that launches a graph some work ran before the gap: all of it had arrived.
+    late_until = np.where((launch >= 0) & (begun < start), start, late_until)
     return Gaps(start, end, launch, np.clip(late_until, start, end))
 
 
@@ -69,12 +82,16 @@ def all_idle(trace: Trace) -> Intervals:
     return Intervals(idle.start_ns, idle.end_ns)
 
 
-def _first_launches(trace: Trace, start_ns: Int64) -> Int64:
-    """Per moment at which work starts, the launch of (the first of) it; -1 for none."""
+def _first_launches(trace: Trace, start_ns: Int64, rows: Int64) -> tuple[Int64, Int64]:
+    """Per moment at which some work starts, the launch of (the first of) it, -1 for none; and when
+    the first work of that launch started."""
     work = trace.device_work.select("start_ns", "dur_ns", "launch")
-    starts = work["start_ns"].to_numpy()
-    rows = np.flatnonzero((work["dur_ns"].to_numpy() > 0) & np.isin(starts, start_ns))
-    rows = rows[np.argsort(starts[rows], kind="stable")]
-    first = rows[np.searchsorted(starts[rows], start_ns)] if len(rows) else rows
-    launches: Int64 = indices(work["launch"])[first]
-    return launches
+    rows = rows[work["dur_ns"].to_numpy()[rows] > 0]
+    starts, launches = work["start_ns"].to_numpy()[rows], indices(work["launch"])[rows]
+    order = np.argsort(starts, kind="stable")
+    starts, launches = starts[order], launches[order]
+    if not len(rows):
+        return launches, starts
+    launch = launches[np.searchsorted(starts, start_ns)]
+    known, first = np.unique(launches, return_index=True)
+    return launch, starts[first[np.searchsorted(known, launch)]]
