@@ -810,7 +810,7 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["operator", "operator+input_shape", "module", "type", "step"],
     tables: {
-      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "stated_flops", "stated_difference_pct", "kind", "source"],
+      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
       "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
       "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
@@ -1910,6 +1910,7 @@ export interface EfficiencyOperatorsRow {
   intensity_flop_per_byte: number | null;
   peak_pct: number | null;
   work: string | null;
+  tiles_pct: number | null;
   stated_flops: number | null;
   stated_difference_pct: number | null;
   kind: string | null;

@@ -12,12 +12,13 @@ import polars as pl
 
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes, roof_times
+from torch_tb_profiler.analysis.efficiency.tiles import tiled_flops
 from torch_tb_profiler.analysis.forests import gather
 from torch_tb_profiler.analysis.modules.tree import module_tree
 from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.operator_identity import operator_types_of_calls
 from torch_tb_profiler.analysis.selection import Selection, in_selection, slice_steps
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.derived import per_cut, per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -38,8 +39,19 @@ _SUMS = (
     "both_flops",
     "both_bytes",
     "stated_beside_flops",
+    "tiled_flops",
+    "beside_tiled_flops",
 )
-_KNOWN = ("flops", "bytes", "stated_flops", "compute_ns", "memory_ns", "roof_ns", "both_bytes")
+_KNOWN = (
+    "flops",
+    "bytes",
+    "stated_flops",
+    "compute_ns",
+    "memory_ns",
+    "roof_ns",
+    "both_bytes",
+    "tiled_flops",
+)
 """Sums of figures that may be unknown: null where none of a group is known."""
 
 KEYS = {
@@ -72,8 +84,9 @@ def grouped(trace: Trace, selection: Selection, group_by: str, mask: Bools) -> p
     Columns: those of the key; ``calls``, ``time_ns`` and so on (:data:`_SUMS`), of which
     ``flops_time_ns`` is the time of calls whose FLOPs are known, ``roof_time_ns`` of those whose
     roof is, ``both_flops`` and ``both_bytes`` the sums of calls of which both are known,
-    ``stated_beside_flops`` the FLOPs that formulas tell of calls the recording states FLOPs of;
-    and the lists ``kinds`` and ``peak_types`` of those that took most time first.
+    ``stated_beside_flops`` the FLOPs that formulas tell of calls the recording states FLOPs of,
+    ``tiled_flops`` those of products with full tiles and ``beside_tiled_flops`` their own; and the
+    lists ``kinds`` and ``peak_types`` of those that took most time first.
 
     Raises:
         SelectionError: ``selection.peak`` cannot be understood.
@@ -138,15 +151,15 @@ def _modules(trace: Trace) -> Int64:
 def _columns(trace: Trace, selection: Selection) -> pl.DataFrame:
     if selection.peak is None:
         return _of_vendors(trace)
-    return call_columns(holding_calls(trace), roof_times(trace, selection))
+    return call_columns(holding_calls(trace), roof_times(trace, selection), tiled_flops(trace))
 
 
 @per_trace
 def _of_vendors(trace: Trace) -> pl.DataFrame:
-    return call_columns(holding_calls(trace), roof_times(trace, Selection()))
+    return call_columns(holding_calls(trace), roof_times(trace, Selection()), tiled_flops(trace))
 
 
-def call_columns(calls: HoldingCalls, roofs: RoofTimes) -> pl.DataFrame:
+def call_columns(calls: HoldingCalls, roofs: RoofTimes, tiled: Float64) -> pl.DataFrame:
     """What :func:`grouped` sums, a row per call; null where unknown."""
     time = calls.time_ns
     has_flops, has_bytes = ~np.isnan(calls.flops), ~np.isnan(calls.bytes)
@@ -171,6 +184,8 @@ def call_columns(calls: HoldingCalls, roofs: RoofTimes) -> pl.DataFrame:
             "both_flops": np.where(both, calls.flops, 0.0),
             "both_bytes": np.where(both, calls.bytes, np.nan),
             "stated_beside_flops": np.where(stated & has_flops, calls.flops, 0.0),
+            "tiled_flops": tiled,
+            "beside_tiled_flops": np.where(np.isnan(tiled), 0.0, calls.flops),
         }
     )
     return frame.with_columns(pl.col(name).fill_nan(None) for name in _KNOWN)

@@ -158,6 +158,17 @@ OPERATORS = TableSpec(
             "What kinds of work it is, that with most time first.",
         ),
         Column(
+            "tiles_pct",
+            "Of Tiles",
+            "number",
+            "pct",
+            "Which part of the tiles that blocks compute are results, of products whose kernels' "
+            "names tell the tile: the rest is computed for nothing. Less: other sizes, or padding "
+            "them to multiples of the tile, would cost no more.",
+            estimated=True,
+            hidden=True,
+        ),
+        Column(
             "stated_flops",
             "Stated FLOPs",
             "number",

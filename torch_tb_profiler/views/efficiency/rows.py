@@ -41,6 +41,7 @@ NO_ROOF = (
 NO_PEAK = "It needs FLOPs, device time, and the peak of the device in this type (--peak gives it)."
 NO_TYPE = "The types were not recorded, or are none that peaks are known of, such as integers."
 NO_KIND = "There is no formula for these calls."
+NO_TILE = "It needs matrix products whose kernels' names tell the tile that a block computes."
 NOT_STATED = "The recording states no FLOPs of these calls."
 NO_SHAPES = "The recording holds no input shapes of operators."
 NOT_TIMED = "No device time is in the selection."
@@ -93,6 +94,7 @@ def _rows(trace: Trace, groups: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
         ),
         "peak_pct": _share(pl.col("compute_ns"), pl.col("compute_time_ns")),
         "work": _texts(groups["kind"], KINDS),
+        "tiles_pct": _share(pl.col("beside_tiled_flops"), pl.col("tiled_flops")),
         "stated_flops": pl.col("stated_flops"),
         "stated_difference_pct": difference,
         "kind": pl.lit(None, pl.String),
@@ -209,6 +211,7 @@ def _reasons(trace: Trace, *, by_shape: bool) -> dict[str, str]:
         "recoverable_us": NO_ROOF,
         "dtype": NO_TYPE,
         "work": NO_KIND,
+        "tiles_pct": NO_TILE,
         **dict.fromkeys(("stated_flops", "stated_difference_pct"), NOT_STATED),
         **dict.fromkeys(of_time, no_time or NOT_TIMED),
     }
