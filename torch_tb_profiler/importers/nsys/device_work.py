@@ -125,6 +125,7 @@ def read_graphs(export: Export) -> Work:
         slice=np.arange(len(rows)),
         device=place.device,
         stream=place.stream,
+        graph=graph[is_known],
     )
     return Work(Part(slices, {"device": details}), place.global_pid, np.full(len(rows), ABSENT))
 

@@ -1,0 +1,192 @@
+"""Files beside a trace as side tables: annotations, captures, provenance; damaged and large ones.
+
+The provenance files are those that torch 2.13 wrote for a small model (``samples/record``).
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from torch_tb_profiler.importers.beside import read as beside_read
+from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
+from torch_tb_profiler.importers.beside.captures import read_capture
+from torch_tb_profiler.importers.beside.names import kind_of, of_rank, rank_of
+from torch_tb_profiler.importers.beside.provenance import (
+    Known,
+    provenance_frame,
+    read_provenance,
+)
+from torch_tb_profiler.importers.beside.read import Beside, read_beside, read_details
+
+
+def test_annotations_of_pickles_and_json() -> None:
+    told = {(5 << 32) | 7: [{"str": "a"}], 3: ["b"], "x": 1, -4: [1], 2**70: [1], 9: []}
+    frame = read_annotations(pickle.dumps(told), "kernel_annotations_rank0_1.pkl")
+    assert frame.rows() == [(5, 7, '[{"str": "a"}]'), (0, 3, '["b"]'), (0, 9, "[]")]
+    as_json = json.dumps({str(key): value for key, value in told.items() if key != "x"})
+    assert read_annotations(as_json.encode(), "kernel_annotations.json").rows() == frame.rows()
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, "text", {}])
+def test_other_pickles_are_no_annotations(value: Any) -> None:
+    data = pickle.dumps(value)
+    if value == {}:
+        assert read_annotations(data, "a.pkl").is_empty()
+        return
+    with pytest.raises(BesideError):
+        read_annotations(data, "a.pkl")
+
+
+def test_annotations_that_grow_out_of_little_are_cut() -> None:
+    """Lists in lists, each ten times the one inside: 10**9 values of a hundred bytes."""
+    value: Any = ["x"]
+    for _ in range(9):
+        value = [value] * 10
+    (row,) = read_annotations(pickle.dumps({1: value}), "a.pkl").rows()
+    assert len(row[2]) < 3000
+
+
+def _slice(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur,
+            "args": args}  # fmt: skip
+
+
+def _launch(name: str, at: float, corr: int, **args: Any) -> dict[str, Any]:
+    return _slice("cuda_runtime", name, at, 1, correlation=corr, **args)
+
+
+def _capture(*events: dict[str, Any]) -> list[Any]:
+    return read_capture(json.dumps({"traceEvents": events}).encode())
+
+
+def test_launches_of_captures_with_what_is_around_them() -> None:
+    found = _capture(
+        _launch("cudaLaunchKernel", 1, 90),  # a warm-up before the capture
+        _slice("user_annotation", "capture_32_FULL", 5, 90),
+        _slice("cuda_runtime", "cudaStreamBeginCapture", 6, 1),
+        _slice("python_function", "nn.Module: Model_0", 10, 60),
+        _slice("python_function", "nn.Module: Linear_3", 11, 20),
+        _slice("cpu_op", "aten::linear", 12, 15, **{"Input Dims": [[2, 3]]}),
+        _slice("cpu_op", "aten::addmm", 13, 10, **{"Input Dims": [[3], [2, 3], [3, 4]]}),
+        _launch("hipExtModuleLaunchKernel", 14, 1, kernel="gemm"),
+        _slice("cuda_driver", "cuLaunchKernelEx", 14.2, 0.5, correlation=1),
+        _slice("cpu_op", "triton_poi_fused_0", 40, 5),
+        _slice("cuda_driver", "cuLaunchKernel", 41, 1, correlation=2),
+        _launch("cudaMemcpyAsync", 50, 3),
+        _launch("cudaStreamIsCapturing", 52, 4),
+        _slice("cuda_runtime", "cudaStreamEndCapture", 80, 1),
+        _launch("cudaLaunchKernel", 85, 91),
+        _slice("cuda_runtime", "hipStreamBeginCapture", 100, 1),
+        _launch("hipMemsetAsync", 101, 5),
+    )
+    assert [(each.graph, each.call, each.operator, each.kernel) for each in found] == [
+        (0, "hipExtModuleLaunchKernel", "aten::addmm", "gemm"),
+        (0, "cuLaunchKernel", "triton_poi_fused_0", "triton_poi_fused_0"),
+        (0, "cudaMemcpyAsync", None, None),
+        (1, "hipMemsetAsync", None, None),
+    ]
+    assert found[0].module == "Model_0.Linear_3"
+    assert found[0].shapes == "[[3],[2,3],[3,4]]"
+    assert (found[0].batch_size, found[0].mode) == (32, "FULL")
+    assert (found[3].batch_size, found[3].module) == (None, None)
+
+
+def test_without_a_begin_the_whole_file_is_one_capture() -> None:
+    found = _capture(_slice("cpu_op", "aten::mm", 0, 10), _launch("cudaLaunchKernel", 1, 1))
+    assert [(each.graph, each.operator) for each in found] == [(0, "aten::mm")]
+
+
+@pytest.mark.parametrize("data", [b"", b"[", b'{"traceEvents": 5}', b'{"traceEvents": ["a"]}'])
+def test_no_captures(data: bytes) -> None:
+    with pytest.raises(BesideError):
+        read_capture(data)
+
+
+def test_provenance_of_three_kinds_of_files() -> None:
+    known: Known = {}
+    trace = '  File "/home/u/model.py", line 12, in forward\n    return x.relu()\n'
+    mapping = {
+        "preToPost": {"relu": ["relu_1"]},
+        "postToPre": {"relu_1": ["relu"], "add_2": []},
+        "cppCodeToPost": {"triton_poi_fused_add_relu_0:1": ["relu_1", "add_2"]},
+        "postToCppCode": {},
+        "version": 2.0,
+    }
+    read_provenance(json.dumps(mapping).encode(), known)
+    read_provenance(json.dumps({"triton_poi_fused_add_relu_0:1": [trace]}).encode(), known)
+    information = {
+        "extern_kernels.mm:2": {
+            "stack_traces": [trace, trace],
+            "post_grad_nodes": ["mm_1"],
+            "pre_grad_nodes": [],
+        }
+    }
+    read_provenance(json.dumps(information).encode(), known)
+    assert provenance_frame(known).rows() == [
+        ("triton_poi_fused_add_relu_0", trace, "relu, add_2"),
+        ("extern_kernels.mm", trace, "mm_1"),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"[1]", b'{"a": 1}', b"\xff", b"[" * 9000])
+def test_no_provenance(data: bytes) -> None:
+    with pytest.raises(BesideError):
+        read_provenance(data, {})
+
+
+def test_names() -> None:
+    assert kind_of("kernel_annotations_rank0_123.pkl", in_captures=False) == "annotations"
+    assert kind_of("graph_capture_rank_0.17.pt.trace.json.gz", in_captures=False) == "capture"
+    assert kind_of("bs_8_rank0.json.gz", in_captures=True) == "capture"
+    assert kind_of("execution_details.json", in_captures=True) is None
+    assert kind_of("kernel_information.json", in_captures=False) == "provenance"
+    assert kind_of("worker0.pt.trace.json", in_captures=False) is None
+    names = "cuda_graph_capture-Runner-TP-3.json.gz", "000012.1.pt.trace.json", "rank_7.json", "a"
+    assert [rank_of(name) for name in names] == [3, 12, 7, None]
+    both = ["a_rank0.pkl", "a_rank1.pkl", "a.pkl"]
+    assert of_rank(both, 1) == ["a_rank1.pkl", "a.pkl"]
+    assert of_rank(both, None) == ["a.pkl"]
+    assert of_rank(["a_rank3.pkl"], None) == ["a_rank3.pkl"]
+
+
+def _read(files: dict[str, bytes], **kinds: list[str]) -> Beside:
+    def content(name: str, room: int) -> bytes:
+        if len(files[name]) > room:
+            raise beside_read.TooLargeError("too large")
+        return files[name]
+
+    return read_beside(kinds, content, {"c.json": (16, "FULL")})  # type: ignore[arg-type]
+
+
+def test_files_that_cannot_be_read_cost_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = json.dumps({"traceEvents": [_launch("cudaLaunchKernel", 1, 1)]}).encode()
+    files = {
+        "a_rank0.pkl": pickle.dumps({1: ["x"]}),
+        "b.pkl": pickle.dumps(object),
+        "c.json": launch,
+        "d.json": b"{}",
+        "e.json": launch + b" " * 5000,
+        "f.json": launch,
+    }
+    monkeypatch.setattr(beside_read, "MAX_FILE_BYTES", 5000)
+    monkeypatch.setattr(beside_read, "MAX_FILES", 5)
+    beside = _read(
+        files,
+        annotations=["a_rank0.pkl", "b.pkl"],
+        capture=["c.json", "d.json", "e.json", "f.json"],
+    )
+    tables = {table.name: table for table in beside.tables}
+    assert tables["graph_annotations"].frame.height == 1
+    assert tables["captured_kernels"].source == "c.json"
+    assert tables["captured_kernels"].frame["batch_size"].to_list() == [16]
+    assert beside.quality.counts == {"beside_unread": 2, "beside_left_out": 2}
+
+
+def test_details_of_captures() -> None:
+    told = [{"file": "a", "batch_size": 4, "mode": "FULL"}, {"file": "b", "batch_size": "9"}, 5]
+    assert read_details(json.dumps(told).encode()) == {"a": (4, "FULL"), "b": (None, None)}
+    assert read_details(b"{") == {}
