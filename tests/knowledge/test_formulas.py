@@ -90,9 +90,9 @@ def test_damaged_texts_are_unknown(shapes: str) -> None:
 
 @pytest.mark.parametrize("formula", formulas(), ids=lambda formula: formula.name)
 def test_inputs_that_do_not_fit_are_unknown_and_no_error(formula: Formula) -> None:
-    place = formula_place(formula.operators[0])
+    place = formulas().index(formula)
     for shapes in ("[]", "[[]]", "[[], [], []]", "[[0], [0], [0]]", "[[3, 4]]", "[[[2], [3]]]"):
-        work_of_texts(place, formula.operators[0], shapes, None, None)
+        work_of_texts(place, formula.name, shapes, None, None)
     for example in formula.examples:
         work_of_texts(place, example.operator, example.shapes, None, None)
         work_of_texts(place, example.operator, example.shapes, "['x', 'y']", "['?', '[', '']")

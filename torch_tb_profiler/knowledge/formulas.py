@@ -5,6 +5,7 @@ Definitions: ``docs/flops.md``.
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 import msgspec
@@ -13,6 +14,9 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 Argument: TypeAlias = bool | int | float | str | tuple[int, ...]
+
+MAX_NAME_CHARS = 512
+"""An operator is looked for by so much of its name."""
 
 KINDS = (
     "matrix",
@@ -66,6 +70,7 @@ class Formula(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     Attributes:
         name: Stable name.
         operators: Names of the operators; one with ``_`` behind it is the same one in place.
+        pattern: Regular expression of more names, which must match the whole.
         kind: One of :data:`KINDS`.
         rule: Name of a function in ``analysis/work/rules.py``.
         arguments: What the rule needs to know of these operators: where their operands stand, how
@@ -83,6 +88,7 @@ class Formula(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     counts: str
     examples: tuple[Example, ...]
     arguments: dict[str, Argument] = {}
+    pattern: str | None = None
 
 
 class FormulaFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -113,13 +119,23 @@ def _place_of_name() -> dict[str, int]:
     return {name: place for place, one in enumerate(formulas()) for name in one.operators}
 
 
+@once
+def _patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
+    """The patterns and the places of their formulas, in the order of the file."""
+    every = enumerate(formulas())
+    return tuple((re.compile(one.pattern), at) for at, one in every if one.pattern is not None)
+
+
 def formula_place(operator: str) -> int:
     """The place of the formula of an operator in :func:`formulas`, -1 for none."""
     places = _place_of_name()
     place = places.get(operator)
     if place is None and operator.endswith("_"):
         place = places.get(operator[:-1])
-    return -1 if place is None else place
+    if place is not None:
+        return place
+    name = operator[:MAX_NAME_CHARS]
+    return next((at for pattern, at in _patterns() if pattern.fullmatch(name)), -1)
 
 
 def is_in_place(operator: str) -> bool:

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from torch_tb_profiler.analysis.work.given import Given, is_set, places, text, whole
 from torch_tb_profiler.analysis.work.masked_pairs import masked_pairs
 from torch_tb_profiler.analysis.work.operands import Operands, Tensor
-from torch_tb_profiler.analysis.work.result import Reason, UnknownWorkError, Work, total_bytes
+from torch_tb_profiler.analysis.work.result import (
+    PerPair,
+    Reason,
+    UnknownWorkError,
+    Work,
+    total_bytes,
+)
+from torch_tb_profiler.knowledge.dtypes import size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +65,49 @@ def attention(call: Operands, given: Given) -> Work:
     except UnknownWorkError as unknown:
         if unknown.reason != Reason.LENGTHS:
             raise
-        return Work(None, size, query.dtype, reason=unknown.reason)
+        served = None if backward else _per_pair(query, key, value)
+        return Work(None, size, query.dtype, reason=unknown.reason, per_pair=served)
     pairs = sizes.sequences * sizes.heads * sizes.queries * sizes.keys
     dims = sizes.head_dim + sizes.value_dim
     if backward:
         dims = 3 * sizes.head_dim + 2 * sizes.value_dim
     masked = sizes.sequences * sizes.heads * _masked(call, given, sizes)
     return Work(2 * pairs * dims, size, query.dtype, 2 * masked * dims)
+
+
+def served_attention(call: Operands, given: Given) -> Work:
+    """Attention of an inference engine: the query has the new tokens of all requests, what they
+    attend to is in a cache. The lengths are those of the step around it.
+
+    Arguments: places of ``query``, ``key``, ``value``.
+    """
+    query, key, value = (
+        call.tensor(whole(given, name, at)) for at, name in enumerate(("query", "key", "value"))
+    )
+    return Work(
+        None,
+        None,
+        query.dtype,
+        reason=Reason.LENGTHS,
+        bytes_reason=Reason.LENGTHS,
+        per_pair=_per_pair(query, key, value),
+    )
+
+
+def _per_pair(query: Tensor, key: Tensor, value: Tensor) -> PerPair:
+    """What a pair of query and key takes. Where heads are not told apart, those of value are as
+    wide as those of query."""
+    if len(query.shape) < 2:
+        raise UnknownWorkError(Reason.UNFIT)
+    width = query.shape[-1] * query.shape[-2] if len(query.shape) > 2 else query.shape[-1]
+    heads = query.shape[-2] if len(query.shape) > 2 else 1
+    out = heads * value.shape[-1] if len(query.shape) > 2 and len(value.shape) > 2 else width
+    of_keys = [one.shape[-1] * (one.shape[-2] if len(one.shape) > 2 else 1) for one in (key, value)]
+    size = None if query.dtype is None else size_bytes(query.dtype)
+    size = size or 0
+    key_size = size_bytes(key.dtype) if key.dtype is not None else None
+    key_bytes = None if key_size is None or not size else sum(of_keys) * key_size
+    return PerPair(2 * (width + out), (width + out) * size, key_bytes)
 
 
 def _sizes(call: Operands, given: Given, query: Tensor, key: Tensor, value: Tensor) -> _Sizes:

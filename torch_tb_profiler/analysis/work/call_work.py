@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.analysis.call_tree import CallTree, call_tree
+from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, with_ancestors
 from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.work.beside import Columns, add_backward, add_messages, add_served
 from torch_tb_profiler.analysis.work.distinct import DistinctCalls, distinct_calls
 from torch_tb_profiler.analysis.work.result import Reason, Work
 from torch_tb_profiler.analysis.work.rules import work_of_texts
@@ -17,8 +21,6 @@ from torch_tb_profiler.knowledge.formulas import MODEL_KINDS, formulas
 from torch_tb_profiler.trace.columns import Bools, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-VIEW = "view"
 
 _RANKS = {"view": 0, "fill": 1, "copy": 2, "indexing": 3, "embedding": 3}
 """A call is counted unless one inside it is of its rank or above: an addition inside a
@@ -42,6 +44,7 @@ class CallWork:
         dtype_code: Place of the element type of the main operand in ``dtypes``, -1 for unknown.
         dtypes: Canonical names of element types.
         is_estimated: Whether something was assumed.
+        is_stated: Whether ``flops`` or ``bytes`` is what the recording states.
         is_counted: Whether sums take this call: of calls inside one another that do the same work
             it is the innermost.
         device_ns: Device time of a counted call: of all in it, without other counted calls; 0 for
@@ -58,6 +61,7 @@ class CallWork:
     dtype_code: Int32
     dtypes: tuple[str, ...]
     is_estimated: Bools
+    is_stated: Bools
     is_counted: Bools
     device_ns: Int64
 
@@ -74,37 +78,61 @@ def call_work(trace: Trace) -> CallWork:
     """The work of the calls of ``trace``; made once."""
     distinct = distinct_calls(trace)
     works = [_work(trace, row) for row in distinct.keys.iter_rows(named=True)]
-    count = len(distinct.formula)
     dtypes = tuple(sorted({work.dtype for work in works if work.dtype is not None}))
-    place = {name: number for number, name in enumerate(dtypes)}
-    flops, size, uncomputed = (np.full(count, np.nan) for _ in range(3))
-    reason, bytes_reason = (np.full(count, Reason.NO_FORMULA, np.int8) for _ in range(2))
-    dtype_code, estimated = np.full(count, -1, np.int32), np.zeros(count, np.bool_)
-    row, number = distinct.row, distinct.number
-    flops[row] = _floats([work.flops for work in works])[number]
-    size[row] = _floats([work.bytes for work in works])[number]
-    uncomputed[row] = _floats([_uncomputed(work) for work in works])[number]
-    reason[row] = np.array([work.reason for work in works], np.int8)[number]
-    bytes_reason[row] = np.array([_bytes_reason(work) for work in works], np.int8)[number]
-    dtype_code[row] = np.array([place.get(work.dtype or "", -1) for work in works], np.int32)[
-        number
-    ]
-    estimated[row] = np.array([work.is_estimated for work in works], np.bool_)[number]
-    counted = _counted(call_tree(trace), distinct, ~np.isnan(flops) | ~np.isnan(size))
+    columns = _gathered(distinct, works, dtypes)
+    add_served(trace, distinct, works, columns)
+    add_messages(trace, distinct.formula, columns)
+    stated_flops = _stated(trace, "flops")
+    _add_stated(columns, "flops", "reason", stated_flops)
+    _add_stated(columns, "bytes", "bytes_reason", _stated(trace, "bytes"))
+    add_backward(trace, distinct.formula, columns, _counted(trace, distinct.formula, columns))
+    counted = _counted(trace, distinct.formula, columns)
     return CallWork(
-        flops=flops,
-        bytes=size,
-        uncomputed_flops=uncomputed,
-        stated_flops=_stated(trace, "flops"),
+        **columns,
+        stated_flops=stated_flops,
         formula=distinct.formula.astype(np.int32),
-        reason=reason,
-        bytes_reason=bytes_reason,
-        dtype_code=dtype_code,
         dtypes=dtypes,
-        is_estimated=estimated,
         is_counted=counted,
         device_ns=_device_times(trace, counted),
     )
+
+
+def _gathered(distinct: DistinctCalls, works: list[Work], dtypes: tuple[str, ...]) -> Columns:
+    """The columns of all calls, from the work of each combination."""
+    count, row, number = len(distinct.formula), distinct.row, distinct.number
+    place = {name: at for at, name in enumerate(dtypes)}
+    no_formula = int(Reason.NO_FORMULA)
+
+    def spread(
+        values: Sequence[float | None], absent: float, dtype: type[np.generic]
+    ) -> npt.NDArray[Any]:
+        column = np.full(count, absent, dtype)
+        told = [absent if value is None else value for value in values]
+        column[row] = np.array(told, dtype)[number]
+        return column
+
+    return {
+        "flops": spread([work.flops for work in works], np.nan, np.float64),
+        "bytes": spread([work.bytes for work in works], np.nan, np.float64),
+        "uncomputed_flops": spread([_uncomputed(work) for work in works], np.nan, np.float64),
+        "reason": spread([work.reason for work in works], no_formula, np.int8),
+        "bytes_reason": spread([_bytes_reason(work) for work in works], no_formula, np.int8),
+        "dtype_code": spread([place.get(work.dtype or "", -1) for work in works], -1, np.int32),
+        "is_estimated": spread([work.is_estimated for work in works], 0, np.bool_),
+        "is_stated": np.zeros(count, np.bool_),
+    }
+
+
+def _add_stated(columns: Columns, name: str, reason: str, stated: Float64) -> None:
+    """What the recording states, where no formula tells it or the formula estimates."""
+    has_no_figure = np.isnan(columns[name]) | (columns["is_estimated"] & (name == "bytes"))
+    rows = np.flatnonzero(~np.isnan(stated) & has_no_figure)
+    columns[name][rows] = stated[rows]
+    columns[reason][rows] = Reason.KNOWN
+    columns["is_stated"][rows] = True
+    columns["is_estimated"][rows] = False
+    if name == "flops":
+        columns["uncomputed_flops"][rows] = 0
 
 
 def _work(trace: Trace, key: dict[str, int]) -> Work:
@@ -112,10 +140,6 @@ def _work(trace: Trace, key: dict[str, int]) -> Work:
     told = ("shapes", "types", "concrete", "around", "around_types", "output", "kernel")
     texts = {name: trace.text(key[name]) for name in told}
     return work_of_texts(key["formula"], str(trace.text(key["name"])), **texts)
-
-
-def _floats(values: list[int | None]) -> Float64:
-    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
 
 
 def _uncomputed(work: Work) -> int | None:
@@ -126,24 +150,28 @@ def _bytes_reason(work: Work) -> Reason:
     return Reason.KNOWN if work.bytes is not None else work.bytes_reason
 
 
-def _counted(tree: CallTree, distinct: DistinctCalls, known: Bools) -> Bools:
+def _counted(trace: Trace, formula: Int64, columns: Columns) -> Bools:
     """Which calls sums take: those with a figure that have none of their rank or above in them;
     and of the others with a formula the innermost that have no counted one in or around them."""
-    ranks = np.array([_rank(one.kind) for one in formulas()] + [0], np.int64)
-    rank = ranks[distinct.formula]
+    parent = call_tree(trace).parent
+    known = ~np.isnan(columns["flops"]) | ~np.isnan(columns["bytes"])
+    rank = np.array([*(_rank(one.kind) for one in formulas()), _OTHER_RANK])[formula]
     counted = np.zeros(len(rank), np.bool_)
     for each in range(1, _MODEL_RANK + 1):
-        inside = tree.parent[known & (rank >= each)]
-        covered = np.zeros(len(rank), np.bool_)
-        covered[with_ancestors(np.unique(inside[inside >= 0]), tree.parent)] = True
-        counted |= known & (rank == each) & ~covered
-    unknown = ~known & (rank > 0)
+        counted |= known & (rank == each) & ~_has_inside(parent, known & (rank >= each))
+    unknown = ~known & (rank > 0) & (formula >= 0)
     if unknown.any():
-        above = tree.parent[np.flatnonzero(counted | unknown)]
-        has_inside = np.zeros(len(rank), np.bool_)
-        has_inside[with_ancestors(np.unique(above[above >= 0]), tree.parent)] = True
-        counted |= unknown & ~has_inside & (nearest_marked(tree.parent, counted) < 0)
+        inside = _has_inside(parent, counted | unknown)
+        counted |= unknown & ~inside & (nearest_marked(parent, counted) < 0)
     return counted
+
+
+def _has_inside(parent: Int64, marked: Bools) -> Bools:
+    """Per call whether a marked one is inside it."""
+    has = np.zeros(len(parent), np.bool_)
+    around = np.unique(parent[marked])
+    has[with_ancestors(around[around >= 0], parent)] = True
+    return has
 
 
 def _rank(kind: str) -> int:

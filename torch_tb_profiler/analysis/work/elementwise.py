@@ -172,3 +172,35 @@ def nothing(call: Operands, given: Given) -> Work:
     del given
     first = next((one for one in call.arguments if isinstance(one, Tensor)), None)
     return Work(0, 0, None if first is None else first.dtype)
+
+
+def generated(call: Operands, given: Given) -> Work:
+    """A kernel that Inductor generated: each of its tensors read or written once is the least it
+    moves; its FLOPs are known where the recording states them."""
+    del given
+    tensors = [one for one in call.arguments if isinstance(one, Tensor)]
+    main = next((one.dtype for one in tensors if one.shape), None)
+    return Work(None, total_bytes(tensors), main, reason=Reason.GENERATED, is_estimated=True)
+
+
+def message(call: Operands, given: Given) -> Work:
+    """A collective: no FLOPs are counted; what goes in and what comes out.
+
+    Arguments: ``factor`` output and input together as a multiple of the input.
+    """
+    tensors = [one for one in call.arguments if isinstance(one, Tensor) and one.shape]
+    lists = [one for one in call.arguments if isinstance(one, tuple)]
+    size = total_bytes((*tensors, *(one for each in lists for one in each)))
+    if not tensors and not lists:
+        size = None
+    dtype = tensors[0].dtype if tensors else None
+    total = None if size is None else size * whole(given, "factor", 2)
+    return Work(0, total, dtype, bytes_reason=Reason.LIST)
+
+
+def of_forward(call: Operands, given: Given) -> Work:
+    """A backward pass whose own inputs do not tell its work: counted from its forward one."""
+    del given
+    first = next((one for one in call.arguments if isinstance(one, Tensor)), None)
+    dtype = None if first is None else first.dtype
+    return Work(None, None, dtype, reason=Reason.FORWARD, bytes_reason=Reason.FORWARD)

@@ -24,6 +24,7 @@ class Reason(IntEnum):
     UNFIT = 7
     LIST = 8
     FORWARD = 9
+    GENERATED = 10
 
 
 REASON_TEXTS = {
@@ -33,11 +34,12 @@ REASON_TEXTS = {
     Reason.DAMAGED: "What was recorded of its inputs cannot be read.",
     Reason.VALUES: "The values of its arguments, such as stride and padding, were not recorded: "
     "PyTorch writes them from 2.1 on.",
-    Reason.LENGTHS: "How long its sequences are stands in a tensor, and no recording has the "
-    "contents of tensors.",
+    Reason.LENGTHS: "How long its sequences are stands in a tensor, whose contents no recording "
+    "has, and no range of an inference engine around it tells their sums.",
     Reason.TYPES: "The element types of its inputs were not recorded.",
     Reason.UNFIT: "The recorded input shapes do not fit this operator.",
     Reason.LIST: "The shapes in its lists of tensors were not recorded.",
+    Reason.GENERATED: "It is generated code, and nothing in the recording states its FLOPs.",
     Reason.FORWARD: "It is counted by its forward operator, and of that there is no figure.",
 }
 """Per reason one sentence."""
@@ -49,6 +51,21 @@ class UnknownWorkError(Exception):
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.name)
         self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class PerPair:
+    """Attention by the lengths of its sequences, where those stand elsewhere.
+
+    Attributes:
+        flops: For each pair of query and key, all heads together.
+        query_bytes: Read and written for each query.
+        key_bytes: Read for each key; None where unknown.
+    """
+
+    flops: int
+    query_bytes: int
+    key_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,7 @@ class Work:
         reason: Why ``flops`` is unknown.
         bytes_reason: Why ``bytes`` is unknown, where it is.
         is_estimated: Whether something was assumed.
+        per_pair: Of attention whose lengths are unknown.
     """
 
     flops: int | None
@@ -74,6 +92,7 @@ class Work:
     reason: Reason = Reason.KNOWN
     bytes_reason: Reason = Reason.TYPES
     is_estimated: bool = False
+    per_pair: PerPair | None = None
 
 
 def total_bytes(tensors: Iterable[Tensor | None]) -> int | None:
