@@ -742,6 +742,17 @@ export const VIEWS = {
       "copies": ["kind", "host_memory", "device", "calls", "total_bytes", "total_us", "mean_us", "rate_gb_per_s", "api_call", "total_pct"],
     },
   },
+  "idle": {
+    title: "Idle Time",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "causes": ["gpu", "cause", "title", "total_us", "idle_pct", "time_pct", "gaps", "longest_us", "meaning", "remedy"],
+      "gaps": ["gpu", "start_us", "duration_us", "step", "title", "cause_pct", "host", "before", "after", "operator", "host_call", "cause"],
+      "streams": ["gpu", "stream", "kernels", "copies", "busy_us", "busy_pct", "shared_us", "shared_pct", "queue_mean", "queue_max", "host_wait_us", "kernel_wait_us", "other_wait_us"],
+      "launch_delays": ["host_call", "work", "calls", "call_mean_us", "call_max_us", "delay_p50_us", "delay_p90_us", "delay_p99_us", "delay_max_us", "short", "short_pct", "short_us"],
+    },
+  },
   "compiled": {
     title: "Graphs and Compile",
     scope: "trace",
@@ -812,6 +823,7 @@ export const VIEWS = {
     tables: {
       "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
+      "recorded_flops": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
       "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
     },
@@ -1456,6 +1468,65 @@ export interface KernelsCopiesRow {
   total_pct: number | null;
 }
 
+export interface IdleCausesRow {
+  gpu: number | null;
+  cause: string | null;
+  title: string | null;
+  total_us: number | null;
+  idle_pct: number | null;
+  time_pct: number | null;
+  gaps: number | null;
+  longest_us: number | null;
+  meaning: string | null;
+  remedy: string | null;
+}
+
+export interface IdleGapsRow {
+  gpu: number | null;
+  start_us: number | null;
+  duration_us: number | null;
+  step: string | null;
+  title: string | null;
+  cause_pct: number | null;
+  host: string | null;
+  before: string | null;
+  after: string | null;
+  operator: string | null;
+  host_call: string | null;
+  cause: string | null;
+}
+
+export interface IdleStreamsRow {
+  gpu: number | null;
+  stream: number | null;
+  kernels: number | null;
+  copies: number | null;
+  busy_us: number | null;
+  busy_pct: number | null;
+  shared_us: number | null;
+  shared_pct: number | null;
+  queue_mean: number | null;
+  queue_max: number | null;
+  host_wait_us: number | null;
+  kernel_wait_us: number | null;
+  other_wait_us: number | null;
+}
+
+export interface IdleLaunchDelaysRow {
+  host_call: string | null;
+  work: string | null;
+  calls: number | null;
+  call_mean_us: number | null;
+  call_max_us: number | null;
+  delay_p50_us: number | null;
+  delay_p90_us: number | null;
+  delay_p99_us: number | null;
+  delay_max_us: number | null;
+  short: number | null;
+  short_pct: number | null;
+  short_us: number | null;
+}
+
 export interface CompiledGraphsRow {
   graph: string | null;
   launches: number | null;
@@ -1929,6 +2000,31 @@ export interface EfficiencyRooflinePointsRow {
   row: number | null;
 }
 
+export interface EfficiencyRecordedFlopsRow {
+  name: string | null;
+  input_shape: string | null;
+  calls: number | null;
+  kernels: number | null;
+  device_time_us: number | null;
+  device_time_pct: number | null;
+  tflops_per_s: number | null;
+  gbytes_per_s: number | null;
+  bound: string | null;
+  roof_pct: number | null;
+  recoverable_us: number | null;
+  dtype: string | null;
+  flops: number | null;
+  bytes: number | null;
+  intensity_flop_per_byte: number | null;
+  peak_pct: number | null;
+  work: string | null;
+  tiles_pct: number | null;
+  stated_flops: number | null;
+  stated_difference_pct: number | null;
+  kind: string | null;
+  source: string | null;
+}
+
 export interface EfficiencyRecordedOperatorsRow {
   unit: string | null;
   type: string | null;
@@ -2362,6 +2458,12 @@ export interface Rows {
     "api_calls": KernelsApiCallsRow;
     "copies": KernelsCopiesRow;
   };
+  "idle": {
+    "causes": IdleCausesRow;
+    "gaps": IdleGapsRow;
+    "streams": IdleStreamsRow;
+    "launch_delays": IdleLaunchDelaysRow;
+  };
   "compiled": {
     "graphs": CompiledGraphsRow;
     "graph_launches": CompiledGraphLaunchesRow;
@@ -2403,6 +2505,7 @@ export interface Rows {
   "efficiency": {
     "operators": EfficiencyOperatorsRow;
     "roofline_points": EfficiencyRooflinePointsRow;
+    "recorded_flops": EfficiencyRecordedFlopsRow;
     "recorded_operators": EfficiencyRecordedOperatorsRow;
     "recorded_scopes": EfficiencyRecordedScopesRow;
   };

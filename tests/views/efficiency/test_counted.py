@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
@@ -157,7 +158,8 @@ def test_every_moment_of_device_time_is_in_one_row() -> None:
     assert times == {"aten::mm": 500, "my::op": 30, "my::copy": 25, "cudaGraphLaunch": 45}
     found = facts(view)
     assert found["time_with_flops_pct", None] == pytest.approx(500 / 6)
-    assert found["time_without_work_pct", None] == pytest.approx(100 / 6)
+    assert found["time_on_links_pct", None] == pytest.approx(25 / 6)
+    assert found["time_without_work_pct", None] == pytest.approx(75 / 6)
     for group_by in ("operator+input_shape", "module", "type", "step"):
         again = rows(efficiency(made, Selection(group_by=group_by)))
         assert sum(row["device_time_us"] for row in again) == 600, group_by
@@ -214,3 +216,29 @@ def test_a_recording_without_devices_has_work_and_no_rates() -> None:
     found = facts(view)
     assert (found["model_flops_per_step", None], found["mfu_pct", None]) == (48, None)
     assert "no device work" in view.tables["operators"].null_reasons["tflops_per_s"]
+
+
+def test_work_other_than_products_needs_bytes_for_a_roof() -> None:
+    """A sum whose types were not recorded: its FLOPs alone say nothing of how fast it could be."""
+    untyped = [
+        op("aten::sum", 10, 10, ext=1, shape=[[M, M]]),
+        call("cudaLaunchKernel", 11, 2, corr=1, ext=1), kernel("reduce", 30, 40, corr=1, ext=1),
+    ]  # fmt: skip
+    (row,) = rows(efficiency(traced([step(1, 0, 100)], untyped), Selection()))
+    assert (row["bytes"], row["roof_pct"], row["recoverable_us"]) == (None, None, None)
+
+
+def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
+    flops = side_table("recorded_flops", "flops_0.txt", [
+        {"level": "operator", "name": "MatMul", "flops": 4e9},
+        {"level": "model", "flops": 8e9, "flops_per_s": 1e13, "utilization_pct": 4},
+    ])  # fmt: skip
+    types = {"Input type": ["float", "float"]}
+    event = op("aten::mm", 10, 20, shape=[[2, 3], [3, 4]], **types)
+    view = efficiency(recorded([step(1, 0, 100), event], side=[flops]), Selection())
+    assert [row["name"] for row in rows(view)] == ["aten::mm"]
+    assert [(row["name"], row["flops"]) for row in rows(view, "recorded_flops")] == [
+        ("MatMul", 4e9)
+    ]
+    told = [fact.value for fact in view.facts if fact.key == "model_flops_per_step"]
+    assert told == [48, 8e9]

@@ -29,8 +29,9 @@ class RoofTimes:
     Attributes:
         compute_ns: Its FLOPs at the peak of its type.
         memory_ns: Its bytes at the bandwidth of the memory.
-        roof_ns: The longer of what it must compute and of its bytes: it cannot take less. Where one
-            is unknown, the other.
+        roof_ns: The longer of what it must compute and of its bytes: it cannot take less. Of
+            products whose bytes are unknown, what they compute; memory bounds nearly all other
+            work, so without its bytes nothing is told.
     """
 
     compute_ns: Float64
@@ -64,7 +65,9 @@ def times_at(calls: HoldingCalls, peaks: Mapping[int, DevicePeaks]) -> RoofTimes
     per_ns = rate * FLOP_PER_NS / bounded
     compute, needed = calls.flops / per_ns, calls.needed_flops / per_ns
     memory = calls.bytes / bandwidths[of_call] * bounded
-    return RoofTimes(compute, memory, np.fmax(needed, memory))
+    roof = np.fmax(needed, memory)
+    roof[np.isnan(memory) & ~calls.is_product] = np.nan
+    return RoofTimes(compute, memory, roof)
 
 
 def _places(devices: Int64, of_calls: Int64) -> Int64:

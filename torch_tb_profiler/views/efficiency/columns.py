@@ -209,6 +209,9 @@ AS_RECORDED = replace(
 )
 """The same table, of what a file of the recording tells."""
 
+RECORDED_FLOPS = replace(AS_RECORDED, name="recorded_flops", title="FLOPs as recorded")
+"""The same beside operators that are counted."""
+
 ROOFLINE_POINTS = TableSpec(
     "roofline_points",
     "Points of the roofline",

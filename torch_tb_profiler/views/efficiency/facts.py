@@ -161,14 +161,16 @@ def coverage_facts(
     time = calls.time_ns[mask]
     whole = int(time.sum()) + outside_ns
     reason = None if whole else NO_TIME
-    has_flops, has_bytes = ~np.isnan(calls.flops[mask]), ~np.isnan(calls.bytes[mask])
+    on_links = calls.is_on_links[mask]
+    has_flops = (calls.flops[mask] > 0) & ~on_links
+    has_bytes = ~np.isnan(calls.bytes[mask]) & ~on_links & ~has_flops
 
     def share(rows: Bools) -> float | None:
         return float(time[rows].sum()) / whole * 100 if reason is None else None
 
-    only_bytes = share(has_bytes & ~has_flops)
-    both = share(has_flops)
-    neither = 100 - both - only_bytes if both is not None and only_bytes is not None else None
+    shares = (share(has_flops), share(has_bytes), share(on_links))
+    known = [one for one in shares if one is not None]
+    neither = max(100 - sum(known), 0.0) if len(known) == len(shares) else None
     return (
         _fact(
             "recoverable_us",
@@ -181,7 +183,7 @@ def coverage_facts(
         _fact(
             "time_with_flops_pct",
             "Time with FLOPs",
-            both,
+            shares[0],
             "pct",
             "Share of the device time whose calls have known FLOPs.",
             reason=reason,
@@ -189,14 +191,24 @@ def coverage_facts(
         _fact(
             "time_with_bytes_only_pct",
             "Time with bytes only",
-            only_bytes,
+            shares[1],
             "pct",
-            "Share of the device time of which only bytes are known: copies, lookups.",
+            "Share of the device time of which only bytes are known: copies inside the device, "
+            "lookups, kernels that state their bytes.",
+            reason=reason,
+        ),
+        _fact(
+            "time_on_links_pct",
+            "Time on links",
+            shares[2],
+            "pct",
+            "Share of the device time in communication and in copies from or to other memories: no "
+            "roof of the device bounds them.",
             reason=reason,
         ),
         _fact(
             "time_without_work_pct",
-            "Time without either",
+            "Time of unknown work",
             neither,
             "pct",
             "Share of the device time that no formula tells anything of, or that no operator "
@@ -218,7 +230,9 @@ def _speeds(calls: HoldingCalls, mask: Bools, roofs: RoofTimes) -> list[Fact]:
         scope = f"GPU {device}"
         text = "Bytes of calls over their device time, of calls whose bytes are known."
         facts.append(
-            _fact("memory_gb_per_s", "Memory in use", amount / time, "gb_per_s", text, scope=scope)
+            _fact(
+                "memory_gb_per_s", "Memory throughput", amount / time, "gb_per_s", text, scope=scope
+            )
         )
         of_peak = None if np.isnan(at_roof) else at_roof / time * 100
         unknown = "The bandwidth of this device is not known: --peak bandwidth_gb_per_s=… gives it."

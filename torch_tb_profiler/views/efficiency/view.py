@@ -5,6 +5,7 @@ Definitions: ``docs/views-efficiency.md``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -21,6 +22,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.columns import (
     GROUP_BYS,
     OPERATORS,
+    RECORDED_FLOPS,
     RECORDED_OPERATORS,
     RECORDED_SCOPES,
     ROOFLINE_POINTS,
@@ -43,7 +45,7 @@ from torch_tb_profiler.views.null_reasons import own_reason, why
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.recorded import recorded_frame, recorded_notes, recorded_table
-from torch_tb_profiler.views.schema import Table, View
+from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
@@ -66,10 +68,20 @@ def efficiency(trace: Trace, selection: Selection) -> View:
         return recorded
     is_whole = selection.is_everything and selection.peak is None
     own = _WHOLE[group_by](trace) if is_whole else _counted(trace, selection, group_by)
-    beside = {name: table for name, table in recorded.tables.items() if name != OPERATORS.name}
+    beside = dict(recorded.tables)
+    told_flops = beside.pop(OPERATORS.name)
+    if told_flops.frame.height:
+        beside[RECORDED_FLOPS.name] = replace(told_flops, spec=RECORDED_FLOPS)
     notes = recorded_notes(beside, selection)
-    told = tuple(fact for fact in recorded.facts if fact.value is not None)
+    told = tuple(_as_recorded(fact) for fact in recorded.facts if fact.value is not None)
     return View(own.tables | beside, own.series, own.facts + told, own.notes + notes)
+
+
+def _as_recorded(fact: Fact) -> Fact:
+    """A fact of a file, told apart from the counted one of its name."""
+    return replace(
+        fact, scope="as recorded" if fact.scope is None else f"{fact.scope}, as recorded"
+    )
 
 
 def _counted(trace: Trace, selection: Selection, group_by: str) -> View:
@@ -135,7 +147,7 @@ SPEC = ViewSpec(
     help="How close do operators and the model come to what the device can reach, and how much "
     "time could be saved?",
     scope="trace",
-    tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_OPERATORS, RECORDED_SCOPES),
+    tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_FLOPS, RECORDED_OPERATORS, RECORDED_SCOPES),
     function=efficiency,
     group_bys=GROUP_BYS,
     missing=_missing,
