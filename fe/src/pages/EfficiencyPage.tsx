@@ -1,27 +1,96 @@
-/** What files of a recording tell of FLOPs and peaks, and of sums of operators. */
+/** How close operators and the model come to what the device can reach: an answer, the roofline, and the rows. */
+import type { Row, Table } from "../api/types";
+import { visibleText } from "../lib/visibleText";
+import { navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { BigFacts } from "./Facts";
+import { answer } from "./efficiency/answer";
+import "./efficiency/efficiency.css";
+import { PEAK_KEY, parsePeaks, storedPeaks, storePeaks } from "./efficiency/peak";
+import { PeakForm } from "./efficiency/PeakForm";
+import { rowKey } from "./efficiency/plot";
+import { RooflineCard } from "./efficiency/RooflineCard";
+import { BigFacts, FactList } from "./Facts";
 import { Findings } from "./Findings";
+import { GroupBySwitch } from "./GroupBySwitch";
 import { QualityNotes } from "./QualityNotes";
-import { ViewFrame, type PageProps } from "./ViewFrame";
+import { askToReveal } from "./reveal";
+import { textOf } from "./rows";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+
+const POINTS = "roofline_points";
+const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "model_flops_per_step", "recoverable_us", "peak_tflops"]);
+/** Of the address: the row that is chosen, in the plot and in the table. */
+const CHOSEN_KEY = "row";
 
 export function EfficiencyPage(props: PageProps) {
+  const params = useParams();
+  const run = props.target.run.name;
+  const peak = params[PEAK_KEY] ?? storedPeaks(run);
+  const give = (text: string | null) => {
+    storePeaks(run, text);
+    navigate({ [PEAK_KEY]: text });
+  };
+  const form = (isUnknown: boolean) => <PeakForm given={parsePeaks(peak)} isUnknown={isUnknown} onGive={give} />;
   return (
-    <ViewFrame {...props} longTable={null}>
-      {({ view, source, fileName }) => {
-        const told = view.facts.filter((fact) => fact.value !== null);
-        const tables = Object.entries(view.tables).filter(([, table]) => table.row_count > 0);
-        return (
-          <>
-            <BigFacts facts={told} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
-            {tables.map(([name, table]) => (
-              <DataTable key={name} name={`efficiency.${name}`} table={table} source={source(name)} address={name} fileName={fileName(name)} notes={view.notes} maxHeight="560px" />
-            ))}
-            <QualityNotes notes={view.notes} always={false} />
-          </>
-        );
-      }}
+    <ViewFrame {...props} extra={{ [PEAK_KEY]: peak }} head={<GroupBySwitch info={props.info} />}>
+      {(context) => <EfficiencyBody {...context} form={form} chosen={params[CHOSEN_KEY] ?? null} />}
     </ViewFrame>
   );
+}
+
+interface BodyProps extends ViewContext {
+  readonly form: (isUnknown: boolean) => React.ReactNode;
+  readonly chosen: string | null;
+}
+
+function EfficiencyBody({ view, source, fileName, form, chosen }: BodyProps) {
+  const sentences = answer(view);
+  const known = view.facts.filter((fact) => fact.value !== null);
+  const { roofline } = view.series;
+  const points = view.tables[POINTS];
+  const tables = Object.entries(view.tables).filter(([name, table]) => name !== POINTS && (table.row_count > 0 || name === "operators"));
+  const choose = (id: string) => navigate({ [CHOSEN_KEY]: id });
+  const isCounted = points !== undefined;
+  return (
+    <>
+      {sentences.length > 0 && (
+        <section className="card" aria-label="Answer">
+          <p className="body">{visibleText(sentences.join(" "))}</p>
+        </section>
+      )}
+      <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
+      <Findings notes={view.notes} always={false} />
+      {isCounted && form(roofline === undefined)}
+      {roofline !== undefined && points !== undefined && points.row_count > 0 && (
+        <RooflineCard
+          series={roofline}
+          table={points}
+          chosen={chosen}
+          onChoose={(id) => {
+            navigate({ [CHOSEN_KEY]: id, table: "operators" });
+            askToReveal();
+          }}
+        />
+      )}
+      {tables.map(([name, table]) => (
+        <DataTable
+          key={`${name} ${view.selection.group_by ?? ""}`}
+          name={`efficiency.${name}`}
+          table={table}
+          source={source(name)}
+          address={name}
+          fileName={fileName(name)}
+          notes={view.notes}
+          maxHeight="560px"
+          {...(name === "operators" && isCounted ? { rowId: idOf(table), choice: { id: chosen, onChoose: (row: Row) => choose(idOf(table)(row)) } } : {})}
+        />
+      ))}
+      <FactList facts={view.facts.filter(({ key }) => !LEADING.has(key))} title="What was counted" />
+      <QualityNotes notes={view.notes} always={false} />
+    </>
+  );
+}
+
+function idOf(table: Table): (row: Row) => string {
+  return (row) => rowKey(textOf(table, row, "name"), textOf(table, row, "input_shape"));
 }

@@ -1,0 +1,200 @@
+/** The roofline: roofs of the device and a point per row, on logarithmic axes. */
+import { useMemo, useState, type KeyboardEvent } from "react";
+
+import type { Series, Table } from "../../api/types";
+import { formatNumber, formatValue } from "../../lib/format";
+import { visibleText } from "../../lib/visibleText";
+import { useElementWidth } from "../../table/useElementWidth";
+import { decadeText, decades, place, type LogScale } from "./logScale";
+import { heightAt, pointsOf, radiusOf, roofsOf, symbolPath, windowOf, type Bound, type PlotPoint, type Roof } from "./plot";
+
+interface Props {
+  readonly series: Series;
+  readonly table: Table;
+  readonly chosen: string | null;
+  readonly onChoose: (id: string) => void;
+}
+
+const HEIGHT_PX = 420;
+const MARGIN = { left: 66, right: 18, top: 16, bottom: 46 };
+const LABEL_PX = 15;
+const MOST_LABELS = 9;
+const NARROW_LABEL_PX = 70;
+
+export const BOUND_TEXT: Readonly<Record<Bound, string>> = {
+  compute: "limited by arithmetic",
+  memory: "limited by memory",
+  latency: "too short for either",
+  unknown: "limit not known",
+};
+
+interface Scales {
+  readonly x: LogScale;
+  readonly y: LogScale;
+}
+
+export function RooflinePlot({ series, table, chosen, onChoose }: Props) {
+  const [measure, width] = useElementWidth();
+  const points = useMemo(() => pointsOf(table), [table]);
+  const roofs = useMemo(() => roofsOf(series), [series]);
+  const [hovered, setHovered] = useState<string | null>(null);
+  const scales = useMemo(() => scalesOf(points, roofs, width), [points, roofs, width]);
+  const radius = (point: PlotPoint) => radiusOf(point.timePct, points[0]?.timePct ?? point.timePct, points.length);
+  const told = points.find(({ id }) => id === (hovered ?? chosen)) ?? null;
+  const step = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (by === undefined || points.length === 0) return;
+    event.preventDefault();
+    const now = points.findIndex(({ id }) => id === (hovered ?? chosen));
+    const next = points[(now + by + points.length) % points.length];
+    if (next !== undefined) onChoose(next.id);
+  };
+  return (
+    <div ref={measure} className="roofline">
+      <svg
+        width={width}
+        height={HEIGHT_PX}
+        role="listbox"
+        aria-label="Rows on the roofline, those with most time first; arrow keys choose one"
+        tabIndex={0}
+        onKeyDown={step}
+      >
+        <Axes scales={scales} />
+        <Roofs roofs={roofs} scales={scales} />
+        {[...points].reverse().map((point) => (
+          <g
+            key={point.id}
+            role="option"
+            aria-selected={point.id === chosen}
+            aria-label={pointText(point)}
+            data-point={point.id}
+            className={`roofline-point is-${point.bound}${point.id === chosen ? " chosen" : ""}`}
+            transform={`translate(${place(scales.x, point.intensity)},${place(scales.y, point.tflops)})`}
+            onMouseEnter={() => setHovered(point.id)}
+            onMouseLeave={() => setHovered(null)}
+            onClick={() => onChoose(point.id)}
+          >
+            <path d={symbolPath(point.bound, radius(point))} />
+          </g>
+        ))}
+      </svg>
+      {told !== null && <PointTip point={told} below={radius(told)} scales={scales} width={width} />}
+    </div>
+  );
+}
+
+function scalesOf(points: readonly PlotPoint[], roofs: readonly Roof[], width: number): Scales {
+  const { x, y } = windowOf(points, roofs);
+  return {
+    x: { low: x[0], high: x[1], from: MARGIN.left, to: Math.max(width - MARGIN.right, MARGIN.left + 1) },
+    y: { low: y[0], high: y[1], from: HEIGHT_PX - MARGIN.bottom, to: MARGIN.top },
+  };
+}
+
+function Axes({ scales: { x, y } }: { readonly scales: Scales }) {
+  return (
+    <g className="roofline-axes">
+      {decades(x, Math.max(2, Math.floor((x.to - x.from) / NARROW_LABEL_PX))).map((value) => (
+        <g key={value} transform={`translate(${place(x, value)},0)`}>
+          <line y1={y.to} y2={y.from} />
+          <text y={y.from + 18} textAnchor="middle">
+            {decadeText(value)}
+          </text>
+        </g>
+      ))}
+      {decades(y, MOST_LABELS).map((value) => (
+        <g key={value} transform={`translate(0,${place(y, value)})`}>
+          <line x1={x.from} x2={x.to} />
+          <text x={x.from - 8} dy="0.35em" textAnchor="end">
+            {decadeText(value)}
+          </text>
+        </g>
+      ))}
+      <text className="title" x={(x.from + x.to) / 2} y={HEIGHT_PX - 8} textAnchor="middle">
+        FLOP per byte: how much is computed with what is moved →
+      </text>
+      <text className="title" transform={`translate(14,${(y.from + y.to) / 2}) rotate(-90)`} textAnchor="middle">
+        TFLOP/s: faster →
+      </text>
+    </g>
+  );
+}
+
+function Roofs({ roofs, scales: { x, y } }: { readonly roofs: readonly Roof[]; readonly scales: Scales }) {
+  const labels: number[] = [];
+  return (
+    <g className="roofline-roofs">
+      {roofs.map((roof) => {
+        const ridge = roof.line.slice(1, -1).map(([at]) => at);
+        const xs = [x.low, ...ridge.filter((at) => at > x.low && at < x.high), x.high];
+        const corners = xs.map((at) => [place(x, at), place(y, Math.max(heightAt(roof, at), y.low))] as const);
+        const top = corners.at(-1)?.[1] ?? y.to;
+        let label = top - 5;
+        while (labels.some((other) => Math.abs(other - label) < LABEL_PX)) label += LABEL_PX;
+        labels.push(label);
+        return (
+          <g key={roof.label}>
+            <path d={`M${corners.map((corner) => corner.join(",")).join("L")}`} />
+            <text x={x.to} y={label} textAnchor="end">
+              {visibleText(roof.label)}
+            </text>
+          </g>
+        );
+      })}
+      <MemoryLabel roofs={roofs} x={x} y={y} />
+    </g>
+  );
+}
+
+/** The rate of the memory, along the roof that rises. */
+function MemoryLabel({ roofs, x, y }: { readonly roofs: readonly Roof[]; readonly x: LogScale; readonly y: LogScale }) {
+  const roof = roofs[0];
+  if (roof?.memory === undefined || roof.memory === null) return null;
+  const ridge = Math.min(roof.line[1]?.[0] ?? x.high, x.high);
+  const low = Math.max(x.low, (y.low / heightAt(roof, ridge)) * ridge);
+  const middle = Math.sqrt(low * ridge);
+  const at = [place(x, middle), place(y, heightAt(roof, middle))] as const;
+  const to = [place(x, ridge), place(y, heightAt(roof, ridge))] as const;
+  const angle = (Math.atan2(to[1] - at[1], to[0] - at[0]) * 180) / Math.PI;
+  return (
+    <text transform={`translate(${at[0]},${at[1]}) rotate(${angle})`} dy={-6} textAnchor="middle">
+      {visibleText(roof.memory)}
+    </text>
+  );
+}
+
+function pointText(point: PlotPoint): string {
+  const roof = point.roofPct === null ? "" : `, ${formatValue(point.roofPct, "pct")} of its roof`;
+  return visibleText(`${point.name}: ${formatNumber(point.tflops, 3)} TFLOP/s${roof}, ${BOUND_TEXT[point.bound]}`);
+}
+
+interface TipProps {
+  readonly point: PlotPoint;
+  readonly below: number;
+  readonly scales: Scales;
+  readonly width: number;
+}
+
+function PointTip({ point, below, scales, width }: TipProps) {
+  const left = place(scales.x, point.intensity);
+  const top = place(scales.y, point.tflops) + below + 6;
+  const side = left > width / 2 ? { right: width - left } : { left };
+  return (
+    <div className="chart-tip roofline-tip" style={{ ...side, top: Math.min(top, HEIGHT_PX - 150) }} role="status">
+      <strong>{visibleText(point.name)}</strong>
+      {point.inputShape !== "" && <small>{visibleText(point.inputShape)}</small>}
+      <dl>
+        <dt>Speed</dt>
+        <dd>{formatNumber(point.tflops, point.tflops < 1 ? 4 : 2)} TFLOP/s</dd>
+        <dt>FLOP per byte</dt>
+        <dd>{formatNumber(point.intensity, 2)}</dd>
+        <dt>Of its roof</dt>
+        <dd>{formatValue(point.roofPct, "pct")}</dd>
+        <dt>Of the device time</dt>
+        <dd>{formatValue(point.timePct, "pct")}</dd>
+        <dt>It is</dt>
+        <dd>{BOUND_TEXT[point.bound]}</dd>
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+
+import { formatPeaks, parsePeaks, withPeak } from "./peak";
+
+test("what is given is what the address says", () => {
+  const peaks = parsePeaks("bfloat16=989.4,bandwidth_gb_per_s=3350");
+  expect([...peaks]).toEqual([
+    ["bfloat16", 989.4],
+    ["bandwidth_gb_per_s", 3350],
+  ]);
+  expect(formatPeaks(peaks)).toBe("bfloat16=989.4,bandwidth_gb_per_s=3350");
+});
+
+test("nonsense of an address is nothing", () => {
+  expect([null, undefined, "", "a", "a=", "a=-1", "a=0", "=5", "a=Infinity"].map((text) => parsePeaks(text).size)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test("a field changes its peak, an empty one takes it away, others are refused", () => {
+  const given = parsePeaks("float32=10");
+  expect([...(withPeak(given, "float32", "12,5") ?? [])]).toEqual([["float32", 12.5]]);
+  expect(withPeak(given, "float32", " ")?.size).toBe(0);
+  expect(["x", "-1", "0"].map((text) => withPeak(given, "float32", text))).toEqual([null, null, null]);
+  expect([...given]).toEqual([["float32", 10]]);
+});
