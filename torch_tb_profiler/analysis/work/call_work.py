@@ -130,9 +130,10 @@ def _add_stated(columns: Columns, name: str, reason: str, stated: Float64) -> No
     columns[name][rows] = stated[rows]
     columns[reason][rows] = Reason.KNOWN
     columns["is_stated"][rows] = True
-    columns["is_estimated"][rows] = False
     if name == "flops":
         columns["uncomputed_flops"][rows] = 0
+    else:
+        columns["is_estimated"][rows] = False
 
 
 def _work(trace: Trace, key: dict[str, int]) -> Work:
