@@ -28,7 +28,9 @@ def launch(
     a gap between them; without a graph nothing names graph or node."""
     events = [call("cudaGraphLaunch", at, 5, corr=corr)]
     for place, name in enumerate(names):
-        ids = {} if graph is None else {"graph id": graph, "graph node id": place + 1}
+        ids: dict[str, Any] = {"graph id": graph, "graph node id": place + 1}
+        if graph is None:
+            ids = {}
         start = at + 10 + place * (dur + gap)
         events.append(kernel(name, start, dur, corr=corr, **ids, **args))
     return events

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tests.helpers.graphs import GEMM, launch
 from tests.helpers.nsys import whole_graphs, write_export
 from tests.helpers.opening import open_file
-from tests.helpers.traces import call, kernel, trace
+from tests.helpers.traces import Event, call, kernel, trace
 from torch_tb_profiler.analysis.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.graphs.times import graph_times
 from torch_tb_profiler.storage.locations import open_location
@@ -54,14 +55,18 @@ def test_calls_without_work_and_calls_in_calls() -> None:
 
 
 def test_work_that_names_a_node_needs_no_call() -> None:
+    def of_node(node: int, at: float, corr: int | None) -> Event:
+        args: dict[str, Any] = {"graph node id": node}
+        return kernel("a", at, 5, corr=corr, **args)
+
     wide = (7 << 32) | 3
     found = graph_launches(
         trace(
             [
-                kernel("a", 10, 5, corr=4, **{"graph node id": wide}),
-                kernel("b", 20, 5, corr=4, **{"graph node id": wide + 1}),
-                kernel("eager", 30, 5, corr=5, **{"graph node id": 0}),
-                kernel("alone", 40, 5, **{"graph node id": 8}),
+                of_node(wide, 10, 4),
+                of_node(wide + 1, 20, 4),
+                of_node(0, 30, 5),
+                of_node(8, 40, None),
             ]
         )
     )
