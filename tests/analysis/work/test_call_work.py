@@ -33,9 +33,15 @@ def launched(ts: float, dur: float, name: str = "gemm") -> list[Event]:
     ]
 
 
+def told(types: list[str], **more: Any) -> dict[str, Any]:
+    """Arguments of an operator by the keys of the file."""
+    keys = {"sequence": "Sequence number", "thread": "Fwd thread id"}
+    return {"Input type": types, **{keys[key]: value for key, value in more.items()}}
+
+
 def product(name: str, ts: float, dur: float, shapes: list[Any], **more: Any) -> Event:
     """A call with inputs of float."""
-    return op(name, ts, dur, shape=shapes, **{"Input type": [FLOAT] * len(shapes)}, **more)
+    return op(name, ts, dur, shape=shapes, **told([FLOAT] * len(shapes)), **more)
 
 
 def test_of_a_nest_the_innermost_is_counted_and_holds_its_device_time_alone() -> None:
@@ -102,13 +108,13 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
     work = call_work(
         trace(
             [
-                op("aten::conv2d", 0, 50, shape=[x, w, *lists], **{"Input type": OLD}),
+                op("aten::conv2d", 0, 50, shape=[x, w, *lists], **told(OLD)),
                 op(
                     "aten::cudnn_convolution",
                     5,
                     40,
                     shape=[x, w, *lists],
-                    **{"Input type": ["float", "float", *OLD[3:]], "Sequence number": 7},
+                    **told(["float", "float", *OLD[3:]], sequence=7),
                 ),
                 op(
                     "CudnnConvolutionBackward",
@@ -116,7 +122,7 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
                     90,
                     tid=2,
                     shape=[y],
-                    **{"Input type": ["float"], "Sequence number": 7, "Fwd thread id": 1},
+                    **told(["float"], sequence=7, thread=1),
                 ),
                 op(
                     "aten::cudnn_convolution_backward",
@@ -124,7 +130,7 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
                     80,
                     tid=2,
                     shape=[x, y, w, *lists],
-                    **{"Input type": around},
+                    **told(around),
                 ),
                 op(
                     "aten::cudnn_convolution_backward_input",
@@ -132,7 +138,7 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
                     20,
                     tid=2,
                     shape=[[], y, w],
-                    **{"Input type": inside},
+                    **told(inside),
                 ),
                 op(
                     "aten::cudnn_convolution_backward_weight",
@@ -140,7 +146,7 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
                     20,
                     tid=2,
                     shape=[[], y, x],
-                    **{"Input type": inside},
+                    **told(inside),
                 ),
             ]
         )
@@ -153,7 +159,7 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
 
 
 def test_what_a_recording_states_stands_where_no_formula_tells_it() -> None:
-    shapes = {"shape": [[8, 4], [8, 4]], "Input type": [FLOAT, FLOAT]}
+    shapes: dict[str, Any] = {"shape": [[8, 4], [8, 4]], **told([FLOAT, FLOAT])}
     work = call_work(
         trace(
             [
@@ -175,17 +181,17 @@ def test_what_a_recording_states_stands_where_no_formula_tells_it() -> None:
 
 
 def test_a_collective_moves_what_its_metadata_says() -> None:
-    told = {"Collective name": "_allgather_base", "dtype": "Float"}
-    sizes = {"In msg nelems": 10, "Out msg nelems": 40}
+    message: dict[str, Any] = {"Collective name": "_allgather_base", "dtype": "Float"}
+    message |= {"In msg nelems": 10, "Out msg nelems": 40}
     number = next(_NEXT)
     work = call_work(
         trace(
             [
-                op("record_param_comms", 0, 9, shape=[[10], []], **told, **sizes),
+                op("record_param_comms", 0, 9, shape=[[10], []], **message),
                 op("record_param_comms", 10, 9),
                 call("cudaLaunchKernel", 12, 1, corr=number),
-                kernel("ncclDevKernel_AllGather", 5000, 3, corr=number, **told, **sizes),
-                op("record_param_comms", 20, 9, shape=[[10]], **{"Input type": [FLOAT]}),
+                kernel("ncclDevKernel_AllGather", 5000, 3, corr=number, **message),
+                op("record_param_comms", 20, 9, shape=[[10]], **told([FLOAT])),
             ]
         )
     )
@@ -199,14 +205,14 @@ def test_a_backward_pass_without_inputs_is_counted_by_its_forward_one() -> None:
     work = call_work(
         trace(
             [
-                product("FlashAttnFunc", 0, 50, attention, **{"Sequence number": 3}),
+                op("FlashAttnFunc", 0, 50, shape=attention, **told([FLOAT] * 3, sequence=3)),
                 op(
                     "FlashAttnFuncBackward",
                     100,
                     50,
                     tid=2,
                     shape=[[1, 4, 2, 8]],
-                    **{"Sequence number": 3, "Fwd thread id": 1},
+                    **told([FLOAT], sequence=3, thread=1),
                 ),
                 op("FlashAttnFuncBackward", 200, 50, tid=2, shape=[[1, 4, 2, 8]]),
             ]
@@ -223,9 +229,9 @@ def test_the_type_of_a_list_is_that_of_its_kernel() -> None:
     work = call_work(
         trace(
             [
-                op("aten::_foreach_add_", 0, 9, shape=lists, **{"Input type": ["TensorList"] * 2}),
+                op("aten::_foreach_add_", 0, 9, shape=lists, **told(["TensorList"] * 2)),
                 *launched(1, 3, name),
-                op("aten::_foreach_add_", 10, 9, shape=lists, **{"Input type": ["TensorList"] * 2}),
+                op("aten::_foreach_add_", 10, 9, shape=lists, **told(["TensorList"] * 2)),
             ]
         )
     )
@@ -281,9 +287,9 @@ def test_counting_as_a_slow_reading_of_its_definition(tree: list[tuple[str, int]
     check_times(work, [parents, order, counted])
 
 
-def check_times(work: CallWork, told: list[Any]) -> None:
+def check_times(work: CallWork, expectation: list[Any]) -> None:
     """Each kernel (2 µs) belongs to the counted call nearest around it."""
-    parents, order, counted = told
+    parents, order, counted = expectation
     expected = dict.fromkeys(order, 0)
     for place in order:
         holder = place

@@ -6,6 +6,8 @@ the mask against counting the pairs of requests.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,19 +81,19 @@ def test_the_mask_leaves_out_what_each_new_token_does_not_see(
 
 QUERY, KEY = [64, 8, 128], [64, 2, 128]
 ATTENTION = "vllm::unified_attention_with_output"
-HALF = ["c10::Half"] * 4
 
 
 def test_attention_of_a_step_has_the_work_of_its_requests() -> None:
     """64 requests that generate: 131072 pairs, 8 heads of 128."""
     name = "execute_64_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk131072sqsq64sqsk131072)"
-    arguments = {"shape": [QUERY, KEY, KEY, QUERY], "Input type": HALF}
+    types: dict[str, Any] = {"Input type": ["c10::Half"] * 4}
+    arguments: dict[str, Any] = {"shape": [QUERY, KEY, KEY, QUERY], **types}
     work = call_work(
         trace(
             [
                 annotation(name, 0, 100),
                 op(ATTENTION, 10, 20, **arguments),
-                op("_vllm_fa3_C::fwd", 12, 10, shape=[QUERY, KEY, KEY], **{"Input type": HALF}),
+                op("_vllm_fa3_C::fwd", 12, 10, shape=[QUERY, KEY, KEY], **types),
                 op(ATTENTION, 200, 20, **arguments),
             ]
         )

@@ -79,13 +79,14 @@ def add_messages(trace: Trace, formula: Int64, columns: Columns) -> None:
     columns["bytes_reason"][rows] = Reason.KNOWN
 
 
-def add_backward(trace: Trace, formula: Int64, columns: Columns, counted: Bools) -> None:
-    """FLOPs of backward calls that are counted by their forward operator."""
+def add_backward(trace: Trace, formula: Int64, columns: Columns, counted: Bools) -> bool:
+    """FLOPs of backward calls that are counted by their forward operator, by the calls that are
+    counted without them; whether there are any."""
     every = formulas()
     factors = np.array([_factor(place) for place in range(len(every))] + [np.nan])[formula]
     rows = np.flatnonzero(~np.isnan(factors) & np.isnan(columns["flops"]))
     if not len(rows):
-        return
+        return False
     tree = call_tree(trace)
     is_model = np.array([*(one.kind in MODEL_KINDS for one in every), False])[formula]
     forward = _forward_calls(trace)[rows]
@@ -101,6 +102,7 @@ def add_backward(trace: Trace, formula: Int64, columns: Columns, counted: Bools)
     columns["uncomputed_flops"][at] = uncomputed[found] * factor
     columns["reason"][at] = Reason.KNOWN
     columns["is_estimated"][at] = True
+    return bool(found.any())
 
 
 def _factor(place: int) -> float:

@@ -85,8 +85,9 @@ def call_work(trace: Trace) -> CallWork:
     stated_flops = _stated(trace, "flops")
     _add_stated(columns, "flops", "reason", stated_flops)
     _add_stated(columns, "bytes", "bytes_reason", _stated(trace, "bytes"))
-    add_backward(trace, distinct.formula, columns, _counted(trace, distinct.formula, columns))
     counted = _counted(trace, distinct.formula, columns)
+    if add_backward(trace, distinct.formula, columns, counted):
+        counted = _counted(trace, distinct.formula, columns)
     return CallWork(
         **columns,
         stated_flops=stated_flops,
@@ -169,9 +170,9 @@ def _counted(trace: Trace, formula: Int64, columns: Columns) -> Bools:
 
 def _has_inside(parent: Int64, marked: Bools) -> Bools:
     """Per call whether a marked one is inside it."""
-    has = np.zeros(len(parent), np.bool_)
-    around = np.unique(parent[marked])
-    has[with_ancestors(around[around >= 0], parent)] = True
+    has, around = np.zeros(len(parent), np.bool_), np.zeros(len(parent) + 1, np.bool_)
+    around[parent[marked]] = True  # -1 is the last, which is no call
+    has[with_ancestors(np.flatnonzero(around[:-1]), parent)] = True
     return has
 
 
