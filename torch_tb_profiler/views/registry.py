@@ -21,6 +21,7 @@ VIEW_NAMES = (
     "operator_types",
     "shapes",
     "kernels",
+    "idle",
     "compiled",
     "memory",
     "modules",

@@ -750,7 +750,7 @@ export const VIEWS = {
       "causes": ["gpu", "cause", "title", "total_us", "idle_pct", "time_pct", "gaps", "longest_us", "meaning", "remedy"],
       "gaps": ["gpu", "start_us", "duration_us", "step", "title", "cause_pct", "host", "before", "after", "operator", "host_call", "cause"],
       "streams": ["gpu", "stream", "kernels", "copies", "busy_us", "busy_pct", "shared_us", "shared_pct", "queue_mean", "queue_max", "host_wait_us", "kernel_wait_us", "other_wait_us"],
-      "launch_delays": ["host_call", "work", "calls", "call_mean_us", "call_max_us", "delay_p50_us", "delay_p90_us", "delay_p99_us", "delay_max_us", "short", "short_pct", "short_us"],
+      "launch_delays": ["host_call", "work", "calls", "call_mean_us", "call_max_us", "delay_p50_us", "delay_p90_us", "delay_p99_us", "longest_delay_us", "short", "short_pct", "short_us"],
     },
   },
   "compiled": {
@@ -1521,7 +1521,7 @@ export interface IdleLaunchDelaysRow {
   delay_p50_us: number | null;
   delay_p90_us: number | null;
   delay_p99_us: number | null;
-  delay_max_us: number | null;
+  longest_delay_us: number | null;
   short: number | null;
   short_pct: number | null;
   short_us: number | null;

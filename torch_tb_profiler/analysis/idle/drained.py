@@ -57,7 +57,9 @@ def drained(trace: Trace, waits: pl.DataFrame, idle: Gaps) -> Drained:
     row = np.flatnonzero((gap >= 0) & (began > start) & avoidable)
     track = waits["track"].to_numpy()[row].astype(np.int64)
     launcher = gather(indices(trace.slices["track"]), idle.launch)[gap[row]]
-    waited_ns = _kept_back(trace, threads, launcher, track, (start[row], began[row]))
+    # Of one GPU's gaps: others may work on while the call waits.
+    until = np.minimum(end[row], idle.end_ns[gap[row]])
+    waited_ns = _kept_back(trace, threads, launcher, track, (start[row], until))
     order = np.lexsort((start[row], end[row], track == launcher, gap[row]))
     order = order[waited_ns[order] > 0]
     ordered = gap[row[order]]

@@ -1,0 +1,186 @@
+"""The causes of idle time per GPU as a table, per step as curves, and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause, GpuIdle
+from torch_tb_profiler.analysis.gpu_idle.collections import garbage_collection
+from torch_tb_profiler.analysis.gpu_idle.within import cut_at
+from torch_tb_profiler.analysis.intervals import total_within
+from torch_tb_profiler.knowledge.idle import idle_file
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US, exact_microseconds
+from torch_tb_profiler.views.idle.columns import CAUSES
+from torch_tb_profiler.views.null_reasons import needed, why
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Line, Series, Table
+
+NO_NUMBER = "The recording does not number its devices."
+NO_TIME = "The selection holds no time."
+NEVER_IDLE = "It is never idle in the selection."
+NO_COLLECTIONS = (
+    "The recording does not tell when garbage is collected; such time is among the other causes."
+)
+
+MAX_POINTS = 300
+"""Steps of the curve; of more, several in a row are one."""
+
+
+def titles() -> dict[str, str]:
+    """Key of a cause → what it is called."""
+    return {cause.key: cause.title for cause in idle_file().causes}
+
+
+def key_of(cause: GpuCause) -> str:
+    """The key of a cause in ``knowledge/idle.toml``."""
+    return cause.name.lower()
+
+
+def tells_collections(trace: Trace) -> bool:
+    """Whether the recording holds any collection of garbage."""
+    return len(garbage_collection(trace).start_ns) > 0
+
+
+def gpu_number(device: int) -> int | None:
+    """The number of a device as shown; None where the file names none."""
+    return device if device >= 0 else None
+
+
+def causes_table(
+    trace: Trace, idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64
+) -> Table:
+    """The rows of ``CAUSES``: of each GPU the causes that hold at some moment, and those of which
+    the recording does not tell."""
+    words = {cause.key: cause for cause in idle_file().causes}
+    time = int((end_ns - start_ns).sum())
+    rows = []
+    for gpu, of in idle.items():
+        parts = [_measured(of, cause, start_ns, end_ns) for cause in GpuCause]
+        whole = sum(total_ns for total_ns, _, _ in parts)
+        for cause, (total_ns, gaps, longest_ns) in zip(GpuCause, parts, strict=True):
+            word = words[key_of(cause)]
+            known = cause != GpuCause.GARBAGE_COLLECTION or tells_collections(trace)
+            if known and not total_ns:
+                continue
+            rows.append(
+                {
+                    "gpu": gpu_number(gpu),
+                    "cause": word.key,
+                    "title": word.title,
+                    "total_us": exact_microseconds(total_ns) if known else None,
+                    "idle_pct": 100 * total_ns / whole if known and whole else None,
+                    "time_pct": 100 * total_ns / time if known and time else None,
+                    "gaps": gaps if known else None,
+                    "longest_us": exact_microseconds(longest_ns) if gaps else None,
+                    "meaning": word.meaning,
+                    "remedy": word.remedy,
+                }
+            )
+    frame = pl.DataFrame(rows, schema=CAUSES.polars_schema())
+    collections = why(trace, "garbage_collection", NO_COLLECTIONS)
+    reasons = {
+        "gpu": NO_NUMBER,
+        "idle_pct": collections if frame["total_us"].null_count() else NEVER_IDLE,
+        **dict.fromkeys(("total_us", "time_pct", "gaps"), collections),
+    }
+    return in_default_order(Table(CAUSES, frame, needed(frame, reasons)))
+
+
+def _measured(of: GpuIdle, cause: GpuCause, start_ns: Int64, end_ns: Int64) -> tuple[int, int, int]:
+    """Time of a cause in windows, in how many gaps it holds, and its longest stretch."""
+    pieces = cut_at(of.causes[cause], start_ns, end_ns)
+    if not len(pieces.row):
+        return 0, 0, 0
+    gap = np.searchsorted(of.gaps.start_ns, pieces.start_ns, "right")
+    gaps = 1 + np.count_nonzero((np.diff(gap) != 0) | (np.diff(pieces.window) != 0))
+    length = pieces.length_ns
+    return int(length.sum()), int(gaps), int(length.max())
+
+
+def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> tuple[Fact, ...]:
+    """Of each GPU how much of the time it ran nothing, and why most of it."""
+    time = int((end_ns - start_ns).sum())
+    facts: list[Fact] = []
+    for gpu, of in idle.items():
+        spent = {
+            cause: int(total_within(of.causes[cause], start_ns, end_ns).sum()) for cause in GpuCause
+        }
+        whole = sum(spent.values())
+        main = max(spent, key=lambda cause: spent[cause])
+        scope = f"GPU {gpu}" if gpu >= 0 else "GPU"
+        no_time = None if time else NO_TIME
+        said = f"{titles()[key_of(main)]}: {100 * spent[main] / whole:.0f} %" if whole else None
+        facts += [
+            Fact(
+                "idle_pct",
+                "Idle",
+                100 * whole / time if time else None,
+                "pct",
+                scope,
+                "Share of the time of the selected steps in which it runs no kernel, copy or set.",
+                no_time,
+            ),
+            Fact(
+                "main_cause",
+                "Mostly",
+                said,
+                None,
+                scope,
+                "The cause of most of its idle time, and its share of that.",
+                None if whole else NEVER_IDLE,
+            ),
+            Fact(
+                "idle_us",
+                "Idle Time",
+                exact_microseconds(whole),
+                "us",
+                scope,
+                "Time of the selected steps in which it runs no kernel, copy or set.",
+            ),
+            Fact(
+                "busy_us",
+                "Busy Time",
+                exact_microseconds(time - whole),
+                "us",
+                scope,
+                "Time of the selected steps in which it runs a kernel, copy or set: with the idle "
+                "time all of it.",
+            ),
+        ]
+    return tuple(facts)
+
+
+def idle_by_step(
+    idle: Mapping[int, GpuIdle], names: list[str], start_ns: Int64, end_ns: Int64
+) -> Series:
+    """Idle time by cause per step, mean over GPUs."""
+    count = len(start_ns)
+    every = max(-(-count // MAX_POINTS), 1)
+    first = np.arange(0, count, every)
+    x = [_number(names[row], row) for row in first.tolist()]
+    lines = []
+    for cause in GpuCause:
+        spent = np.zeros(count, np.float64)
+        for of in idle.values():
+            spent += total_within(of.causes[cause], start_ns, end_ns)
+        if not spent.any():
+            continue
+        sums = np.add.reduceat(spent, first) / np.diff(np.append(first, count))
+        values = sums / (NS_PER_US * max(len(idle), 1))
+        lines.append(Line(titles()[key_of(cause)], x, values.tolist()))
+    of_several = f", mean of {every} steps each" if every > 1 else ""
+    return Series(
+        f"Idle time by cause{of_several}", "stacked_bar", "Step", None, "Idle", "us", tuple(lines)
+    )
+
+
+def _number(name: str, row: int) -> float:
+    try:
+        return float(int(name))
+    except ValueError:
+        return float(row)

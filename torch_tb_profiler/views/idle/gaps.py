@@ -1,0 +1,121 @@
+"""The longest gaps of GPUs, with what surrounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause, GpuIdle
+from torch_tb_profiler.analysis.gpu_idle.host_in_gaps import feeders, host_did
+from torch_tb_profiler.analysis.gpu_idle.within import Pieces, cut_at
+from torch_tb_profiler.analysis.intervals import Intervals, total_within
+from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.step_windows import StepWindows
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.idle.causes import NO_NUMBER, gpu_number, key_of, titles
+from torch_tb_profiler.views.idle.columns import GAPS
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Table
+
+MAX_GAPS = 200
+
+_REASONS = {
+    "gpu": NO_NUMBER,
+    "host": "Nothing of the thread that launches the next work was recorded in that time.",
+    "before": "The step, or the recording, begins with it.",
+    "after": "The step, or the recording, ends with it.",
+    "operator": "No work of the step follows, or no operator launched it.",
+    "host_call": "No work of the step follows, or the recording does not tell its launch.",
+}
+
+
+def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) -> Table:
+    """The rows of ``GAPS``."""
+    pieces = {gpu: _longest(of, windows) for gpu, of in idle.items()}
+    lengths = [piece.length_ns for piece in pieces.values()]
+    least = _least(np.concatenate(lengths)) if lengths else 0
+    parts = [
+        _of_gpu(trace, gpu, idle[gpu], _chosen(piece, least), windows)
+        for gpu, piece in pieces.items()
+    ]
+    frame = pl.concat([pl.DataFrame(schema=GAPS.polars_schema()), *parts])
+    table = in_default_order(Table(GAPS, frame))
+    frame = table.frame.head(MAX_GAPS)
+    return Table(GAPS, frame, needed(frame, _REASONS))
+
+
+def _longest(of: GpuIdle, windows: StepWindows) -> Pieces:
+    """The gaps of a GPU in the windows, of many only the longest."""
+    gaps = Intervals(of.gaps.start_ns, of.gaps.end_ns)
+    pieces = cut_at(gaps, windows.start_ns, windows.end_ns)
+    return _chosen(pieces, _least(pieces.length_ns))
+
+
+def _least(length_ns: Int64) -> int:
+    """The length of the last of the longest."""
+    if len(length_ns) <= MAX_GAPS:
+        return 0
+    return int(np.partition(length_ns, -MAX_GAPS)[-MAX_GAPS])
+
+
+def _chosen(pieces: Pieces, least_ns: int) -> Pieces:
+    long = np.flatnonzero(pieces.length_ns >= least_ns)
+    if len(long) > MAX_GAPS:  # equals: the first ones
+        long = long[np.argsort(-pieces.length_ns[long], kind="stable")[:MAX_GAPS]]
+    return Pieces(*(of[long] for of in pieces))
+
+
+def _of_gpu(
+    trace: Trace, gpu: int, of: GpuIdle, pieces: Pieces, windows: StepWindows
+) -> pl.DataFrame:
+    start, end, row = pieces.start_ns, pieces.end_ns, pieces.row
+    explained = np.stack([total_within(of.causes[cause], start, end) for cause in GpuCause])
+    causes = [key_of(GpuCause(each)) for each in explained.argmax(axis=0).tolist()]
+    # What lies behind an edge of the step is not beside the gap.
+    before = np.where(start == of.gaps.start_ns[row], of.before[row], -1)
+    after = np.where(end == of.gaps.end_ns[row], of.after[row], -1)
+    work = trace.device_work
+    launch = gather(indices(work["launch"]), after)
+    slices = trace.slices
+    track = gather(indices(slices["track"]), launch)
+    track = np.where(track >= 0, track, feeders(trace).get(gpu, -1))
+    names = indices(slices["name_code"])
+    columns = {
+        "gpu": [gpu_number(gpu)] * len(start),
+        "start_us": (start - trace.meta.start_ns) / NS_PER_US,
+        "duration_us": (end - start) / NS_PER_US,
+        "step": [windows.names[window] for window in pieces.window.tolist()],
+        "title": [titles()[cause] for cause in causes],
+        "cause": causes,
+        "cause_pct": 100 * explained.max(axis=0) / np.maximum(end - start, 1),
+        "host": host_did(trace, track, start, end),
+        "before": _work_names(trace, before),
+        "after": _work_names(trace, after),
+        "operator": _texts(trace, gather(names, gather(indices(work["owner"]), after))),
+        "host_call": _texts(trace, gather(names, launch)),
+    }
+    schema = GAPS.polars_schema()
+    return pl.DataFrame({key: columns[key] for key in schema}, schema=schema)
+
+
+def _work_names(trace: Trace, rows: Int64) -> pl.Series:
+    """Short names of kernels, names of all else."""
+    found = _codes(gather(indices(trace.device_work["name_code"]), rows))
+    short = kernel_names(trace).short(found)
+    return pl.select(pl.coalesce(short, codes.texts(trace, found))).to_series()
+
+
+def _texts(trace: Trace, found: Int64) -> pl.Series:
+    return codes.texts(trace, _codes(found))
+
+
+def _codes(found: Int64) -> pl.Series:
+    known = pl.Series("code", found, dtype=pl.Int64)
+    return known.set(known < 0, None)
