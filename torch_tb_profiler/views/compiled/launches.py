@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
 from torch_tb_profiler.analysis.graphs.times import graph_times
 from torch_tb_profiler.analysis.selection import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compiled.filled import filled, in_us
 from torch_tb_profiler.views.null_reasons import own_reason
@@ -232,6 +233,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
     return filled(GRAPHS, values, reasons)
 
 
+@per_trace
 def _by_kind(trace: Trace) -> npt.NDArray[np.int64]:
     """Per group of kinds and launch the summed duration in ns."""
     launches = graph_launches(trace)
@@ -241,6 +243,7 @@ def _by_kind(trace: Trace) -> npt.NDArray[np.int64]:
     return total
 
 
+@per_trace
 def _attributed(trace: Trace) -> tuple[Int64, Int64]:
     """Per launch the summed duration of what is attributed, and of all."""
     launches = graph_launches(trace)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.graphs.attribution import SOURCES, attribution
 from torch_tb_profiler.analysis.graphs.kinds import graph_work_kinds
-from torch_tb_profiler.analysis.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
-from torch_tb_profiler.analysis.graphs.times import graph_times
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
@@ -93,7 +92,7 @@ PARTS = TableSpec(
             "Per Launch",
             "number",
             "us",
-            "Total, divided among the launches of the selection that ran any of it.",
+            "Total, divided among the launches of the graphs that hold any of it.",
         ),
         *share_columns("Total", _WHOLE),
     ),
@@ -103,84 +102,47 @@ PARTS = TableSpec(
 )
 
 
-def _work(trace: Trace, selected: Bools) -> pl.DataFrame:
-    """A row per piece of work of the selected launches."""
-    launches, nodes, told = graph_launches(trace), graph_nodes(trace), attribution(trace)
-    of_row = launches.launch
-    work = trace.device_work
-    gap = graph_times(trace).gap_before_ns
-    frame = pl.DataFrame(
-        {
-            "launch": of_row,
-            "node": nodes.node,
-            "name_code": work["name_code"].to_numpy()[launches.row],
-            "dur_ns": work["dur_ns"].to_numpy()[launches.row],
-            "gap_ns": pl.Series(gap).set(pl.Series(gap < 0), None),
-            "kind": graph_work_kinds(trace).kind,
-            "part": told.part,
-            "operator": told.operator,
-            "source": told.source,
-        }
-    )
-    return frame.filter(pl.Series(selected[of_row]))
-
-
-def nodes_table(trace: Trace, selected: Bools) -> Table:
-    """The rows of :data:`NODES` of the selected launches, with their shares."""
-    keys = ("node", "name_code")
-    dur = pl.col("dur_ns")
-    groups = (
-        _work(trace, selected)
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64).alias("calls"),
-            dur.sum().alias("total_ns"),
-            dur.min().alias("min_ns"),
-            dur.max().alias("max_ns"),
-            pl.col("gap_ns").sum().alias("gap_ns"),
-            pl.col("gap_ns").count().cast(pl.Int64).alias("gaps"),
-            pl.col("kind", "part", "operator", "source").first(),
-        )
-    )
+def nodes_table(trace: Trace, sums: pl.DataFrame) -> Table:
+    """The rows of :data:`NODES`, with their shares, from ``node_sums``."""
     nodes, told, kinds = graph_nodes(trace), attribution(trace), graph_work_kinds(trace)
-    node = groups["node"].to_numpy()
-    shorts, demangled = other_names(trace, groups["name_code"])
+    node = sums["node"].to_numpy()
+    shorts, demangled = other_names(trace, sums["name_code"])
     values: dict[str, Any] = {
         "graph": [nodes.label(graph) for graph in nodes.graph_of_node[node].tolist()],
         "node": nodes.number[node],
-        "name": codes.texts(trace, groups["name_code"]),
+        "name": codes.texts(trace, sums["name_code"]),
         "short_name": shorts,
         "demangled_name": demangled,
-        "kind": [kinds.names[kind] for kind in groups["kind"].to_list()],
-        "part": text_list(told.texts, groups["part"].to_numpy()),
-        "operator": text_list(told.texts, groups["operator"].to_numpy()),
-        "told_by": [SOURCES[source] for source in groups["source"].to_list()],
-        "calls": groups["calls"],
-        "total_us": microseconds(groups["total_ns"]),
-        "mean_us": microseconds(groups["total_ns"], groups["calls"]),
-        "min_us": microseconds(groups["min_ns"]),
-        "max_us": microseconds(groups["max_ns"]),
-        "mean_gap_before_us": microseconds(groups["gap_ns"], groups["gaps"]),
+        "kind": [kinds.names[kind] for kind in sums["kind"].to_list()],
+        "part": text_list(told.texts, sums["part"].to_numpy()),
+        "operator": text_list(told.texts, sums["operator"].to_numpy()),
+        "told_by": [SOURCES[source] for source in sums["source"].to_list()],
+        "calls": sums["calls"],
+        "total_us": microseconds(sums["total_ns"]),
+        "mean_us": microseconds(sums["total_ns"], sums["calls"]),
+        "min_us": microseconds(sums["min_ns"]),
+        "max_us": microseconds(sums["max_ns"]),
+        "mean_gap_before_us": microseconds(sums["gap_ns"], sums["gaps"]),
     }
     table = filled(NODES, values, dict.fromkeys(("part", "told_by"), NOT_TOLD))
     return with_shares(table, "total_us", NO_TIME)
 
 
-def parts_table(trace: Trace, selected: Bools) -> Table:
-    """The rows of :data:`PARTS` of the selected launches, with their shares."""
+def parts_table(trace: Trace, sums: pl.DataFrame, selected: Bools) -> Table:
+    """The rows of :data:`PARTS` of the selected launches, with their shares, from ``node_sums``."""
+    nodes, told = graph_nodes(trace), attribution(trace)
+    launches = np.bincount(nodes.graph[selected], minlength=nodes.count)
     named = pl.when(pl.col("part") >= 0).then("part").otherwise("operator").alias("text")
+    graph = nodes.graph_of_node[sums["node"].to_numpy()]
     groups = (
-        _work(trace, selected)
-        .with_columns(named)
+        sums.with_columns(named, graph=pl.Series(graph), launches=pl.Series(launches[graph]))
         .group_by("text", "source", maintain_order=True)
         .agg(
             pl.col("node").n_unique().cast(pl.Int64).alias("nodes"),
-            pl.len().cast(pl.Int64).alias("calls"),
-            pl.col("dur_ns").sum().alias("total_ns"),
-            pl.col("launch").n_unique().cast(pl.Int64).alias("launches"),
+            pl.col("calls", "total_ns").sum(),
+            pl.col("launches").filter(pl.col("graph").is_first_distinct()).sum(),
         )
     )
-    told = attribution(trace)
     values: dict[str, Any] = {
         "part": text_list(told.texts, groups["text"].to_numpy()),
         "told_by": [SOURCES[source] for source in groups["source"].to_list()],

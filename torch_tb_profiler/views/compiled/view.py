@@ -9,6 +9,7 @@ from torch_tb_profiler.analysis.compiled.compilations import compilations
 from torch_tb_profiler.analysis.compiled.regions import compiled_calls
 from torch_tb_profiler.analysis.compiled.triton import generated_calls
 from torch_tb_profiler.analysis.graphs.launches import graph_launches
+from torch_tb_profiler.analysis.graphs.node_sums import node_sums
 from torch_tb_profiler.analysis.graphs.selected import chosen_launch, selected_launches
 from torch_tb_profiler.analysis.selection import Selection, slice_mask
 from torch_tb_profiler.trace.columns import Bools
@@ -73,13 +74,14 @@ def _graph_tables(trace: Trace, selection: Selection, selected: Bools) -> tuple[
     if not len(selected):
         return ()
     launch = chosen_launch(trace, selection, selected)
+    sums = node_sums(trace, selected)
     return (
         graphs_table(trace, selected),
         launches_table(trace, selected),
         kernels_table(trace, launch),
         kinds_table(trace, launch, selected),
-        nodes_table(trace, selected),
-        parts_table(trace, selected),
+        nodes_table(trace, sums),
+        parts_table(trace, sums, selected),
     )
 
 
