@@ -14,7 +14,7 @@ import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { QualityNotes } from "./QualityNotes";
 import { askToReveal } from "./reveal";
-import { textOf } from "./rows";
+import { numberOf, textOf } from "./rows";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";
@@ -51,6 +51,9 @@ function EfficiencyBody({ view, source, fileName, form, chosen }: BodyProps) {
   const tables = Object.entries(view.tables).filter(([name, table]) => name !== POINTS && (table.row_count > 0 || name === "operators"));
   const choose = (id: string) => navigate({ [CHOSEN_KEY]: id });
   const isCounted = points !== undefined;
+  const operators = view.tables["operators"];
+  // Without time on a device there is nothing that a peak could be compared with.
+  const isTimed = operators?.rows.some((row) => numberOf(operators, row, "device_time_us") !== null) ?? false;
   return (
     <>
       {sentences.length > 0 && (
@@ -60,7 +63,7 @@ function EfficiencyBody({ view, source, fileName, form, chosen }: BodyProps) {
       )}
       <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
       <Findings notes={view.notes} always={false} />
-      {isCounted && form(roofline === undefined)}
+      {isCounted && isTimed && form(roofline === undefined)}
       {roofline !== undefined && points !== undefined && points.row_count > 0 && (
         <RooflineCard
           series={roofline}

@@ -1,0 +1,37 @@
+/** Efficiency: the roofline and its rows, and peaks that the user gives. */
+import { faults, contrastFaults } from "./audit";
+import { card } from "./tables";
+import { expect, test } from "./fixtures";
+
+test("a point of the roofline chooses its row, and a row its point", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
+  const plot = page.getByRole("listbox", { name: /roofline/ });
+  await plot.locator('[data-point="aten::addmm"]').click();
+  await expect(page).toHaveURL(/row=aten::addmm/);
+  const rows = card(page, "Efficiency of operators").locator(".grid-row");
+  await expect(rows.filter({ hasText: "aten::addmm" })).toHaveAttribute("aria-selected", "true");
+  await rows.filter({ hasText: "aten::gelu" }).click();
+  await expect(plot.locator('[data-point="aten::gelu"]')).toHaveAttribute("aria-selected", "true");
+  await plot.focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect(plot.locator('[data-point="aten::gelu"]')).toHaveAttribute("aria-selected", "false");
+  expect([...(await faults(page)), ...(await contrastFaults(page))]).toEqual([]);
+});
+
+test("peaks that the user gives are compared with, and are there after a reload of another address", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
+  const form = page.locator(".peak-form");
+  await form.locator("summary").click();
+  await form.getByLabel("bfloat16").fill("-5");
+  await form.getByRole("button", { name: "Use these" }).click();
+  await expect(form.getByRole("alert")).toContainText("above 0");
+  await form.getByLabel("bfloat16").fill("100");
+  await form.getByRole("button", { name: "Use these" }).click();
+  await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=efficiency`);
+  await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("100.00");
+  await page.getByText("Peaks given by you").click();
+  await page.getByRole("button", { name: "Back to the vendor’s" }).click();
+  await expect(page.locator('[data-fact="peak_tflops"]')).toHaveText("989.40");
+});
