@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.advice.context import Context
 from torch_tb_profiler.advice.host_marks import marks
 from torch_tb_profiler.analysis.collectives.records import records
+from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.recording import Lacking, recorder, why
 from torch_tb_profiler.analysis.roles import Role
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.step_costs import unknown_roles
 from torch_tb_profiler.knowledge.devices import GPU_TYPES
 from torch_tb_profiler.trace.categories import Category
@@ -62,6 +65,11 @@ def _has_python_frames(trace: Trace) -> bool:
     return not trace.python.is_empty() or not marks(trace)["collection"].is_empty()
 
 
+@per_trace
+def _has_roofs(trace: Trace) -> bool:
+    return not np.isnan(roof_times(trace, Selection()).roof_ns).all()
+
+
 def _tells_waits(trace: Trace) -> bool:
     """Whether waits for data would be seen: a journal of a run has them, and no operators."""
     unknown = unknown_roles(trace).keys()
@@ -102,6 +110,11 @@ NEEDS = {
     "kernel_operators": Need(
         lambda context: not context.operator_kernels.is_empty(),
         "The recording does not tell which operators launched the kernels.",
+    ),
+    "known_roofs": Need(
+        lambda context: _has_roofs(context.trace),
+        "Neither FLOPs nor bytes of what ran on a device are known, or not what the device can do.",
+        "input_shapes",
     ),
     "matrix_units": Need(
         _has_matrix_units,
