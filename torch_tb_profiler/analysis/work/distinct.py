@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.numbering import numbered
 from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.work.given import places
+from torch_tb_profiler.analysis.work.rules import READ_VALUES
 from torch_tb_profiler.knowledge.formulas import formula_place, formulas
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -52,6 +53,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
     row = np.flatnonzero(formula >= 0)
     types, concrete = _arguments(trace, calls["slice"].to_numpy()[row])
     shapes = indices(calls["input_shape_code"])
+    concrete = np.where(_reads_values()[formula[row]], concrete, -1)
     outer = _around(trace, formula, row)
     columns = {
         "formula": formula[row],
@@ -67,6 +69,12 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
     number, first = _combined(list(columns.values()), len(row))
     keys = pl.DataFrame({name: column[first] for name, column in columns.items()})
     return DistinctCalls(row, number, keys, formula)
+
+
+def _reads_values() -> Bools:
+    """Per formula whether its rule reads values of arguments: those of others, such as where a
+    slice begins, would make every call a combination of its own."""
+    return np.array([one.rule in READ_VALUES or "out-type" in one.arguments for one in formulas()])
 
 
 def _arguments(trace: Trace, slices: Int64) -> tuple[Int64, Int64]:

@@ -42,6 +42,14 @@ RULES: dict[str, Rule] = {
 }
 """Every rule by the name that formulas have for it."""
 
+READ_VALUES = frozenset(
+    (
+        *("convolution", "convolution-backward", "attention", "served-attention", "reduced"),
+        *("looked-up", "embedding-backward", "embedding-bag", "pooled", "pooled-to"),
+    )
+)
+"""Rules that read values of arguments; others do where their formula gives ``out-type``."""
+
 
 def work_of(formula: Formula, call: Operands) -> Work:
     """The work of one call.
