@@ -1,4 +1,6 @@
 /** How close operators and the model come to what the device can reach: an answer, the roofline, and the rows. */
+import { useState, type ReactNode } from "react";
+
 import type { Row, Table } from "../api/types";
 import { visibleText } from "../lib/visibleText";
 import { navigate, useParams } from "../state/urlStore";
@@ -25,9 +27,12 @@ const CHOSEN_KEY = "row";
 export function EfficiencyPage(props: PageProps) {
   const params = useParams();
   const run = props.target.run.name;
+  // What is stored is read again when it changed: the address may be the same.
+  const [, setGiven] = useState(0);
   const peak = params[PEAK_KEY] ?? storedPeaks(run);
   const give = (text: string | null) => {
     storePeaks(run, text);
+    setGiven((count) => count + 1);
     navigate({ [PEAK_KEY]: text });
   };
   const form = (isUnknown: boolean) => <PeakForm given={parsePeaks(peak)} isUnknown={isUnknown} onGive={give} />;
@@ -39,7 +44,7 @@ export function EfficiencyPage(props: PageProps) {
 }
 
 interface BodyProps extends ViewContext {
-  readonly form: (isUnknown: boolean) => React.ReactNode;
+  readonly form: (isUnknown: boolean) => ReactNode;
   readonly chosen: string | null;
 }
 
