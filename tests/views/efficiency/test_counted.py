@@ -242,3 +242,13 @@ def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
     ]
     told = [fact.value for fact in view.facts if fact.key == "model_flops_per_step"]
     assert told == [48, 8e9]
+
+
+def test_products_on_the_host_are_no_work_of_a_device() -> None:
+    types = {"Input type": ["float", "float"]}
+    on_host = op("aten::mm", 60, 20, shape=[[M, M], [M, M]], **types)
+    made = traced([step(1, 0, 1000), on_host], product(10, 500, 1))
+    view = efficiency(made, Selection())
+    (row,) = rows(view)
+    assert (row["calls"], row["flops"]) == (1, FLOPS)
+    assert facts(view)["model_flops_per_step", None] == FLOPS

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import RoofTimes, roof_times
 from torch_tb_profiler.analysis.efficiency.tiles import tiled_flops
@@ -66,16 +67,20 @@ KEYS = {
 
 def selected_calls(trace: Trace, selection: Selection) -> Bools:
     """Mask over :func:`holding_calls` of those that begin in the selection; device time and work
-    go with the call.
+    go with the call. Where devices were recorded, calls without any device work ran on the host,
+    and are in no selection.
 
     Raises:
         SelectionError: the selection makes no sense for this trace.
     """
     calls = holding_calls(trace)
+    has_devices = no_device_time(trace) is None
+    ran: Bools = calls.kernels > 0 if has_devices else np.ones(len(calls.row), np.bool_)
     if selection.is_everything:
-        return np.ones(len(calls.row), np.bool_)
+        return ran
     steps = pl.Series(slice_steps(trace)[calls.slice])
-    return in_selection(trace, selection, steps, pl.Series(calls.start_ns), pl.Series(calls.slice))
+    starts = pl.Series(calls.start_ns)
+    return ran & in_selection(trace, selection, steps, starts, pl.Series(calls.slice))
 
 
 def grouped(trace: Trace, selection: Selection, group_by: str, mask: Bools) -> pl.DataFrame:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
@@ -96,8 +95,6 @@ def model_work(trace: Trace, selection: Selection, mask: Bools) -> ModelWork:
     windows = step_windows(trace, selection).of_averages
     window = np.append(windows.of_step, -1)[slice_steps(trace)[calls.slice]]
     chosen = mask & calls.is_product & (window >= 0)
-    if no_device_time(trace) is None:
-        chosen &= calls.kernels > 0
     is_known = ~np.isnan(calls.flops)
     rows, unknown = np.flatnonzero(chosen & is_known), np.flatnonzero(chosen & ~is_known)
     peak_ns = roof_times(trace, selection).compute_ns

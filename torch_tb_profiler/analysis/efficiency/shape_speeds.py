@@ -32,9 +32,7 @@ def shape_speeds(trace: Trace, selection: Selection) -> pl.DataFrame:
     Raises:
         SelectionError: the selection makes no sense for this trace.
     """
-    frame = _columns(trace)
-    if not selection.is_everything:
-        frame = frame.filter(pl.Series(selected_calls(trace, selection)))
+    frame = _columns(trace).filter(pl.Series(selected_calls(trace, selection)))
     groups = (
         frame.filter(pl.col("input_shape_code") >= 0)
         .group_by(_KEYS, maintain_order=True)
