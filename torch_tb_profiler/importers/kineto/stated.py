@@ -18,7 +18,7 @@ from torch_tb_profiler.importers.kineto.args import decode_args
 from torch_tb_profiler.importers.kineto.graph_annotations import spread_annotations
 from torch_tb_profiler.importers.kineto.structs import DEVICE_MARKS, HOST_MARKS, STATED_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
-from torch_tb_profiler.trace.columns import ColumnArrays, Float64, Int64
+from torch_tb_profiler.trace.columns import STATED_COLUMNS, ColumnArrays, Float64, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 GIGA = 1e9
@@ -35,10 +35,25 @@ def stated_table(
 
     Few do, so all but the marks is decoded of these alone.
     """
-    spread = spread_annotations(args, raws)
-    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)} | spread.keys())
-    if not marked:
+    spread = dict(spread_annotations(args, raws))
+    marked = sorted({row for mark in _marks(args) for row in _having(args, mark)})
+    parts = [_decoded(raws, marked, spread, strings, quality)] if marked else []
+    if spread:
+        parts.append(_annotated(spread, strings))
+    if not parts:
         return None
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {**table, "slice": rows[table["slice"]].astype(np.int64)}
+
+
+def _decoded(
+    raws: Sequence[msgspec.Raw],
+    marked: list[int],
+    spread: dict[int, str],
+    strings: Interner,
+    quality: QualityReport,
+) -> ColumnArrays:
+    """What some slices state, by their rows here; takes their annotations out of ``spread``."""
     given = decode_args(structs.STATED_ARGS, [raws[row] for row in marked], quality)
 
     def floats(name: str) -> Float64:
@@ -47,14 +62,26 @@ def stated_table(
     flops, kernel_flop = floats("flops"), floats("kernel_flop")
     texts = {name: [_text(getattr(each, name)) for each in given] for name in _TEXTS}
     texts["kernel_kwargs"] = [_launch_options(each) for each in given]
-    if spread:
-        annotation = zip(marked, texts["annotation"], strict=True)
-        texts["annotation"] = [spread.get(row, written) for row, written in annotation]
+    annotation = zip(marked, texts["annotation"], strict=True)
+    texts["annotation"] = [spread.pop(row, written) for row, written in annotation]
     return {
-        "slice": rows[marked].astype(np.int64),
+        "slice": np.array(marked, np.int64),
         "flops": _credible(np.where(np.isnan(flops), kernel_flop, flops)),
         "bytes": _credible(floats("kernel_num_gb") * GIGA),
         **{f"{name}_code": text_codes(written, strings) for name, written in texts.items()},
+    }
+
+
+def _annotated(spread: dict[int, str], strings: Interner) -> ColumnArrays:
+    """Slices that state nothing but the annotation of their node."""
+    unknown = {
+        name: np.full(len(spread), np.nan if dtype is np.float64 else -1, dtype)
+        for name, dtype in STATED_COLUMNS.items()
+    }
+    return {
+        **unknown,
+        "slice": np.array(list(spread), np.int64),
+        "annotation_code": text_codes(list(spread.values()), strings),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
@@ -35,7 +36,13 @@ def in_us(ns: Int64, among: Int64 | int = 1) -> npt.NDArray[np.float64]:
     return us
 
 
-def text_list(texts: list[str], codes: Int64) -> list[str | None]:
-    """The text behind each place, None behind -1."""
-    known: list[str | None] = [*texts, None]
-    return [known[code] for code in codes.tolist()]
+def gathered(texts: Sequence[str | None], places: Int64) -> pl.Series:
+    """The text behind each place, null behind -1."""
+    known = pl.Series([*texts, None], dtype=pl.String)
+    return known.gather(np.where(places < 0, len(texts), places))
+
+
+def names_behind(trace: Trace, codes: Int64) -> pl.Series:
+    """The text behind each code of the trace's dictionary, null behind -1."""
+    distinct, place = np.unique(codes, return_inverse=True)
+    return gathered([trace.text(code) for code in distinct.tolist()], place)

@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
 from torch_tb_profiler.analysis.graphs.times import graph_times
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compiled.filled import filled, in_us, text_list
+from torch_tb_profiler.views.compiled.filled import filled, gathered, in_us
 from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -151,15 +151,15 @@ def kernels_table(trace: Trace, launch: int | None) -> Table:
         "name": codes.texts(trace, names),
         "short_name": shorts,
         "demangled_name": demangled,
-        "kind": [kinds.names[kind] for kind in kinds.kind[at].tolist()],
+        "kind": gathered(kinds.names, kinds.kind[at]),
         "offset_us": in_us(start_ns - start_ns[:1]),
         "gap_before_us": pl.Series(np.where(gaps >= 0, in_us(gaps), np.nan), nan_to_null=True),
         "duration_us": in_us(work["dur_ns"].to_numpy()[row]),
         "stream": work["stream"].gather(row),
-        "part": text_list(told.texts, told.part[at]),
-        "operator": text_list(told.texts, told.operator[at]),
-        "told_by": [SOURCES[source] for source in told.source[at].tolist()],
-        "input_shapes": text_list(told.texts, told.shapes[at]),
+        "part": gathered(told.texts, told.part[at]),
+        "operator": gathered(told.texts, told.operator[at]),
+        "told_by": gathered(SOURCES, told.source[at].astype(np.int64)),
+        "input_shapes": gathered(told.texts, told.shapes[at]),
     }
     reasons = dict.fromkeys(("part", "told_by"), NOT_TOLD)
     return filled(KERNELS, values, reasons | {"gap_before_us": FIRST})

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from torch_tb_profiler.analysis import codes
+from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.graphs.attribution import (
     NONE,
     attribution,
@@ -25,7 +25,7 @@ from torch_tb_profiler.analysis.selection import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.compiled.filled import filled, in_us
+from torch_tb_profiler.views.compiled.filled import filled, gathered, in_us, names_behind
 from torch_tb_profiler.views.null_reasons import own_reason
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -164,28 +164,31 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
     chosen = np.flatnonzero(selected)
     row = launches.row[launches.first[:-1]][chosen]
     last = launches.row[launches.first[1:] - 1][chosen]
-    names, call = trace.device_work["name_code"], launches.slice[chosen]
+    names, call = indices(trace.device_work["name_code"]), launches.slice[chosen]
     counts = np.diff(launches.first)[chosen]
     span, busy = times.span_ns[chosen], times.busy_ns[chosen]
     kinds = _by_kind(trace)[:, chosen]
+    labels = [nodes.label(graph) for graph in range(nodes.count)]
     values: dict[str, Any] = {
         "launch": chosen + 1,
         "start_us": in_us(times.start_ns[chosen] - trace.meta.start_ns),
-        "step": _step_names(trace, row),
-        "range": _texts_of(trace, ranges_of_launches(trace)[chosen]),
-        "graph": [nodes.label(graph) for graph in nodes.graph[chosen].tolist()],
-        "call": _texts_of(trace, call),
+        "step": gathered(
+            trace.steps["name"].to_list(), device_work_steps(trace)[row].astype(np.int64)
+        ),
+        "range": _names(trace, ranges_of_launches(trace)[chosen]),
+        "graph": gathered(labels, nodes.graph[chosen]),
+        "call": _names(trace, call),
         "call_us": _of_call(call, trace.slices["dur_ns"]),
         "delay_us": _delays(trace, call, times.start_ns[chosen]),
-        "kernels": _counted(counts, launches.is_whole[chosen]),
+        "kernels": pl.Series(counts).set(pl.Series(launches.is_whole[chosen]), None),
         "span_us": in_us(span),
         "busy_us": in_us(busy),
         "gaps_us": in_us(span - busy),
         "gaps_pct": _share(span - busy, span),
         "longest_gap_us": in_us(times.longest_gap_ns[chosen]),
         **{f"{group}_us": in_us(kinds[place]) for place, group in enumerate(GROUPS)},
-        "first_kernel": codes.texts(trace, names.gather(row)),
-        "last_kernel": codes.texts(trace, names.gather(last)),
+        "first_kernel": names_behind(trace, names[row]),
+        "last_kernel": names_behind(trace, names[last]),
     }
     reasons = dict.fromkeys(("call", "call_us", "delay_us"), NO_CALL)
     reasons |= {"range": NO_RANGE, "kernels": own_reason(trace, "graph_kernels") or ONE_WHOLE}
@@ -254,15 +257,9 @@ def _attributed(trace: Trace) -> tuple[Int64, Int64]:
     return told, whole
 
 
-def _step_names(trace: Trace, row: Int64) -> list[str | None]:
-    known: list[str | None] = [*trace.steps["name"].to_list(), None]
-    return [known[step] for step in device_work_steps(trace)[row].tolist()]
-
-
-def _texts_of(trace: Trace, slices: Int64) -> list[str | None]:
-    """The names of slices, None of -1."""
-    names = trace.slices["name_code"].to_numpy()
-    return [trace.text(int(names[at])) if at >= 0 else None for at in slices.tolist()]
+def _names(trace: Trace, slices: Int64) -> pl.Series:
+    """The names of slices, null of -1."""
+    return names_behind(trace, gather(indices(trace.slices["name_code"]), slices))
 
 
 def _of_call(call: Int64, ns: pl.Series) -> pl.Series:
@@ -274,13 +271,6 @@ def _delays(trace: Trace, call: Int64, start_ns: Int64) -> pl.Series:
     called = trace.slices["start_ns"].to_numpy()[call]
     values = np.where(call >= 0, in_us(np.maximum(start_ns - called, 0)), np.nan)
     return pl.Series(values, nan_to_null=True)
-
-
-def _counted(counts: Int64, is_whole: Bools) -> list[int | None]:
-    return [
-        None if whole else count
-        for count, whole in zip(counts.tolist(), is_whole.tolist(), strict=True)
-    ]
 
 
 def _share(part: Int64, whole: Int64) -> pl.Series:

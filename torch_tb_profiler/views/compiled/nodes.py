@@ -17,7 +17,7 @@ from torch_tb_profiler.analysis.graphs.nodes import graph_nodes
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
-from torch_tb_profiler.views.compiled.filled import filled, text_list
+from torch_tb_profiler.views.compiled.filled import filled, gathered
 from torch_tb_profiler.views.compiled.kernels import ATTRIBUTION_COLUMNS, NOT_TOLD
 from torch_tb_profiler.views.compiled.launches import NO_GRAPHS
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
@@ -114,8 +114,8 @@ def nodes_table(trace: Trace, sums: pl.DataFrame) -> Table:
         "short_name": shorts,
         "demangled_name": demangled,
         "kind": [kinds.names[kind] for kind in sums["kind"].to_list()],
-        "part": text_list(told.texts, sums["part"].to_numpy()),
-        "operator": text_list(told.texts, sums["operator"].to_numpy()),
+        "part": gathered(told.texts, sums["part"].to_numpy()),
+        "operator": gathered(told.texts, sums["operator"].to_numpy()),
         "told_by": [SOURCES[source] for source in sums["source"].to_list()],
         "calls": sums["calls"],
         "total_us": microseconds(sums["total_ns"]),
@@ -144,7 +144,7 @@ def parts_table(trace: Trace, sums: pl.DataFrame, selected: Bools) -> Table:
         )
     )
     values: dict[str, Any] = {
-        "part": text_list(told.texts, groups["text"].to_numpy()),
+        "part": gathered(told.texts, groups["text"].to_numpy()),
         "told_by": [SOURCES[source] for source in groups["source"].to_list()],
         "nodes": groups["nodes"],
         "calls": groups["calls"],
