@@ -16,8 +16,8 @@ def matrix_product(call: Operands, given: Given) -> Work:
     """``a @ b``, batches broadcast, vectors as in ``torch.matmul``; 2 · m · n · k per batch.
 
     Arguments: ``a``, ``b`` places of the operands; ``transposed`` b is [n, k]; ``summed`` over the
-    batch; ``inputs`` how many arguments are read (one behind them is the output); ``out-type``
-    place of the type of the output, or ``out`` that type.
+    batch; ``inputs`` how many arguments are read (one behind them is the output), or ``reads``
+    their places; ``output`` place of a given output, ``out-type`` of its type, ``out`` that type.
     """
     a, b = call.tensor(whole(given, "a")), call.tensor(whole(given, "b"))
     left, right = a.shape, b.shape
@@ -75,6 +75,27 @@ def packed_product(call: Operands, given: Given) -> Work:
     return _product(call, given, a, shape, 2 * math.prod(shape) * a.shape[-1])
 
 
+def experts(call: Operands, given: Given) -> Work:
+    """Layers of experts: each token meets the two weights of each expert that it was sent to.
+
+    Arguments: ``input`` [tokens, k]; ``first`` [experts, n, k]; ``second`` [experts, k, n or
+    n ÷ 2]; ``chosen`` [tokens, experts per token].
+    """
+    tokens = call.tensor(whole(given, "input", 0))
+    first, second = call.tensor(whole(given, "first")), call.tensor(whole(given, "second"))
+    chosen = call.tensor(whole(given, "chosen"))
+    if len(first.shape) != 3 or len(second.shape) != 3 or len(chosen.shape) != 2:
+        raise UnknownWorkError(Reason.UNFIT)
+    per_token = math.prod(first.shape[1:]) + math.prod(second.shape[1:])
+    if first.shape[2] != tokens.shape[-1] or chosen.shape[0] != tokens.shape[0]:
+        raise UnknownWorkError(Reason.UNFIT)
+    size = total_bytes((tokens, first, second, chosen, tokens))
+    # All experts are read where there are at least as many choices: fewer tokens read fewer.
+    is_estimated = chosen.elements < first.shape[0]
+    flops = 2 * chosen.elements * per_token
+    return Work(flops, size, tokens.dtype, is_estimated=is_estimated)
+
+
 def recurrent_layer(call: Operands, given: Given) -> Work:
     """Every weight matrix once for every element of every sequence: 2 · elements · Σ sizes of
     weights. What gates take is left out.
@@ -100,8 +121,9 @@ def _product(call: Operands, given: Given, a: Tensor, shape: tuple[int, ...], fl
     """The work of a product of this output: all inputs are read, the output is written."""
     named = scalar_type(call.value(whole(given, "out-type")))
     dtype = text(given, "out") or named or a.dtype
-    inputs = [call.given(place) for place in range(whole(given, "inputs", len(call.arguments)))]
-    size = total_bytes((*inputs, Tensor(shape, dtype)))
+    count = whole(given, "inputs", len(call.arguments))
+    inputs = [call.given(place) for place in places(given, "reads") or range(count)]
+    size = total_bytes((*inputs, call.given(whole(given, "output")) or Tensor(shape, dtype)))
     return Work(flops, size, a.dtype)
 
 

@@ -19,6 +19,7 @@ RULES: dict[str, Rule] = {
     "matrix-product": matrix.matrix_product,
     "grouped-product": matrix.grouped_product,
     "packed-product": matrix.packed_product,
+    "experts": matrix.experts,
     "recurrent-layer": matrix.recurrent_layer,
     "convolution": convolutions.convolution,
     "convolution-backward": convolutions.convolution_backward,
