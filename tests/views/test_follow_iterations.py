@@ -102,8 +102,6 @@ def _codes(view: View) -> list[str]:
 
 
 SPECS = list(all_views().values())
-OF_THE_WHOLE = ("efficiency",)
-"""Views of what files tell of the whole recording."""
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
@@ -133,10 +131,6 @@ def test_another_key_node_gives_other_iterations(
     calls: Any = next(note for note in cut.notes if note.code == "iterations_cut").evidence["calls"]
     assert calls == STEPS or set(calls.values()) == {STEPS}
     expected, found = _frames(steps), _frames(cut)
-    if spec.name in OF_THE_WHOLE:
-        assert all(found[name].equals(expected[name]) for name in expected)
-        assert "recorded_whole" in _codes(cut)
-        return
     assert any(not found[name].equals(expected[name]) for name in expected)
 
 
