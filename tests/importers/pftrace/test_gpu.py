@@ -127,3 +127,16 @@ def test_flows_from_the_host_launch_what_names_no_correlation() -> None:
     columns = read_data(data)
     assert columns.launch is not None
     assert columns.launch[1] == 0
+
+
+def test_nodes_of_graphs_have_what_they_are_annotated_with() -> None:
+    """PyTorch spreads the keys of an annotation over the data of the stage."""
+    data = TRACKS + packet((13, 1), (12, message(*QUEUES)))
+    for at, key in ((10, "module_fqn"), (20, "name"), (30, "phase")):
+        values = {"graph id": "5", "graph node id": str(at), key: "layers.0"}
+        extra = [(6, message((1, name), (2, value))) for name, value in values.items()]
+        data += stage(at, 1, *extra)
+    columns = read_data(data)
+    assert [row["annotation_code"] for row in rows(columns, "stated")] == ["layers.0"] * 2
+    device = rows(columns, "device")
+    assert [(row["graph"], row["graph_node"]) for row in device] == [(5, 10), (5, 20), (5, 30)]

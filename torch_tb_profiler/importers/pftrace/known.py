@@ -99,8 +99,13 @@ OWN: dict[str, Target] = {
     "dst_agent": Target("device", "device", Form.INDEX, "device"),
     "queue": Target("device", "stream", Form.INT, "stream"),
     "group_segment_size": Target("device", "shared_memory_bytes", Form.INT, "shared_memory_bytes"),
+    **{
+        key: Target("stated", "annotation_code", Form.TEXT, "annotation")
+        for key in ("module_fqn", "fqn", "name", "str")
+    },
 }
-"""PyTorch's names of the first three, rocprofv3's of the others."""
+"""PyTorch's names of the first three, rocprofv3's of those behind; the last are keys of what a
+graph's node was annotated with, which PyTorch spreads."""
 
 LAST_NUMBER = re.compile(r"(\d{1,9})\D*$")
 
