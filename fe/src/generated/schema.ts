@@ -753,6 +753,15 @@ export const VIEWS = {
       "launch_delays": ["host_call", "work", "calls", "call_mean_us", "call_max_us", "delay_p50_us", "delay_p90_us", "delay_p99_us", "longest_delay_us", "short", "short_pct", "short_us"],
     },
   },
+  "copies": {
+    title: "Copies",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "copies_by_kind": ["kind", "host_memory", "gpu", "calls", "total_bytes", "total_us", "rate_gb_per_s", "max_rate_gb_per_s", "limit_gb_per_s", "limit_pct", "link", "beside_us", "beside_pct", "host_us", "pinned_saving_us"],
+      "copy_sizes": ["kind", "host_memory", "from_bytes", "calls", "calls_pct", "total_bytes", "bytes_pct", "total_us", "mean_us", "rate_gb_per_s", "limit_pct"],
+    },
+  },
   "compiled": {
     title: "Graphs and Compile",
     scope: "trace",
@@ -778,6 +787,9 @@ export const VIEWS = {
       "memory_events": ["device", "name", "size_bytes", "allocation_us", "release_us", "duration_us", "module"],
       "memory_peaks": ["device", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "device_memory_bytes"],
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
+      "alive": ["device", "name", "module", "phase", "category", "size_bytes", "is_estimated", "shape", "dtype", "allocation_us", "release_us", "lifetime_us"],
+      "peak_categories": ["device", "category", "size_bytes", "earlier_bytes", "share_pct"],
+      "held": ["device", "name", "module", "category", "blocks", "size_bytes", "unreleased_blocks", "made_in_passes", "held_passes", "grows", "growth_bytes_per_pass"],
     },
   },
   "modules": {
@@ -821,9 +833,9 @@ export const VIEWS = {
     scope: "trace",
     groupBys: ["operator", "operator+input_shape", "module", "type", "step"],
     tables: {
-      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
+      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
-      "recorded_flops": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "gbytes_per_s", "bound", "roof_pct", "recoverable_us", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
+      "recorded_flops": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
       "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
     },
@@ -1527,6 +1539,38 @@ export interface IdleLaunchDelaysRow {
   short_us: number | null;
 }
 
+export interface CopiesCopiesByKindRow {
+  kind: string | null;
+  host_memory: string | null;
+  gpu: number | null;
+  calls: number | null;
+  total_bytes: number | null;
+  total_us: number | null;
+  rate_gb_per_s: number | null;
+  max_rate_gb_per_s: number | null;
+  limit_gb_per_s: number | null;
+  limit_pct: number | null;
+  link: string | null;
+  beside_us: number | null;
+  beside_pct: number | null;
+  host_us: number | null;
+  pinned_saving_us: number | null;
+}
+
+export interface CopiesCopySizesRow {
+  kind: string | null;
+  host_memory: string | null;
+  from_bytes: number | null;
+  calls: number | null;
+  calls_pct: number | null;
+  total_bytes: number | null;
+  bytes_pct: number | null;
+  total_us: number | null;
+  mean_us: number | null;
+  rate_gb_per_s: number | null;
+  limit_pct: number | null;
+}
+
 export interface CompiledGraphsRow {
   graph: string | null;
   launches: number | null;
@@ -1710,6 +1754,43 @@ export interface MemoryPeakCompositionRow {
   size_bytes: number | null;
   allocation_count: number | null;
   share_pct: number | null;
+}
+
+export interface MemoryAliveRow {
+  device: string | null;
+  name: string | null;
+  module: string | null;
+  phase: string | null;
+  category: string | null;
+  size_bytes: number | null;
+  is_estimated: boolean | null;
+  shape: string | null;
+  dtype: string | null;
+  allocation_us: number | null;
+  release_us: number | null;
+  lifetime_us: number | null;
+}
+
+export interface MemoryPeakCategoriesRow {
+  device: string | null;
+  category: string | null;
+  size_bytes: number | null;
+  earlier_bytes: number | null;
+  share_pct: number | null;
+}
+
+export interface MemoryHeldRow {
+  device: string | null;
+  name: string | null;
+  module: string | null;
+  category: string | null;
+  blocks: number | null;
+  size_bytes: number | null;
+  unreleased_blocks: number | null;
+  made_in_passes: number | null;
+  held_passes: number | null;
+  grows: boolean | null;
+  growth_bytes_per_pass: number | null;
 }
 
 export interface ModulesModulesRow {
@@ -1971,10 +2052,10 @@ export interface EfficiencyOperatorsRow {
   device_time_us: number | null;
   device_time_pct: number | null;
   tflops_per_s: number | null;
-  gbytes_per_s: number | null;
   bound: string | null;
   roof_pct: number | null;
   recoverable_us: number | null;
+  gbytes_per_s: number | null;
   dtype: string | null;
   flops: number | null;
   bytes: number | null;
@@ -2008,10 +2089,10 @@ export interface EfficiencyRecordedFlopsRow {
   device_time_us: number | null;
   device_time_pct: number | null;
   tflops_per_s: number | null;
-  gbytes_per_s: number | null;
   bound: string | null;
   roof_pct: number | null;
   recoverable_us: number | null;
+  gbytes_per_s: number | null;
   dtype: string | null;
   flops: number | null;
   bytes: number | null;
@@ -2464,6 +2545,10 @@ export interface Rows {
     "streams": IdleStreamsRow;
     "launch_delays": IdleLaunchDelaysRow;
   };
+  "copies": {
+    "copies_by_kind": CopiesCopiesByKindRow;
+    "copy_sizes": CopiesCopySizesRow;
+  };
   "compiled": {
     "graphs": CompiledGraphsRow;
     "graph_launches": CompiledGraphLaunchesRow;
@@ -2480,6 +2565,9 @@ export interface Rows {
     "memory_events": MemoryMemoryEventsRow;
     "memory_peaks": MemoryMemoryPeaksRow;
     "peak_composition": MemoryPeakCompositionRow;
+    "alive": MemoryAliveRow;
+    "peak_categories": MemoryPeakCategoriesRow;
+    "held": MemoryHeldRow;
   };
   "modules": {
     "modules": ModulesModulesRow;

@@ -85,14 +85,6 @@ OPERATORS = TableSpec(
         ),
         _TFLOPS,
         Column(
-            "gbytes_per_s",
-            "GB/s",
-            "number",
-            "gb_per_s",
-            "10⁹ of these bytes per second of device time.",
-            estimated=True,
-        ),
-        Column(
             "bound",
             "Bound",
             "string",
@@ -120,6 +112,14 @@ OPERATORS = TableSpec(
             estimated=True,
             family="time",
             additive=True,
+        ),
+        Column(
+            "gbytes_per_s",
+            "GB/s",
+            "number",
+            "gb_per_s",
+            "10⁹ of these bytes per second of device time.",
+            estimated=True,
         ),
         Column(
             "dtype",
@@ -188,7 +188,7 @@ OPERATORS = TableSpec(
         _CORES,
         replace(SOURCE, hidden=True),
     ),
-    sort="-recoverable_us,-device_time_us,-flops,name",
+    sort="-recoverable_us,-device_time_us",
     when_empty="The selection holds no operator with device time or known work.",
 )
 

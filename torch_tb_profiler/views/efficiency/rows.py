@@ -59,6 +59,8 @@ def operators_table(trace: Trace, groups: pl.DataFrame, outside: pl.DataFrame) -
     frame = _rows(trace, groups, whole_ns)
     if outside.height:
         frame = pl.concat((frame, _outside(trace, groups, outside, whole_ns)))
+    # Equals, and all rows of a recording without devices, stand by their FLOPs.
+    frame = frame.sort("flops", "name", descending=[True, False], nulls_last=True)
     reasons = _reasons(trace, by_shape="input_shape_code" in groups.columns)
     return in_default_order(Table(OPERATORS, frame, needed(frame, reasons)))
 
