@@ -159,10 +159,13 @@ class WeightProfile:
 
     def integral_within(self, start_ns: Int64, end_ns: Int64) -> float:
         """Σ over the windows ``[start_ns[i], end_ns[i])`` of the integral, in weight × ns."""
+        return float(self.integrals(start_ns, end_ns).sum())
+
+    def integrals(self, start_ns: Int64, end_ns: Int64) -> Float64:
+        """The integral over each window, in weight × ns; 0 of empty ones."""
         if not len(self._edges_ns):
-            return 0.0
-        filled = end_ns > start_ns
-        return float((self._until(end_ns[filled]) - self._until(start_ns[filled])).sum())
+            return np.zeros(len(start_ns))
+        return self._until(np.maximum(start_ns, end_ns)) - self._until(start_ns)
 
     def levels(self) -> tuple[Int64, Float64]:
         """The moments at which the value changes, in order, and the value from each on."""

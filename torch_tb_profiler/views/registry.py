@@ -22,6 +22,7 @@ VIEW_NAMES = (
     "shapes",
     "kernels",
     "idle",
+    "copies",
     "compiled",
     "memory",
     "modules",

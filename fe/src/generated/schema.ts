@@ -759,7 +759,7 @@ export const VIEWS = {
     groupBys: [],
     tables: {
       "copies_by_kind": ["kind", "host_memory", "gpu", "calls", "total_bytes", "total_us", "rate_gb_per_s", "max_rate_gb_per_s", "limit_gb_per_s", "limit_pct", "link", "beside_us", "beside_pct", "host_us", "pinned_saving_us"],
-      "copy_sizes": ["kind", "host_memory", "from_bytes", "calls", "calls_pct", "total_bytes", "bytes_pct", "total_us", "mean_us", "rate_gb_per_s", "limit_pct"],
+      "copy_sizes": ["kind", "host_memory", "size", "from_bytes", "calls", "calls_pct", "total_bytes", "bytes_pct", "total_us", "mean_us", "rate_gb_per_s", "limit_pct"],
     },
   },
   "compiled": {
@@ -1560,6 +1560,7 @@ export interface CopiesCopiesByKindRow {
 export interface CopiesCopySizesRow {
   kind: string | null;
   host_memory: string | null;
+  size: string | null;
   from_bytes: number | null;
   calls: number | null;
   calls_pct: number | null;

@@ -96,13 +96,12 @@ def after_event_wait(trace: Trace, idle: Gaps) -> Bools:
         return begins
     waits, launches = _event_waits(trace), _launches(trace)
     last_wait = np.searchsorted(waits, idle.launch) - 1
-    last_launch = np.searchsorted(launches, idle.launch) - 1
     known = (idle.launch >= 0) & (last_wait >= 0)
+    launch, wait = idle.launch[known], waits[last_wait[known]]
     # Slices are in order of track and time, so that ids of one thread are in order of time.
-    wait = waits[last_wait[known]]
     track = trace.slices["track"].to_numpy()
-    before = np.where(last_launch >= 0, launches[last_launch], -1)[known]
-    begins[known] = (track[wait] == track[idle.launch[known]]) & (wait > before)
+    before = np.append(launches, -1)[np.searchsorted(launches, launch) - 1]
+    begins[known] = (track[wait] == track[launch]) & (wait > before)
     return begins
 
 

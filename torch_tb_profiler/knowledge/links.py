@@ -1,0 +1,91 @@
+"""What the links of GPUs carry at most, by the vendors' tables in ``links.toml``.
+
+Definitions: ``docs/views-copies.md#limits``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.gpus import MAX_NAME_CHARS, specification
+from torch_tb_profiler.once import once
+
+_GIGATRANSFERS = {3: 8.0, 4: 16.0, 5: 32.0}
+"""Generation of PCIe → 10^9 transfers per second of a lane, each a bit; 128 of 130 are data."""
+
+
+class LinkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The links of a GPU model as written in ``links.toml``."""
+
+    pattern: str
+    source: str
+    examples: tuple[str, ...]
+    pcie: int | None = None
+    lanes: int = 16
+    host: float | None = None
+    peer: float | None = None
+
+
+class LinkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``links.toml``."""
+
+    links: tuple[LinkEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What a GPU can send, or get, at most: 10^9 bytes per second in one direction.
+
+    Attributes:
+        host: To and from the host; None where it is not known.
+        host_name: What that link is, ``"PCIe 5.0 x16"``; None likewise.
+        peer: To and from another GPU; None where it is not known.
+        source: The vendor's page.
+    """
+
+    host: float | None
+    host_name: str | None
+    peer: float | None
+    source: str
+
+
+@once
+def link_file() -> LinkFile:
+    """The entries as they stand in the file."""
+    return load("links.toml", LinkFile)
+
+
+def pcie_gb_per_s(generation: int, lanes: int) -> float:
+    """What so many lanes carry in one direction, 10^9 bytes per second, before packets."""
+    return _GIGATRANSFERS[generation] * lanes / 8 * 128 / 130
+
+
+@lru_cache(maxsize=1024)
+def links(device_name: str) -> Links | None:
+    """The links of the GPU a trace calls ``device_name``; None for an unknown model."""
+    for entry in link_file().links:
+        if re.search(entry.pattern, device_name[:MAX_NAME_CHARS], re.IGNORECASE):
+            if entry.pcie is None:
+                name = None if entry.host is None else "NVLink-C2C"
+                return Links(entry.host, name, entry.peer, entry.source)
+            host = pcie_gb_per_s(entry.pcie, entry.lanes)
+            return Links(host, f"PCIe {entry.pcie}.0 x{entry.lanes}", entry.peer, entry.source)
+    return None
+
+
+def copy_limit(device_name: str, kind: str) -> float | None:
+    """What copies of a kind (``"HtoD"``, ``"DtoH"``, ``"PtoP"``, ``"DtoD"``) of a GPU reach at
+    most, 10^9 bytes per second; None where it is not known. A copy within a device reads and
+    writes its memory."""
+    if kind == "DtoD":
+        known = specification(device_name)
+        return None if known is None else known.bandwidth_gb_per_s / 2
+    found = links(device_name)
+    if found is None:
+        return None
+    return {"HtoD": found.host, "DtoH": found.host, "PtoP": found.peer}.get(kind)

@@ -1,0 +1,149 @@
+"""The rows of copies by kind, and by size."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.copies_detail import limits, pinned_savings
+from torch_tb_profiler.analysis.recording import why
+from torch_tb_profiler.knowledge.links import links
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.copies.columns import KINDS, SIZES
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Table
+
+NO_DIRECTION = "The name of the copy does not tell from where to where it goes."
+NO_HOST_MEMORY = "No memory of the host takes part, or the name does not tell what kind it is."
+NO_DEVICE = "The recording does not say which device it was."
+NO_BYTES = "The recording does not say how much was copied."
+NO_RATE = "The recording does not say how much was copied, or it took no time."
+NO_LIMIT = (
+    "What the link of this device carries is not known: its model is not, the vendor does not "
+    "print it, or the copy has no direction."
+)
+NO_LAUNCH = "The recording does not tell what launched them."
+NO_SAVING = (
+    "They are not of pageable memory, or neither their size nor the pace of pinned memory is known."
+)
+_REASONS = {
+    "kind": NO_DIRECTION,
+    "host_memory": NO_HOST_MEMORY,
+    "gpu": NO_DEVICE,
+    "total_bytes": NO_BYTES,
+    "rate_gb_per_s": NO_RATE,
+    "max_rate_gb_per_s": NO_RATE,
+    "limit_gb_per_s": NO_LIMIT,
+    "limit_pct": f"{NO_LIMIT} Or the rate is not known.",
+    "link": NO_LIMIT,
+    "beside_pct": "They took no time.",
+    "host_us": NO_LAUNCH,
+    "pinned_saving_us": NO_SAVING,
+}
+_SIZED = pl.col("bytes").is_not_null()
+_RATED = _SIZED & (pl.col("dur_ns") > 0)
+# Bytes per ns are 10^9 bytes per second.
+_RATE = pl.when(pl.col("sized_ns") > 0).then(pl.col("total_bytes") / pl.col("sized_ns"))
+_SUMS = (
+    pl.len().cast(pl.Int64).alias("calls"),
+    pl.when(_SIZED.any()).then(pl.col("bytes").sum()).alias("total_bytes"),
+    pl.col("dur_ns").sum().alias("total_ns"),
+    pl.col("dur_ns").filter(_SIZED).sum().alias("sized_ns"),
+)
+
+
+def kinds_table(trace: Trace, found: pl.DataFrame) -> Table:
+    """The rows of :data:`KINDS` of some copies."""
+    saved = pl.Series("saved_ns", pinned_savings(trace, found), nan_to_null=True)
+    keys = ["kind", "host_memory", "device"]
+    groups = (
+        found.with_columns(saved)
+        .group_by(keys, maintain_order=True)
+        .agg(
+            *_SUMS,
+            (pl.col("bytes") / pl.col("dur_ns")).filter(_RATED).max().alias("max_rate_gb_per_s"),
+            pl.col("beside_ns").sum(),
+            pl.when(pl.col("call_ns").is_not_null().any()).then(pl.col("call_ns").sum()),
+            pl.when(pl.col("saved_ns").is_not_null().any()).then(pl.col("saved_ns").sum()),
+        )
+    )
+    known = limits(trace)
+    names = dict(trace.devices.select("device", "name").iter_rows())
+    limit = [known.get(key) for key in groups.select("kind", "device").iter_rows()]
+    frame = groups.with_columns(
+        gpu=pl.col("device"),
+        total_us=microseconds(groups["total_ns"]),
+        rate_gb_per_s=_RATE,
+        limit_gb_per_s=pl.Series(limit, dtype=pl.Float64),
+        link=pl.Series(
+            [_link(kind, names.get(gpu)) for kind, gpu in groups.select("kind", "device").rows()],
+            dtype=pl.String,
+        ),
+        beside_us=microseconds(groups["beside_ns"]),
+        beside_pct=pl.when(pl.col("total_ns") > 0).then(
+            100 * pl.col("beside_ns") / pl.col("total_ns")
+        ),
+        host_us=microseconds(groups["call_ns"]),
+        pinned_saving_us=microseconds(groups["saved_ns"]),
+    ).with_columns(limit_pct=100 * pl.col("rate_gb_per_s") / pl.col("limit_gb_per_s"))
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in KINDS.polars_schema().items())
+    reasons = _REASONS | {"total_bytes": why(trace, "copies", NO_BYTES)}
+    return in_default_order(Table(KINDS, shown, needed(shown, reasons)))
+
+
+def _link(kind: str | None, name: str | None) -> str | None:
+    found = links(name) if name is not None and kind in ("HtoD", "DtoH") else None
+    return None if found is None else found.host_name
+
+
+def sizes_table(trace: Trace, found: pl.DataFrame) -> Table:
+    """The rows of :data:`SIZES` of some copies."""
+    known = limits(trace)
+    sized = found.filter(_SIZED)
+    limit = [known.get(key) for key in sized.select("kind", "device").iter_rows()]
+    sized = sized.with_columns(limit=pl.Series(limit, dtype=pl.Float64))
+    keys = ["kind", "host_memory"]
+    groups = sized.group_by([*keys, "size_class"], maintain_order=True).agg(
+        *_SUMS,
+        # What the bytes would take at the limit, where each has one.
+        least_ns=pl.when(pl.col("limit").is_not_null().all()).then(
+            (pl.col("bytes") / pl.col("limit")).sum()
+        ),
+    )
+    frame = groups.with_columns(
+        size=pl.col("size_class").map_elements(_size_text, return_dtype=pl.String),
+        from_bytes=pl.when(pl.col("size_class") >= 0)
+        .then(pl.lit(2, pl.Int64).pow(pl.col("size_class").clip(0)))
+        .otherwise(0),
+        total_us=microseconds(groups["total_ns"]),
+        mean_us=microseconds(groups["total_ns"], groups["calls"]),
+        rate_gb_per_s=_RATE,
+        limit_pct=pl.when(pl.col("sized_ns") > 0).then(
+            100 * pl.col("least_ns") / pl.col("sized_ns")
+        ),
+        calls_pct=100 * pl.col("calls") / pl.col("calls").sum().over(keys),
+        bytes_pct=_share_of_bytes(keys),
+    )
+    shown = frame.select(pl.col(key).cast(dtype) for key, dtype in SIZES.polars_schema().items())
+    reasons = {key: text for key, text in _REASONS.items() if key in shown.columns}
+    reasons |= {"bytes_pct": "They are of 0 bytes."}
+    return in_default_order(Table(SIZES, shown, needed(shown, reasons)))
+
+
+def _size_text(exponent: int) -> str:
+    """``"16–32 KiB"`` for 14, ``"0"`` for -1."""
+    if exponent < 0:
+        return "0"
+    divisor, label = next(
+        (1 << bits, label)
+        for bits, label in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B"))
+        if exponent >= bits
+    )
+    first = (1 << exponent) // divisor
+    return f"{first}–{2 * first} {label}"
+
+
+def _share_of_bytes(keys: list[str]) -> pl.Expr:
+    whole = pl.col("total_bytes").sum().over(keys)
+    return pl.when(whole > 0).then(100 * pl.col("total_bytes") / whole)
