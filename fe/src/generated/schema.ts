@@ -789,7 +789,7 @@ export const VIEWS = {
       "peak_composition": ["device", "grouping", "name", "size_bytes", "allocation_count", "share_pct"],
       "alive": ["device", "name", "module", "phase", "category", "size_bytes", "is_estimated", "shape", "dtype", "allocation_us", "release_us", "lifetime_us"],
       "peak_categories": ["device", "category", "size_bytes", "earlier_bytes", "share_pct"],
-      "held": ["device", "name", "module", "category", "blocks", "size_bytes", "unreleased_blocks", "made_in_passes", "held_passes", "grows", "growth_bytes_per_pass"],
+      "held": ["device", "name", "module", "category", "blocks", "size_bytes", "unreleased_blocks", "made_in_passes", "held_passes", "grows", "growth_per_pass_bytes"],
     },
   },
   "modules": {
@@ -1791,7 +1791,7 @@ export interface MemoryHeldRow {
   made_in_passes: number | null;
   held_passes: number | null;
   grows: boolean | null;
-  growth_bytes_per_pass: number | null;
+  growth_per_pass_bytes: number | null;
 }
 
 export interface ModulesModulesRow {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.memory.alive import alive_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.memory.curve import Curve
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
 
@@ -36,18 +37,6 @@ COMPOSITION = TableSpec(
 )
 
 _Row = tuple[str, str, str, int, int | None, float | None]
-
-
-def alive_after(records: MemoryRecords, device: int, record: int) -> Bools:
-    """Mask of the allocations of a device that are alive right after a record."""
-    number = np.arange(len(records.device))
-    mask: Bools = (
-        (records.device == device)
-        & (records.size_bytes > 0)
-        & (number <= record)
-        & (records.pairs.end > record)
-    )
-    return mask
 
 
 def composition_frame(records: MemoryRecords, curves: list[Curve]) -> pl.DataFrame:

@@ -8,31 +8,48 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
 from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.memory.alive import (
+    ALIVE,
+    alive_frame,
+    chosen_moment,
+    moment_facts,
+    moments,
+)
+from torch_tb_profiler.views.memory.by_category import (
+    CATEGORIES,
+    categories_frame,
+    category_series,
+    fragmentation_series,
+)
 from torch_tb_profiler.views.memory.curve import PEAKS, Curve, curve, curve_series, peaks_frame
 from torch_tb_profiler.views.memory.events import EVENTS, events_frame
+from torch_tb_profiler.views.memory.held import HELD, growth_facts, held_frame
+from torch_tb_profiler.views.memory.largest import NO_RESERVED, peak_details
 from torch_tb_profiler.views.memory.peak import COMPOSITION, composition_frame, composition_notes
 from torch_tb_profiler.views.memory.statistics import STATISTICS, statistics_frame
 from torch_tb_profiler.views.null_reasons import needed, why
 from torch_tb_profiler.views.quality_notes import MEMORY_ISSUES, quality_notes
 from torch_tb_profiler.views.querying import in_default_order
-from torch_tb_profiler.views.schema import Fact, Note, Table, TableSpec, View
+from torch_tb_profiler.views.schema import Fact, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.shares import with_shares
 from torch_tb_profiler.views.spec import ViewSpec
 
 NO_TOTALS = "The trace gives no totals (torch before 1.10 wrote only the size of each event)."
 NO_ADDRESSES = "The trace gives no addresses (torch before 1.10), so releases cannot be paired."
 NO_RELEASE = "The recording holds no release (or no allocation) of this block."
-NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
 NO_EVENTS = "No memory event of this device lies in the selection or before it."
 NO_ALLOCATION = "Nothing was allocated on this device in the selection."
 NO_OPERATOR = "What happens outside of operators has no calls."
 NO_SHARED_TOTALS = "Nothing counts how much memory the processes share."
+NO_SHAPE = "No operator took a tensor of exactly this size while the block was alive."
+NO_END = "The recording does not hold when this memory was allocated, or released."
 NO_CAPACITY = "The trace does not declare the memory of this device."
 EARLIER_BLOCK = "The block was allocated before the recording."
 EARLIER_COUNT = "The trace does not tell how many blocks were allocated before the recording."
@@ -49,8 +66,13 @@ def memory(trace: Trace, selection: Selection) -> View:
     origin_ns = trace.meta.start_ns
     stretches = selected_time(trace, selection)
     curves = [curve(records, index, chosen, stretches) for index in range(len(records.devices))]
-    series = curve_series(records.devices, curves, origin_ns)
     composition = composition_frame(records, curves)
+    categories = categories_frame(trace, curves)
+    time_ns = chosen_moment(trace, selection)
+    at = moments(records, curves, time_ns)
+    peaks = [_peak_bytes(points) for points in curves]
+    details, advice = peak_details(trace, curves, categories)
+    grown, growing = growth_facts(trace, peaks)
     tables = (
         _with_reasons(
             STATISTICS,
@@ -69,19 +91,58 @@ def memory(trace: Trace, selection: Selection) -> View:
             _peak_reasons(records, curves),
         ),
         _with_reasons(COMPOSITION, composition, {"allocation_count": EARLIER_COUNT}),
+        _with_reasons(ALIVE, alive_frame(trace, at), _alive_reasons(trace)),
+        Table(CATEGORIES, categories),
+        Table(HELD, held_frame(trace, chosen)),
     )
     return View(
         tables={table.spec.name: _ordered(table) for table in tables},
-        series={} if series is None else {"memory_curve": series},
-        facts=(_origin_fact(origin_ns), *_peak_facts(records, curves)),
+        series=_series(trace, curves, stretches),
+        facts=(
+            _origin_fact(origin_ns),
+            *_peak_facts(records, curves),
+            *details,
+            *grown,
+            *moment_facts(records, at, time_ns, origin_ns),
+        ),
         notes=(
             *quality_notes(trace, MEMORY_ISSUES),
             *_address_notes(records, chosen),
             *_total_notes(records, chosen),
             *_composition_notes(records, curves, composition),
             *_oom(trace),
+            *growing,
+            *advice,
         ),
     )
+
+
+def _series(trace: Trace, curves: list[Curve], stretches: Intervals) -> dict[str, Series]:
+    records, origin_ns = memory_records(trace), trace.meta.start_ns
+    made = {
+        "memory_curve": curve_series(records.devices, curves, origin_ns),
+        "memory_by_category": category_series(trace, curves, stretches),
+        "memory_fragmentation": fragmentation_series(records, curves, origin_ns),
+    }
+    return {name: series for name, series in made.items() if series is not None}
+
+
+def _peak_bytes(points: Curve) -> int | None:
+    peak = points.peak()
+    return None if peak is None else int(points.allocated_bytes[peak])
+
+
+def _alive_reasons(trace: Trace) -> dict[str, str]:
+    no_shape = why(trace, "input_shapes", NO_SHAPE)
+    return {
+        "module": EARLIER_BLOCK,
+        "phase": f"{EARLIER_BLOCK} Or nothing in the recording tells phases.",
+        "shape": no_shape,
+        "dtype": no_shape,
+        "allocation_us": EARLIER_BLOCK,
+        "release_us": NO_END,
+        "lifetime_us": NO_END,
+    }
 
 
 def _with_reasons(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Table:
@@ -218,7 +279,7 @@ SPEC = ViewSpec(
     title="Memory",
     help="Which operators and modules allocate the memory, and what is alive at the peak?",
     scope="trace",
-    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION),
+    tables=(STATISTICS, EVENTS, PEAKS, COMPOSITION, ALIVE, CATEGORIES, HELD),
     function=memory,
     missing=_missing,
 )

@@ -1,0 +1,82 @@
+"""What tells of which kind a block of memory is, and what to do about it: ``memory.toml``."""
+
+from __future__ import annotations
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
+
+
+class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Operators that take weights, and the places of those among their arguments."""
+
+    arguments: tuple[int, ...]
+    operators: tuple[str, ...]
+
+
+class Operators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Operators by name."""
+
+    operators: tuple[str, ...]
+
+
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Over how many starts of a forward pass a block lives that was not made for one step."""
+
+    least_passes: int
+
+
+class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """From which peak and shares of it on something is said, and what, by category."""
+
+    least_bytes: int
+    least_share_pct: float
+    least_fragmentation_pct: float
+    texts: dict[str, str]
+
+
+class Growth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """When memory that grows from pass to pass is said to leak."""
+
+    least_passes: int
+    least_share_pct: float
+
+
+class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Classes of optimizers, and how many tensors as large as a parameter they keep of each."""
+
+    states: int
+    names: tuple[str, ...]
+
+
+class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``memory.toml``."""
+
+    weights: tuple[Weights, ...]
+    accumulation: Operators
+    bringing: Operators
+    held: Held
+    advice: Advice
+    growth: Growth
+    optimizers: tuple[Optimizers, ...]
+
+
+@once
+def memory_file() -> MemoryFile:
+    """The knowledge as it stands in the file."""
+    return load("memory.toml", MemoryFile)
+
+
+@once
+def weight_places() -> dict[str, tuple[int, ...]]:
+    """Per operator the places of its weights; of accumulations of gradients their only input."""
+    places = {name: entry.arguments for entry in memory_file().weights for name in entry.operators}
+    return places | dict.fromkeys(memory_file().accumulation.operators, (0,))
+
+
+@once
+def optimizer_states() -> dict[str, int]:
+    """Per range of an optimizer's step how many tensors it keeps per parameter."""
+    entries = memory_file().optimizers
+    return {f"Optimizer.step#{name}.step": each.states for each in entries for name in each.names}

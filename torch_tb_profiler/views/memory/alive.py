@@ -1,0 +1,263 @@
+"""What is alive at a moment: every block, and what was there before the recording.
+
+Definitions: ``docs/views-memory.md#alive``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.forests import gather
+from torch_tb_profiler.analysis.memory.alive import alive_after, last_record, total_after
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
+from torch_tb_profiler.analysis.memory.earlier import earlier
+from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
+from torch_tb_profiler.analysis.memory.passes import FAR, root_operators
+from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
+from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.knowledge.devices import CPU_TYPE
+from torch_tb_profiler.trace.columns import EPOCH_NS, Float64, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.memory.curve import Curve
+from torch_tb_profiler.views.schema import Column, Fact, TableSpec
+
+EARLIER = "before the recording"
+_SHOWN = 40
+
+ALIVE = TableSpec(
+    name="alive",
+    title="Alive at a moment",
+    help="One row per block of memory that is alive at the chosen moment (at_us), or when the most "
+    "was allocated on its device. The rows of a device add up to its curve at that moment.",
+    columns=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column(
+            "name",
+            "Operator",
+            "string",
+            None,
+            "Operator that allocated it; 'before the recording' is what the allocator held beyond "
+            "the blocks that were recorded.",
+        ),
+        Column("module", "Module", "string", None, "Path of the module that allocated it."),
+        Column(
+            "phase",
+            "Phase",
+            "string",
+            None,
+            "Phase of the step in which it was allocated: dataloader, forward, backward, "
+            "optimizer, other.",
+        ),
+        Column(
+            "category",
+            "Category",
+            "string",
+            None,
+            "What it is for: parameter, gradient, optimizer_state, activation, input, temporary, "
+            "unknown. Told by when it was allocated and released, not by the recording itself.",
+            estimated=True,
+        ),
+        Column("size_bytes", "Size", "integer", "bytes", "Size of the block.", additive=True),
+        Column(
+            "is_estimated",
+            "Size Estimated",
+            "boolean",
+            None,
+            "Yes where the size is not that of a recorded allocation but follows from others.",
+        ),
+        Column(
+            "shape",
+            "Shape",
+            "string",
+            None,
+            "Shape of the tensor of exactly this size that an operator took next.",
+            estimated=True,
+        ),
+        Column("dtype", "Type", "string", None, "Its element type.", estimated=True),
+        Column(
+            "allocation_us",
+            "Allocated",
+            "number",
+            "us",
+            "Time of the allocation since the start of the recording; null if it lies before.",
+            family="moment",
+        ),
+        Column(
+            "release_us",
+            "Released",
+            "number",
+            "us",
+            "Time of the release likewise; null if the recording holds none.",
+            family="moment",
+        ),
+        Column("lifetime_us", "Lifetime", "number", "us", "From allocation to release."),
+    ),
+    sort="-size_bytes",
+    when_empty="Nothing is known to be alive at that moment.",
+)
+
+
+def chosen_moment(trace: Trace, selection: Selection) -> int | None:
+    """The moment of ``at_us`` in trace time (ns), None where none is chosen.
+
+    Raises:
+        SelectionError: it is no number.
+    """
+    if selection.at_us is None or not selection.at_us.strip():
+        return None
+    try:
+        time_us = float(selection.at_us)
+    except ValueError:
+        time_us = math.nan
+    if not math.isfinite(time_us) or abs(time_us) * NS_PER_US > FAR // 2:
+        text = selection.at_us[:_SHOWN]
+        raise SelectionError(f"at_us: {text!r} is no time in µs, such as 1250.5")
+    time_ns = round(time_us * NS_PER_US)
+    # As with time ranges: what can only count from the epoch does.
+    return time_ns if time_ns <= EPOCH_NS else time_ns - trace.meta.base_ns
+
+
+def moments(records: MemoryRecords, curves: list[Curve], time_ns: int | None) -> list[int | None]:
+    """Per device the record right after which memory is looked at: that of the chosen time (-1
+    before all), else of the peak of its curve; None where there is no curve."""
+    if time_ns is not None:
+        return [last_record(records, time_ns)] * len(curves)
+    peaks = [points.peak() for points in curves]
+    return [
+        None if peak is None else int(points.record[peak])
+        for points, peak in zip(curves, peaks, strict=True)
+    ]
+
+
+def moment_facts(
+    records: MemoryRecords, at: list[int | None], time_ns: int | None, origin_ns: int
+) -> list[Fact]:
+    """What the table is of: the moment of each device, and what is allocated at it."""
+    facts: list[Fact] = []
+    for place, (device, record) in enumerate(zip(records.devices, at, strict=True)):
+        if record is None:
+            continue
+        moment = int(records.time_ns[record]) if time_ns is None else time_ns
+        which = "the peak: choose another with at_us" if time_ns is None else "as chosen (at_us)"
+        total = total_after(records, place, record)
+        facts += [
+            Fact(
+                "alive_at_us",
+                "Alive at",
+                (moment - origin_ns) / NS_PER_US,
+                "us",
+                device.label,
+                f"Moment of the table 'alive', since the start of the recording; {which}.",
+            ),
+            Fact(
+                "alive_bytes",
+                "Allocated at that moment",
+                total,
+                "bytes",
+                device.label,
+                "What the allocator says is allocated at that moment.",
+                None if total is not None else "The trace gives no totals of this device.",
+            ),
+        ]
+    return facts
+
+
+def alive_frame(trace: Trace, at: list[int | None]) -> pl.DataFrame:
+    """The rows of :data:`ALIVE`.
+
+    Args:
+        trace: The trace.
+        at: As :func:`moments`.
+    """
+    records = memory_records(trace)
+    if not records.has_addresses:
+        return pl.DataFrame(schema=ALIVE.polars_schema())
+    alive = [
+        np.flatnonzero(alive_after(records, device, record))
+        for device, record in enumerate(at)
+        if record is not None
+    ]
+    rows = np.sort(np.concatenate(alive)) if alive else np.empty(0, np.int64)
+    parts = [_recorded(trace, records, rows)]
+    for device, record in enumerate(at):
+        total = None if record is None else total_after(records, device, record)
+        if total is not None:
+            known = int(records.size_bytes[rows[records.device[rows] == device]].sum())
+            parts.append(_before(trace, records, device, total - known))
+    return pl.concat(parts)
+
+
+def _recorded(trace: Trace, records: MemoryRecords, rows: Int64) -> pl.DataFrame:
+    blocks, origin = memory_blocks(trace), trace.meta.start_ns
+    made, end = records.time_ns[rows], blocks.end_ns[rows]
+    # The end of a block whose release is missing is only known to lie before its place's next.
+    is_released = records.pairs.release[rows] >= 0
+    shape, dtype = _tensors(trace, records, rows)
+    released: Float64 = np.where(is_released, end - origin, np.nan) / NS_PER_US
+    allocated = (made - origin) / NS_PER_US
+    return pl.DataFrame(
+        {
+            "device": _texts([one.label for one in records.devices], records.device[rows]),
+            "name": records.operators.of(rows),
+            "module": records.modules.of(rows),
+            "phase": _texts(
+                [phase.name.lower() for phase in Phase], blocks.phase[rows].astype(np.int64)
+            ),
+            "category": _texts([*CATEGORY_NAMES], blocks.category[rows].astype(np.int64)),
+            "size_bytes": records.size_bytes[rows],
+            "is_estimated": np.zeros(len(rows), np.bool_),
+            "shape": shape,
+            "dtype": dtype,
+            "allocation_us": allocated,
+            "release_us": released,
+            "lifetime_us": released - allocated,
+        },
+        schema=ALIVE.polars_schema(),
+        nan_to_null=True,
+    )
+
+
+def _texts(texts: list[str], code: Int64) -> pl.Series:
+    """``texts[code]``, null for -1."""
+    codes = pl.Series(code)
+    return pl.Series(texts, dtype=pl.String).gather(codes.set(codes < 0, None))
+
+
+def _tensors(trace: Trace, records: MemoryRecords, rows: Int64) -> tuple[pl.Series, pl.Series]:
+    """The shape and the element type of each block, null where no operator took such a tensor."""
+    found, starts = operands(trace), trace.slices["start_ns"].to_numpy()
+    root = gather(root_operators(trace), records.operator[rows])
+    made, end = records.time_ns[rows], memory_blocks(trace).end_ns[rows]
+    begun = np.where(root >= 0, gather(starts, root), made)
+    wanted = Blocks(records.size_bytes[rows], made, end, begun)
+    of_host = np.array([one.type == CPU_TYPE for one in records.devices], np.bool_)
+    tensor = np.where(
+        of_host[records.device[rows]],
+        tensor_of_blocks(found.exact, wanted),
+        tensor_of_blocks(found.rounded, wanted),
+    )
+    shapes = [f"[{', '.join(map(str, one.shape))}]" for one in found.tensors]
+    return _texts(shapes, tensor), _texts([one.dtype or "" for one in found.tensors], tensor)
+
+
+def _before(trace: Trace, records: MemoryRecords, device: int, rest: int) -> pl.DataFrame:
+    """What of ``rest`` bytes of a device was there before the recording, by category."""
+    parts = earlier(trace)[device].parts(np.array([rest]))
+    sizes = [(CATEGORY_NAMES[category], int(size[0])) for category, size in parts.items()]
+    rows = [
+        {
+            "device": records.devices[device].label,
+            "name": EARLIER,
+            "category": category,
+            "size_bytes": size,
+            "is_estimated": True,
+        }
+        for category, size in sizes
+        if size > 0
+    ]
+    return pl.DataFrame(rows, schema=ALIVE.polars_schema())

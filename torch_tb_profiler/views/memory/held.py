@@ -1,0 +1,191 @@
+"""What is held over several passes though the passes repeat: kept on purpose, or a leak.
+
+Definitions: ``docs/views-memory.md#held``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.memory.categories import (
+    CATEGORY_NAMES,
+    memory_blocks,
+)
+from torch_tb_profiler.analysis.memory.passes import FAR, passes
+from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
+from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.knowledge.memory import memory_file
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import Column, Fact, Note, TableSpec
+
+FEW_PASSES = "It takes at least four forward passes (of steps) to tell growth from a beginning."
+
+HELD = TableSpec(
+    name="held",
+    title="Held over several passes",
+    help="Blocks that were allocated after the first forward pass began and are alive at the "
+    "starts of two or more later ones, by who allocated them. What grows with every pass is the "
+    "candidate for a leak; the state of an optimizer is held on purpose.",
+    columns=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column("name", "Operator", "string", None, "Operator that allocated them."),
+        Column("module", "Module", "string", None, "Path of the module that allocated them."),
+        Column("category", "Category", "string", None, "What they are likely for.", estimated=True),
+        Column("blocks", "Blocks", "integer", "count", "Blocks that are held.", additive=True),
+        Column("size_bytes", "Size", "integer", "bytes", "Their bytes.", additive=True),
+        Column(
+            "unreleased_blocks",
+            "Not Released",
+            "integer",
+            "count",
+            "Those of them whose release the recording does not hold.",
+            additive=True,
+        ),
+        Column(
+            "made_in_passes",
+            "Made in Passes",
+            "integer",
+            "count",
+            "In how many different passes they were allocated: 1 is made once and kept.",
+        ),
+        Column("held_passes", "Held over", "number", "count", "Mean of the passes they live over."),
+        Column(
+            "grows",
+            "Grows",
+            "boolean",
+            None,
+            "Yes where blocks of two or more passes stay unreleased: more with every pass.",
+        ),
+        Column(
+            "growth_per_pass_bytes",
+            "Growth per Pass",
+            "number",
+            "bytes",
+            "Unreleased bytes of the row over the passes from the first it was allocated in.",
+        ),
+    ),
+    sort="-growth_per_pass_bytes,-size_bytes",
+    when_empty="No block outlives two passes, or the recording has too few passes to tell.",
+)
+
+
+def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
+    """The rows of :data:`HELD`, of allocations in the selection."""
+    records, blocks = memory_records(trace), memory_blocks(trace)
+    least = memory_file().held.least_passes
+    rows = np.flatnonzero(chosen & (records.size_bytes > 0) & (blocks.passes >= least))
+    made_in = _pass_of(trace, records, rows)
+    rows, made_in = rows[made_in > 0], made_in[made_in > 0]
+    if not len(rows):
+        return pl.DataFrame(schema=HELD.polars_schema())
+    last = int(_pass_of(trace, records, np.flatnonzero(records.size_bytes != 0)).max())
+    stays = blocks.end_ns[rows] == FAR
+    labels = pl.Series([one.label for one in records.devices], dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "device": labels.gather(records.device[rows]),
+            "name": records.operators.of(rows),
+            "module": records.modules.of(rows),
+            "category": pl.Series([*CATEGORY_NAMES]).gather(blocks.category[rows].astype(np.int64)),
+            "size": records.size_bytes[rows],
+            "stays": stays,
+            "made_in": made_in,
+            "over": blocks.passes[rows],
+        }
+    )
+    stayed = pl.col("size").filter("stays")
+    grows = pl.col("made_in").filter("stays").n_unique() >= 2
+    summed = frame.group_by("device", "name", "module", "category", maintain_order=True).agg(
+        blocks=pl.len().cast(pl.Int64),
+        size_bytes=pl.col("size").sum(),
+        unreleased_blocks=pl.col("stays").sum().cast(pl.Int64),
+        made_in_passes=pl.col("made_in").n_unique().cast(pl.Int64),
+        held_passes=pl.col("over").mean(),
+        grows=grows,
+        growth_per_pass_bytes=pl.when(grows)
+        .then(stayed.sum() / (last - pl.col("made_in").min() + 1))
+        .otherwise(0.0),
+    )
+    return summed.select(HELD.polars_schema().keys())
+
+
+def _pass_of(trace: Trace, records: MemoryRecords, rows: Int64) -> Int64:
+    """How many forward passes of its process had begun at each record."""
+    begun = np.zeros(len(rows), np.int64)
+    found = passes(trace)
+    for process in np.unique(records.process[rows]).tolist():
+        own = found.get(process, found.get(-1))
+        if own is not None:
+            of = records.process[rows] == process
+            begun[of] = np.searchsorted(
+                own.starts(Phase.FORWARD), records.time_ns[rows[of]], side="right"
+            )
+    return begun
+
+
+def growth(trace: Trace, device: int) -> Float64:
+    """What the allocator of a device held at the start of each forward pass but the first, in
+    bytes; empty where passes or totals are not told."""
+    records, found = memory_records(trace), passes(trace).get(-1)
+    rows = np.flatnonzero((records.device == device) & records.has_totals)
+    if found is None or not len(rows):
+        return np.empty(0)
+    starts = found.starts(Phase.FORWARD)[1:]
+    at = np.searchsorted(records.time_ns[rows], starts, side="right") - 1
+    held: Float64 = records.allocated_bytes[rows[at[at >= 0]]].astype(np.float64)
+    return held
+
+
+def growth_facts(trace: Trace, peaks: list[int | None]) -> tuple[list[Fact], list[Note]]:
+    """Per device how much memory grows from pass to pass, and a warning where it always does.
+
+    Args:
+        trace: The trace.
+        peaks: Largest total of each device, None where it has none.
+    """
+    facts: list[Fact] = []
+    notes: list[Note] = []
+    least = memory_file().growth
+    for place, (device, peak) in enumerate(zip(memory_records(trace).devices, peaks, strict=True)):
+        if peak is None:
+            continue
+        held = growth(trace, place)
+        is_told = len(held) >= least.least_passes
+        slope = _slope(held) if is_told else None
+        text = (
+            "Slope of what is allocated at the starts of forward passes, the first left out "
+            "(least squares). 0 is a program that keeps nothing."
+        )
+        reason = None if is_told else FEW_PASSES
+        facts.append(
+            Fact(
+                "growth_per_pass_bytes",
+                "Growth per Pass",
+                slope,
+                "bytes",
+                device.label,
+                text,
+                reason,
+            )
+        )
+        grown = float(held[-1] - held[0]) if is_told else 0.0
+        if is_told and (np.diff(held) > 0).all() and 100 * grown >= least.least_share_pct * peak:
+            notes.append(_growth_note(device.label, int(grown), len(held), slope or 0.0))
+    return facts, notes
+
+
+def _slope(held: Float64) -> float:
+    """Bytes per pass, to the byte: what least squares leave of nothing is nothing."""
+    return float(np.round(np.polyfit(np.arange(len(held)), held, 1)[0])) + 0.0
+
+
+def _growth_note(device: str, grown: int, passes_seen: int, slope: float) -> Note:
+    text = (
+        f"{device}: {grown:,} bytes more are allocated after {passes_seen - 1} passes, "
+        f"{slope:,.0f} with each. Table 'held' names what stays: results kept with their graph "
+        "(use .detach() or .item()), lists that grow, caches."
+    )
+    evidence: dict[str, object] = {"device": device, "grown_bytes": grown, "passes": passes_seen}
+    return Note("advice", "memory_growth", "warning", text, evidence)

@@ -1,0 +1,145 @@
+"""Where the peak is reached, what fills it, how fragmented memory is, and what to do about it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.memory.passes import passes
+from torch_tb_profiler.analysis.memory.records import MemoryDevice, memory_records
+from torch_tb_profiler.analysis.phases.evidence import Phase
+from torch_tb_profiler.analysis.phases.segments import phase_at
+from torch_tb_profiler.knowledge.memory import memory_file
+from torch_tb_profiler.trace.columns import ABSENT
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.memory.by_category import fragmentation
+from torch_tb_profiler.views.memory.curve import Curve
+from torch_tb_profiler.views.schema import Fact, Note
+
+_TITLES = {
+    "parameter": "parameters",
+    "gradient": "gradients",
+    "optimizer_state": "the state of the optimizer",
+    "activation": "activations (results of the forward pass, kept for the backward pass)",
+    "input": "inputs",
+    "temporary": "temporaries",
+    "unknown": "of unknown use",
+}
+NO_PHASES = "Nothing in the recording tells phases of steps."
+NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
+
+
+def peak_phase(trace: Trace, points: Curve) -> str | None:
+    """The phase in which the peak of a curve is reached, None where nothing tells."""
+    peak, found = points.peak(), passes(trace).get(-1)
+    if peak is None or found is None:
+        return None
+    time = points.time_ns[[peak]]
+    return Phase(int(phase_at(found.stretches, time, Phase.OTHER)[0])).name.lower()
+
+
+def peak_details(
+    trace: Trace, curves: list[Curve], categories: pl.DataFrame
+) -> tuple[list[Fact], list[Note]]:
+    """Facts about the peak of each device, and what can be done about the largest part of it.
+
+    Args:
+        trace: The trace.
+        curves: Curve of each device.
+        categories: Rows of the table ``peak_categories``.
+    """
+    facts: list[Fact] = []
+    notes: list[Note] = []
+    for device, points in zip(memory_records(trace).devices, curves, strict=True):
+        peak = points.peak()
+        if peak is None:
+            continue
+        phase = peak_phase(trace, points)
+        facts.append(
+            Fact(
+                "peak_phase",
+                "Peak reached in",
+                phase,
+                None,
+                device.label,
+                "Phase of the step in which the most was allocated.",
+                None if phase is not None else NO_PHASES,
+            )
+        )
+        facts += _fragmentation_facts(device, points, peak)
+        own = categories.filter(pl.col("device") == device.label)
+        notes += _largest(device, own, phase)
+        notes += _fragmented(device, points)
+    return facts, notes
+
+
+def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list[Fact]:
+    gap = fragmentation(points)
+    told = gap[gap != ABSENT]
+    at_peak = None if gap[peak] == ABSENT else int(gap[peak])
+    largest = int(told.max()) if len(told) else None
+    return [
+        Fact(key, title, value, "bytes", device.label, text, None if value is not None else reason)
+        for key, title, value, text, reason in (
+            (
+                "peak_fragmentation_bytes",
+                "Fragmentation at the Peak",
+                at_peak,
+                "Reserved less allocated when the most was allocated: cached, or in pieces too "
+                "small to use.",
+                NO_RESERVED,
+            ),
+            (
+                "max_fragmentation_bytes",
+                "Largest Fragmentation",
+                largest,
+                "Largest reserved less allocated in the selection.",
+                NO_RESERVED,
+            ),
+        )
+    ]
+
+
+def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) -> list[Note]:
+    """What fills the peak, and what can be done about the largest part."""
+    knowledge = memory_file().advice
+    if categories.is_empty():
+        return []
+    top = categories.sort("size_bytes", descending=True, maintain_order=True).row(0, named=True)
+    share, category = top["share_pct"], top["category"]
+    total = categories["size_bytes"].sum()
+    if share is None or share < knowledge.least_share_pct or total < knowledge.least_bytes:
+        return []
+    is_earlier = category == "unknown" and top["earlier_bytes"] > 0.5 * top["size_bytes"]
+    advice = knowledge.texts["earlier" if is_earlier else category]
+    what = "memory from before the recording" if is_earlier else _TITLES[category]
+    where = "" if phase in (None, "other") else f", reached in the {phase} phase"
+    text = (
+        f"{device.label}: {share:.0f} % of the peak{where}, are {what}: {top['size_bytes']:,} "
+        f"bytes. {advice}"
+    )
+    evidence: dict[str, object] = {
+        "device": device.label,
+        "category": category,
+        "size_bytes": top["size_bytes"],
+        "share_pct": share,
+    }
+    return [Note("advice", "largest_at_peak", "info", text, evidence)]
+
+
+def _fragmented(device: MemoryDevice, points: Curve) -> list[Note]:
+    """Whether what is reserved at its largest is much more than was ever allocated."""
+    knowledge = memory_file().advice
+    reserved = int(points.reserved_bytes.max())
+    allocated = int(points.allocated_bytes.max())
+    if reserved == ABSENT or reserved < max(knowledge.least_bytes, 1):
+        return []
+    gap = max(reserved - allocated, 0)
+    share = 100.0 * gap / reserved
+    if share < knowledge.least_fragmentation_pct:
+        return []
+    text = (
+        f"{device.label}: {gap:,} of {reserved:,} reserved bytes ({share:.0f} %) were never "
+        f"allocated at once. {knowledge.texts['fragmentation']}"
+    )
+    evidence: dict[str, object] = {"device": device.label, "gap_bytes": gap, "share_pct": share}
+    return [Note("advice", "memory_fragmentation", "info", text, evidence)]
