@@ -38,7 +38,8 @@ REASON_TEXTS = {
     "has, and no range of an inference engine around it tells their sums.",
     Reason.TYPES: "The element types of its inputs were not recorded.",
     Reason.UNFIT: "The recorded input shapes do not fit this operator.",
-    Reason.LIST: "The shapes in its lists of tensors were not recorded.",
+    Reason.LIST: "The shapes in its lists of tensors were not recorded: PyTorch records those of "
+    "lists of up to 30 tensors.",
     Reason.GENERATED: "It is generated code, and nothing in the recording states its FLOPs.",
     Reason.FORWARD: "It is counted by its forward operator, and of that there is no figure.",
 }
