@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.traces import Event, annotation, op, step, trace
+from tests.helpers.traces import Event, annotation, frame, op, step, trace
 from torch_tb_profiler.analysis.compiled.compilations import PARTS, compilations
 from torch_tb_profiler.analysis.compiled.recompilations import recompilations
 from torch_tb_profiler.analysis.compiled.regions import REGION, compiled_calls
@@ -119,3 +119,12 @@ def test_compilations_inside_others_and_of_other_threads() -> None:
 
 def test_nothing_compiled() -> None:
     assert len(compilations(trace([op("aten::mm", 0, 5)])).slice) == 0
+
+
+def test_frames_of_python_count_where_nothing_is_timed() -> None:
+    compiler = "torch/_dynamo/convert_frame.py(911): compile_inner"
+    framed = compilations(trace([frame(compiler, 0, 90), frame(compiler, 10, 50)]))
+    assert len(framed.slice) == 1
+    timed = _compile(10, op("compile_fx_inner (dynamo_timed)", 20, 30), dur=70)
+    both = compilations(trace([frame(compiler, 0, 90), *timed]))
+    assert both.graphs.tolist() == [1]

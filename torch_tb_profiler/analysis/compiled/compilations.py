@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.compiled.regions import REGION_ID, region_id
 from torch_tb_profiler.analysis.forests import indices, nearest_marked
 from torch_tb_profiler.knowledge.host_marks import mark_kind
-from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
+from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, NODE_CATEGORIES
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -79,7 +79,7 @@ def compilations(trace: Trace) -> Compilations:
     slices = trace.slices
     names = slices["name_code"].to_numpy()
     is_mark = codes.of_names(trace, names, lambda name: mark_kind(name) == "compilation", np.bool_)
-    is_mark &= ~np.isin(slices["category"].to_numpy(), DEVICE_CATEGORIES)
+    is_mark &= _are_of_host(slices["category"].to_numpy(), is_mark)
     start = slices["start_ns"].to_numpy()
     outer = _outermost(trace, np.flatnonzero(is_mark))
     outer = outer[np.argsort(start[outer], kind="stable")]
@@ -99,6 +99,13 @@ def compilations(trace: Trace) -> Compilations:
     _tell_by_call(trace, outer, told)
     backward = np.isin([str(trace.strings[code]) for code in names[outer]], _BACKWARD)
     return Compilations(outer, told, backward, attempts, part_ns, graphs, generated)
+
+
+def _are_of_host(category: Int8, is_mark: Bools) -> Bools:
+    """Which slices count: timed ranges, and only where there are none frames of Python, which lie
+    in a tree of their own."""
+    is_node = np.isin(category, NODE_CATEGORIES)
+    return is_node if (is_node & is_mark).any() else ~np.isin(category, DEVICE_CATEGORIES)
 
 
 def _ids(trace: Trace, said: Int64, of: Int64, count: int) -> tuple[list[str | None], Int64, Int64]:

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.forests import indices, nearest_marked
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.trace.categories import NODE_CATEGORIES
-from torch_tb_profiler.trace.columns import Int8, Int64
+from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -58,8 +58,9 @@ class CompiledCalls:
     Attributes:
         slice: The slices.
         kind: Place in :data:`KINDS`.
-        inside: The slice of the call of the same kind around it, -1 for none: of a region the one
-            whose code it goes on with after a graph break.
+        inside: The slice of the call of the same kind around it, -1 for none.
+        is_resumed: Whether it is a region inside another one, whose code it goes on with after a
+            graph break.
         self_ns: Time on the host without calls of the same kind inside.
         device_ns: Device work launched inside, but not inside another call of the same kind.
         kernels: Kernels among that.
@@ -68,6 +69,7 @@ class CompiledCalls:
     slice: Int64
     kind: Int8
     inside: Int64
+    is_resumed: Bools
     self_ns: Int64
     device_ns: Int64
     kernels: Int64
@@ -101,7 +103,8 @@ def compiled_calls(trace: Trace) -> CompiledCalls:
         at = place[nearest[owner]]
         np.add.at(device_ns, at[at >= 0], work["dur_ns"].to_numpy()[at >= 0])
         np.add.at(kernels, at[(at >= 0) & is_kernel], 1)
-    return CompiledCalls(rows, kind, inside, np.maximum(self_ns, 0), device_ns, kernels)
+    is_resumed = (kind == REGION) & (inside >= 0) & (names[rows] != names[inside])
+    return CompiledCalls(rows, kind, inside, is_resumed, np.maximum(self_ns, 0), device_ns, kernels)
 
 
 @per_trace

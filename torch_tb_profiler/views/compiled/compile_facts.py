@@ -33,7 +33,7 @@ def compile_facts(trace: Trace, in_selection: Bools) -> tuple[Fact, ...]:
     chosen = in_selection[found.slice]
     waited_ns = int(trace.slices["dur_ns"].to_numpy()[found.slice[chosen]].sum())
     regions = (calls.kind == REGION) & in_selection[calls.slice]
-    breaks = int((calls.inside[regions] >= 0).sum()) if regions.any() else None
+    breaks = int(calls.is_resumed[regions].sum()) if regions.any() else None
     return (
         Fact(
             "compilations",

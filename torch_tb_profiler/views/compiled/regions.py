@@ -148,7 +148,7 @@ def regions_table(trace: Trace, in_selection: Bools) -> Table:
             {
                 "kind": calls.kind[chosen],
                 "name_code": trace.slices["name_code"].to_numpy()[slices],
-                "resumed": calls.inside[chosen] >= 0,
+                "resumed": calls.is_resumed[chosen],
                 "step": pl.Series(steps).set(pl.Series(steps < 0), None),
                 "dur_ns": trace.slices["dur_ns"].to_numpy()[slices],
                 "self_ns": calls.self_ns[chosen],
