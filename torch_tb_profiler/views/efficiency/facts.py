@@ -62,6 +62,7 @@ def model_facts(
             *facts,
             _fact("mfu_pct", "MFU", None, "pct", _MFU, reason=reason),
             _fact("peak_tflops", "Peak (TFLOP/s)", None, None, f"{_PEAK}.", reason=reason),
+            *(_counted(model) if per_step is not None else ()),
         )
     facts += [fact for one in on_devices for fact in _of_device(trace, model, one, peaks)]
     if len(on_devices) > 1:
