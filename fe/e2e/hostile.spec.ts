@@ -86,7 +86,7 @@ async function openRows(page: Page): Promise<void> {
 }
 
 /** What stands where names of the trace are shown. */
-const SHOWN = ["Overview", "Iterations", "Phases", "Operators", "Operator types", "Shapes", "Kernels", "Memory", "Modules", "Groups", "Timeline", "Distributed", "Compare"];
+const SHOWN = ["Overview", "Timeline", "Compare", "Iterations", "Phases", "Operators", "Operator types", "Modules", "Groups", "Shapes", "Kernels", "Idle Time", "Memory", "Distributed"];
 /** Views that name nothing of the trace before something is chosen. */
 const UNNAMED = ["Iterations", "Phases", "Operator types"];
 /** Charts that name things of the trace, not only steps and categories. */

@@ -1,5 +1,8 @@
 /** The views. One that has nothing to show is greyed and says why; never missing without a word. */
+import { Fragment } from "react";
+
 import type { ViewInfo } from "../api/types";
+import { railGroups } from "./railGroups";
 import { ViewLink } from "./ViewLink";
 
 interface Props {
@@ -10,21 +13,33 @@ interface Props {
 export function Rail({ views, current }: Props) {
   return (
     <nav className="rail" aria-label="Views">
-      <ul>
-        {views.map((view) => (
-          <li key={view.name}>
-            {view.available ? (
-              <ViewLink view={view.name} isCurrent={view.name === current} title={view.help}>
-                {view.title}
-              </ViewLink>
-            ) : (
-              <span className="missing" aria-disabled="true" tabIndex={0} title={view.reason ?? "Nothing to show."}>
-                {view.title}
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
+      {railGroups(views).map(({ title, views: ofGroup }) => (
+        <Fragment key={title}>
+          {title !== null && <p className="rail-head">{title}</p>}
+          <ul aria-label={title ?? undefined}>
+            {ofGroup.map((view) => (
+              <li key={view.name}>
+                <Entry view={view} isCurrent={view.name === current} />
+              </li>
+            ))}
+          </ul>
+        </Fragment>
+      ))}
     </nav>
+  );
+}
+
+function Entry({ view, isCurrent }: { readonly view: ViewInfo; readonly isCurrent: boolean }) {
+  if (view.available) {
+    return (
+      <ViewLink view={view.name} isCurrent={isCurrent} title={view.help}>
+        {view.title}
+      </ViewLink>
+    );
+  }
+  return (
+    <span className="missing" aria-disabled="true" tabIndex={0} title={view.reason ?? "Nothing to show."}>
+      {view.title}
+    </span>
   );
 }

@@ -8,6 +8,9 @@ import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
+/** A long table leaves room for those below it. */
+const BESIDE_OTHERS = "480px";
+
 export function GenericPage(props: PageProps) {
   return (
     <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
@@ -18,7 +21,7 @@ export function GenericPage(props: PageProps) {
           {Object.entries(view.series).map(([name, series]) => (
             <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={260} />
           ))}
-          {Object.entries(view.tables).map(([name, table]) => (
+          {Object.entries(view.tables).map(([name, table], _, all) => (
             <DataTable
               key={`${name} ${view.selection.group_by ?? ""}`}
               name={`${view.view}.${name}`}
@@ -27,6 +30,7 @@ export function GenericPage(props: PageProps) {
               address={name}
               fileName={fileName(name)}
               notes={view.notes}
+              {...(all.length > 1 ? { maxHeight: BESIDE_OTHERS } : {})}
             />
           ))}
           <QualityNotes notes={view.notes} always={false} />
