@@ -130,3 +130,16 @@ def test_nsight_tells_what_was_open_when_the_node_was_made(tmp_path: Path) -> No
     }
     owned = made.quality.counts["graph_kernels_at_creation"]
     assert sources["creation of the node"] == owned > 0
+
+
+def test_generated_kernels_have_the_line_that_they_compute() -> None:
+    rows = [
+        {"kernel": FUSED, "stacks": '  File "/home/u/m.py", line 3, in f\n', "nodes": "silu"},
+        {"kernel": GEMM, "nodes": "linear"},
+    ]
+    assert told(beside(launch(0, 1), kernel_provenance=rows)) == [
+        (None, None, None),
+        ("linear", None, "source of the generated kernel"),
+        (None, None, None),
+        ("/home/u/m.py:3", None, "source of the generated kernel"),
+    ]

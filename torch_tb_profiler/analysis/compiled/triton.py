@@ -6,12 +6,13 @@ Definitions: ``docs/views-compiled.md#triton-kernels``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.call_stacks import SEPARATOR
+from torch_tb_profiler.analysis.call_stacks import SEPARATOR, parse_stack
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
@@ -82,3 +83,38 @@ def frames_of_source(texts: Iterable[str]) -> str | None:
         ][::-1] or [f"{frame['file']}({frame['line']}): " for frame in _SHORT_FRAME.finditer(text)]
         frames.update(dict.fromkeys(frame.replace(SEPARATOR, ",") for frame in found))
     return SEPARATOR.join(list(frames)[:MAX_FRAMES]) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a generated kernel is from, of files beside the trace.
+
+    Attributes:
+        stack: The lines of the program that it computes, as a call stack; None where not told.
+        nodes: The nodes of the model's graph that were fused into it, likewise.
+    """
+
+    stack: str | None = None
+    nodes: str | None = None
+
+
+@per_trace
+def provenances(trace: Trace) -> Mapping[str, Provenance]:
+    """Name of a kernel → where it is from; empty where no file beside the trace tells."""
+    side = trace.side.get("kernel_provenance")
+    if side is None:
+        return {}
+    return {
+        kernel: Provenance(frames_of_source([stacks or ""]), nodes)
+        for kernel, stacks, nodes in side.frame.select("kernel", "stacks", "nodes").iter_rows()
+    }
+
+
+def source_line(stack: str | None) -> str | None:
+    """The innermost place of a call stack that an editor can be sent to, else the innermost that
+    has a file: ``file:line``."""
+    frames = [frame for frame in parse_stack(stack) if frame.file]
+    if not frames:
+        return None
+    frame = next((each for each in frames if each.jumpable), frames[0])
+    return f"{frame.file}:{frame.line}"

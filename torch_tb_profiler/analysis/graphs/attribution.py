@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.compiled.triton import Provenance, provenances, source_line
 from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.graphs.annotations import annotation_text
 from torch_tb_profiler.analysis.graphs.captures import captured_work
@@ -22,13 +23,14 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.lookup import number_pairs, place_in
 from torch_tb_profiler.trace.model import Trace
 
-NONE, INLINE, FILE, CAPTURE, CREATION = 0, 1, 2, 3, 4
+NONE, INLINE, FILE, CAPTURE, CREATION, SOURCE = range(6)
 SOURCES: Final = (
     None,
     "annotation in the trace",
     "annotation file",
     "capture trace",
     "creation of the node",
+    "source of the generated kernel",
 )
 """How it is told, by code; earlier sources count before later ones."""
 
@@ -86,6 +88,7 @@ def attribution(trace: Trace) -> Attribution:
     _tell_files(trace, launches, told)
     _tell_captures(trace, told)
     _tell_creations(trace, launches, told)
+    _tell_sources(trace, launches, told)
     return Attribution(list(told.texts), told.part, told.operator, told.shapes, told.source)
 
 
@@ -157,6 +160,19 @@ def _tell_creations(trace: Trace, launches: GraphLaunches, told: _Told) -> None:
     names = np.array([told.code(_operator_name(trace, int(each))) for each in owners], np.int64)
     told.part[at], told.operator[at] = parts[place], names[place]
     told.source[at[(parts[place] >= 0) | (names[place] >= 0)]] = CREATION
+
+
+def _tell_sources(trace: Trace, launches: GraphLaunches, told: _Told) -> None:
+    """What Inductor says of kernels it generated: the line of the program, else the nodes."""
+    known = provenances(trace)
+    at = np.flatnonzero(told.source == NONE)
+    if not known or not len(at):
+        return
+    names = trace.device_work["name_code"].to_numpy()[launches.row[at]].astype(np.int64)
+    distinct, place = np.unique(names, return_inverse=True)
+    found = [known.get(trace.text(code) or "", Provenance()) for code in distinct.tolist()]
+    codes = [told.code(source_line(each.stack) or each.nodes) for each in found]
+    told.tell(at, np.array(codes, np.int64)[place], SOURCE)
 
 
 def _is_around(trace: Trace, owner: Int64, launch: Int64) -> Bools:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -49,24 +49,29 @@ def with_beside(trace: Trace, location: Location) -> Trace:
     not of this machine, or where it has nothing that they tell of."""
     if location.filesystem is not None or location.is_folder:
         return trace
-    wanted: set[Kind] = set()
-    if graph_launches(trace).count:
-        wanted |= {"annotations", "capture"}
-    if generated_calls(trace).height:
-        wanted.add("provenance")
-    if not wanted:
-        return trace
     try:
-        return _joined(trace, _Around(location), wanted)
+        around = _Around(location)
+        found = around.files()
+        wanted = _wanted(trace) if found else set()
+        return _joined(trace, around, {kind: found[kind] for kind in wanted & found.keys()})
     except Exception:
         _LOGGER.exception("files beside %s were not read", location.url)
         return trace
 
 
-def _joined(trace: Trace, around: _Around, wanted: set[Kind]) -> Trace:
+def _wanted(trace: Trace) -> set[Kind]:
+    """The kinds of files that tell something of what the trace has."""
+    wanted: set[Kind] = set()
+    if graph_launches(trace).count:
+        wanted |= {"annotations", "capture", "provenance"}
+    if generated_calls(trace).height:
+        wanted.add("provenance")
+    return wanted
+
+
+def _joined(trace: Trace, around: _Around, found: Mapping[Kind, list[str]]) -> Trace:
     job = trace.meta.info.job
     rank = job.rank if job is not None and job.rank is not None else rank_of(around.own_name)
-    found = around.files(wanted)
     files = {kind: of_rank(names, rank) for kind, names in found.items()}
     files["capture"] = sorted(
         files.get("capture", ()), key=lambda name: (batch_of(os.path.basename(name)) or 0, name)
@@ -88,13 +93,13 @@ class _Around:
         self._folder = os.path.dirname(location.path)
         self.own_name = os.path.basename(location.path)
 
-    def files(self, wanted: set[Kind]) -> dict[Kind, list[str]]:
+    def files(self) -> dict[Kind, list[str]]:
         """By kind the names of files, as paths from the folder of the trace."""
         found: dict[Kind, list[str]] = {}
         for name, in_captures in self._names():
             kind = kind_of(os.path.basename(name), in_captures=in_captures)
             is_near = os.path.dirname(name) != os.pardir
-            if kind in wanted and (kind != "provenance" or is_near) and name != self.own_name:
+            if kind is not None and (kind != "provenance" or is_near) and name != self.own_name:
                 found.setdefault(kind, []).append(name)
         return found
 

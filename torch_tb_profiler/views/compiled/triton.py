@@ -5,15 +5,19 @@ Definitions: ``docs/views-compiled.md#triton-kernels``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.call_stacks import parse_stack
-from torch_tb_profiler.analysis.compiled.triton import frames_of_source, generated_calls
+from torch_tb_profiler.analysis.compiled.triton import (
+    Provenance,
+    frames_of_source,
+    generated_calls,
+    provenances,
+    source_line,
+)
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
@@ -116,10 +120,10 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
     device_ns = groups["device_ns"].to_numpy()
     is_timed = groups["kernels"].to_numpy() > 0
     names = codes.texts(trace, groups["name_code"])
-    known = _provenance(trace)
-    told = [known.get(name or "", (None, None)) for name in names.to_list()]
+    known, unknown_place = provenances(trace), Provenance()
+    told = [known.get(name or "", unknown_place) for name in names.to_list()]
     stacks = [
-        frames_of_source([trace.text(code) or ""]) or place[0]
+        frames_of_source([trace.text(code) or ""]) or place.stack
         for code, place in zip(groups["stack_code"].to_list(), told, strict=True)
     ]
     values: dict[str, Any] = {
@@ -127,9 +131,9 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
         "calls": groups["calls"],
         "total_us": _where(is_timed, microseconds(groups["device_ns"])),
         "mean_us": _where(is_timed, microseconds(groups["device_ns"], groups["calls"])),
-        "source": [_innermost(stack) for stack in stacks],
+        "source": [source_line(stack) for stack in stacks],
         "call_stack": stacks,
-        "nodes": [place[1] for place in told],
+        "nodes": [place.nodes for place in told],
         "code_file": codes.texts(trace, groups["kernel_file_code"]),
         "options": codes.texts(trace, groups["kernel_kwargs_code"]),
         "flops": _mean(groups["flops"], groups["with_flops"]),
@@ -143,25 +147,6 @@ def triton_table(trace: Trace, in_selection: Bools) -> Table:
     reasons |= dict.fromkeys(("flops", "gbytes"), NO_FLOPS)
     reasons |= dict.fromkeys(("tflops_per_s", "gbytes_per_s"), NO_RATE)
     return with_shares(filled(TRITON, values, reasons), "total_us", unknown)
-
-
-def _provenance(trace: Trace) -> Mapping[str, tuple[str | None, str | None]]:
-    """Kernel → its call stack and its nodes, of files beside the trace."""
-    side = trace.side.get("kernel_provenance")
-    if side is None:
-        return {}
-    return {
-        kernel: (frames_of_source([stacks or ""]), nodes)
-        for kernel, stacks, nodes in side.frame.select("kernel", "stacks", "nodes").iter_rows()
-    }
-
-
-def _innermost(stack: str | None) -> str | None:
-    frames = [frame for frame in parse_stack(stack) if frame.file]
-    if not frames:
-        return None
-    frame = next((each for each in frames if each.jumpable), frames[0])
-    return f"{frame.file}:{frame.line}"
 
 
 def _where(is_known: Bools, values: pl.Series) -> pl.Series:
