@@ -252,3 +252,11 @@ def test_products_on_the_host_are_no_work_of_a_device() -> None:
     (row,) = rows(view)
     assert (row["calls"], row["flops"]) == (1, FLOPS)
     assert facts(view)["model_flops_per_step", None] == FLOPS
+
+
+@pytest.mark.parametrize(("count", "is_noted"), [(16, True), (132, False), (None, False)])
+def test_a_slice_of_a_gpu_is_noted(count: int | None, is_noted: bool) -> None:
+    properties = [{**H100, "id": 0, **({} if count is None else {"numSms": count})}]
+    made = trace([step(1, 0, 1000), *product(10, 500, 1)], deviceProperties=properties)
+    codes = {note.code for note in efficiency(made, Selection()).notes}
+    assert ("part_of_a_gpu" in codes) is is_noted

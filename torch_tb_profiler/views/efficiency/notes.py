@@ -5,6 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.efficiency.model import ModelWork
+from torch_tb_profiler.knowledge.gpus import specification
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Note
 
@@ -17,12 +19,35 @@ MIN_DIFFERENCE_PCT = 1.0
 _MAX_NAMED = 5
 
 
+MIN_SM_SHARE = 0.9
+"""Of a model some are sold with a few multiprocessors less; a slice of one has half or less."""
+
+
 def efficiency_notes(
-    model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
+    trace: Trace, model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
 ) -> tuple[Note, ...]:
     """The notes of the view."""
     found = (_unknown_products(model), _covered(facts), _differences(operators))
-    return tuple(note for note in found if note is not None)
+    return (*_slices(trace, model), *(note for note in found if note is not None))
+
+
+def _slices(trace: Trace, model: ModelWork) -> list[Note]:
+    """That a device is a part of the GPU whose peaks it is compared with (MIG)."""
+    used = {one.device for one in model.devices}
+    notes = []
+    for device, name, count in trace.devices.select("device", "name", "sm_count").iter_rows():
+        known = specification(name or "")
+        if device not in used or known is None or count is None:
+            continue
+        if count < MIN_SM_SHARE * known.sm_count:
+            text = (
+                f"GPU {device} has {count} of the {known.sm_count} multiprocessors of its model, "
+                "as slices of a GPU have (MIG), and is compared with the peaks of the whole: shares "
+                "are too low. Give its own peaks with --peak."
+            )
+            evidence = {"device": device, "sm_count": count, "columns": ["mfu_pct", "roof_pct"]}
+            notes.append(Note("quality", "part_of_a_gpu", "warning", text, evidence))
+    return notes
 
 
 def _unknown_products(model: ModelWork) -> Note | None:
