@@ -42,8 +42,8 @@ def _slices(trace: Trace, model: ModelWork) -> list[Note]:
         if count < MIN_SM_SHARE * known.sm_count:
             text = (
                 f"GPU {device} has {count} of the {known.sm_count} multiprocessors of its model, "
-                "as slices of a GPU have (MIG), and is compared with the peaks of the whole: shares "
-                "are too low. Give its own peaks with --peak."
+                "as slices of a GPU have (MIG), and is compared with the peaks of the whole: "
+                "shares are too low. Give its own peaks with --peak."
             )
             evidence = {"device": device, "sm_count": count, "columns": ["mfu_pct", "roof_pct"]}
             notes.append(Note("quality", "part_of_a_gpu", "warning", text, evidence))
