@@ -3,6 +3,7 @@
 A pickle is a program for a machine that can import and call. Here only the instructions that make
 data are known, so there is nothing that a hostile one could reach. Dictionaries with a default
 (``collections.defaultdict``), which PyTorch pickles, are the one exception: they become plain ones.
+(The reader of memory snapshots, made for gigabytes of equal entries, refuses those too.)
 """
 
 from __future__ import annotations
