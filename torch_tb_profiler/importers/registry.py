@@ -11,7 +11,16 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Literal
 
-from torch_tb_profiler.importers import ascend, kineto, mindspore, nsys, paddle, pftrace, recorder
+from torch_tb_profiler.importers import (
+    ascend,
+    kineto,
+    mindspore,
+    nsys,
+    paddle,
+    pftrace,
+    recorder,
+    snapshot,
+)
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.refusals import refusal
@@ -30,6 +39,7 @@ FORMATS: tuple[Importer, ...] = (
     nsys.FORMAT,
     nsys.REPORT_FORMAT,
     pftrace.FORMAT,
+    snapshot.FORMAT,
 )
 """The formats, in the order in which they are asked about a file."""
 

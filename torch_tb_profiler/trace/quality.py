@@ -12,6 +12,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "truncated": "The file ends in the middle; everything before the cut was read.",
     "gzip_truncated": "The gzip stream ends in the middle; what could be unpacked was read.",
     "gzip_corrupt": "The gzip stream is damaged; what stands before the damage was read.",
+    "snapshot_without_times": "The snapshot does not say when its events happened: they are shown "
+    "in their order, 1 us apart.",
+    "snapshot_stacks_left_out": "Events whose call stack is beyond the 300,000 distinct ones that "
+    "are told apart count without a stack.",
     "trailing_data": "Text after the end of the first JSON document was ignored.",
     "trailing_comma": "A comma too many was skipped.",
     "stray_text": "Something between the events that is no event was skipped.",

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+SNAPSHOT_ACTIONS = (
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
+    "segment_unmap", "oom", "snapshot", "annotate",
+)  # fmt: skip
+"""What an allocator writes down in its trace."""
+
 SIDE_SCHEMAS: dict[str, pl.Schema] = {
     "recorded_steps": pl.Schema(
         {
@@ -211,6 +217,52 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "nodes": pl.String,  # of the model's graph, joined by ", "
         }
     ),
+    "snapshot_events": pl.Schema(  # of an allocator, device by device, each in its order
+        {
+            "device": pl.Int32,  # -1: pinned memory of the host
+            "action": pl.Int8,  # place in SNAPSHOT_ACTIONS
+            "address": pl.Int64,  # uint64 kept as its two's complement; of "oom" null
+            "size_bytes": pl.Int64,
+            "stream": pl.Int64,
+            "time_ns": pl.Int64,  # of trace time, never before the one in front
+            "stack": pl.Int32,
+            "device_free_bytes": pl.Int64,  # of "oom"
+            "allocated_bytes": pl.Int64,  # afterwards; blocks whose release was asked for included
+            "reserved_bytes": pl.Int64,  # afterwards
+        }
+    ),
+    "snapshot_blocks": pl.Schema(
+        {
+            "device": pl.Int32,
+            "segment": pl.Int32,  # row in snapshot_segments
+            "address": pl.Int64,
+            "size_bytes": pl.Int64,
+            "requested_bytes": pl.Int64,
+            "state": pl.String,  # "active_allocated", "active_pending_free", "inactive"
+            "stack": pl.Int32,
+        }
+    ),
+    "snapshot_segments": pl.Schema(
+        {
+            "device": pl.Int32,
+            "address": pl.Int64,
+            "total_bytes": pl.Int64,
+            "allocated_bytes": pl.Int64,  # as the file says; null where it does not
+            "active_bytes": pl.Int64,
+            "stream": pl.Int64,
+            "type": pl.String,  # "large", "small"
+            "pool": pl.String,
+            "is_expandable": pl.Boolean,
+            "stack": pl.Int32,
+        }
+    ),
+    "snapshot_stacks": pl.Schema(  # row: the number of the stack
+        {
+            "frame": pl.String,  # the innermost one of Python that is not of the framework
+            "frames": pl.String,  # those of Python, innermost first, joined by line breaks
+        }
+    ),
+    "snapshot_settings": pl.Schema({"setting": pl.String, "value": pl.String}),
 }
 """Name of a side table → its columns."""
 
@@ -232,6 +284,11 @@ SIDE_TITLES: dict[str, str] = {
     "graph_annotations": "annotations of graphs",
     "captured_kernels": "captured graphs",
     "kernel_provenance": "sources of generated kernels",
+    "snapshot_events": "events of the allocator",
+    "snapshot_blocks": "blocks of memory",
+    "snapshot_segments": "segments of memory",
+    "snapshot_stacks": "call stacks of allocations",
+    "snapshot_settings": "settings of the allocator",
 }
 """Name of a side table → what it tells of, for people."""
 

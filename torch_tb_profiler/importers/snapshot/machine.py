@@ -1,0 +1,459 @@
+"""Reads a pickle as data: lists, dicts, tuples, sets, texts, bytes, numbers, and nothing else.
+
+Nothing is ever imported, called or built: an opcode that would is refused with the name of what it
+wanted (:class:`HostilePickleError`). There is no recursion, and what a file may make is bounded: by
+its own length, by :data:`MAX_CONTAINERS` and by :data:`MAX_VALUES`. A stream that ends early leaves
+what was read.
+
+Entries of allocator traces are what a snapshot is mostly made of, millions of equal dicts: they
+become rows of columns as they come (:mod:`torch_tb_profiler.importers.snapshot.entries`), most of
+them without being a dict at all (:mod:`torch_tb_profiler.importers.snapshot.bulk`).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from torch_tb_profiler.importers.snapshot import opcodes as op
+from torch_tb_profiler.importers.snapshot.entries import KEYS, EntryRun, EntryStore
+from torch_tb_profiler.importers.snapshot.window import Window
+
+MAX_CONTAINERS = 20_000_000
+"""Lists, dicts, tuples and sets that are made one by one: 1 GB holds fewer than a million."""
+
+MAX_VALUES = 40_000_000
+"""Values that wait to be put into something."""
+
+MARGIN_BYTES = 1 << 20
+"""So much lies behind an opcode that is read, or all there is."""
+
+MAX_TEXT_BYTES = MARGIN_BYTES - 16
+MAX_INTEGER_BYTES = 64
+
+_SHOWN = 80
+_REFERENCES = re.compile(rb"(?:j.{4}|h.)*(?=e)", re.DOTALL)
+_KEYS = (str, int, float, bytes, type(None))
+
+
+class PickleError(Exception):
+    """What was read is no pickle, or one that is damaged."""
+
+
+class TruncatedPickleError(PickleError):
+    """The stream ends in the middle."""
+
+
+class HostilePickleError(PickleError):
+    """The pickle wants something to be imported or called, or more memory than a snapshot."""
+
+
+class Machine:
+    """One pickle that is being read.
+
+    Attributes:
+        entries: The entries of allocator traces that were met.
+    """
+
+    def __init__(self, window: Window, progress: Callable[[], None] = lambda: None) -> None:
+        self._window = window
+        self._progress = progress
+        self._data = b""
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, Any] = {}
+        self._memo_count = 0
+        self._containers = 0
+        self._result: Any = None
+        self._is_done = False
+        self.entries = EntryStore(self._memo)
+        self._steps = self._table()
+
+    def run(self) -> Any:
+        """The value of the whole pickle.
+
+        Raises:
+            TruncatedPickleError: it ends early (:meth:`rest` has what was read).
+            HostilePickleError: it wants to run something, or to fill the memory.
+            PickleError: it is none.
+            StorageError, OSError: the stream cannot be read.
+        """
+        at = 0
+        enough = -1
+        steps = self._steps
+        try:
+            while not self._is_done:
+                if at > enough:
+                    at, enough = self._refill(at)
+                at = steps[self._data[at]](at + 1)
+        except (IndexError, struct.error):
+            if self._window.is_whole and at + MARGIN_BYTES >= len(self._data):
+                raise TruncatedPickleError("it ends in the middle") from None
+            raise PickleError("its opcodes do not fit each other") from None
+        return self._result
+
+    def rest(self) -> Any:
+        """What was read of a stream that broke off: everything open is closed."""
+        while self._marks:
+            items = self._popped()
+            if not self._stack:
+                self._stack = items[:1]
+                continue
+            self._close(self._stack[-1], items)
+        return self._stack[0] if self._stack else None
+
+    def _close(self, into: Any, items: list[Any]) -> None:
+        if isinstance(into, list):
+            into.extend(items)
+        elif isinstance(into, dict):
+            if len(items) % 2 and len(items) > 1 and isinstance(items[-2], list):
+                items[-2].append(items.pop())  # a list of one item is written without a mark
+            whole = len(items) // 2 * 2
+            into.update(
+                (key, value)
+                for key, value in zip(items[0:whole:2], items[1:whole:2], strict=True)
+                if isinstance(key, _KEYS)
+            )
+
+    # the stream
+
+    def _refill(self, at: int) -> tuple[int, int]:
+        """Have enough behind ``at``; where it is now, and up to where there is enough."""
+        window = self._window
+        if not window.is_whole:
+            self.entries.leave_window()
+            window.forward(at)
+            self._data, at = window.data, 0
+            self.entries.enter_window(self._data)
+            self._progress()
+            if len(self._stack) > MAX_VALUES:
+                raise HostilePickleError("it holds more values than a snapshot has")
+        enough = len(self._data) - 1 - (0 if window.is_whole else MARGIN_BYTES)
+        if at >= len(self._data):
+            raise TruncatedPickleError("it ends in the middle")
+        return at, enough
+
+    def _taken(self, at: int, size: int, limit: int = MAX_TEXT_BYTES) -> bytes:
+        if size > limit:
+            raise HostilePickleError(f"it claims {size} bytes for one value")
+        taken = self._data[at : at + size]
+        if len(taken) < size:
+            raise IndexError
+        return taken
+
+    def _number(self, at: int, size: int) -> int:
+        return int.from_bytes(self._taken(at, size), "little")
+
+    # what opcodes do: each is given the place behind the opcode and answers that of the next one
+
+    def _table(self) -> list[Callable[[int], int]]:
+        table: list[Callable[[int], int]] = [self._unknown] * 256
+        for code in op.REFUSED:
+            table[code] = self._refused
+        for code in op.TEXT_OPCODES:
+            table[code] = self._of_old_protocol
+        made: dict[int, Callable[[int], int]] = {
+            op.PROTO: self._proto, op.FRAME: lambda at: at + 8, op.STOP: self._stop,
+            op.MARK: self._mark, op.POP: self._pop, op.POP_MARK: self._pop_mark, op.DUP: self._dup,
+            op.NONE: self._constant(None), op.TRUE: self._constant(True),
+            op.FALSE: self._constant(False), op.BININT: self._binint, op.BININT1: self._binint1,
+            op.BININT2: self._binint2, op.LONG1: self._long(1), op.LONG4: self._long(4),
+            op.BINFLOAT: self._binfloat,
+            op.SHORT_BINUNICODE: self._text(1), op.BINUNICODE: self._text(4),
+            op.BINUNICODE8: self._text(8), op.SHORT_BINSTRING: self._text(1),
+            op.BINSTRING: self._text(4), op.SHORT_BINBYTES: self._bytes(1),
+            op.BINBYTES: self._bytes(4), op.BINBYTES8: self._bytes(8),
+            op.BYTEARRAY8: self._bytes(8),
+            op.EMPTY_LIST: self._empty(list), op.EMPTY_TUPLE: self._empty(tuple),
+            op.EMPTY_SET: self._empty(set), op.EMPTY_DICT: self._empty_dict,
+            op.APPEND: self._append, op.APPENDS: self._appends, op.LIST: self._list,
+            op.SETITEM: self._setitem, op.SETITEMS: self._setitems, op.DICT: self._dict,
+            op.TUPLE: self._tuple, op.TUPLE1: self._tuple_of(1), op.TUPLE2: self._tuple_of(2),
+            op.TUPLE3: self._tuple_of(3), op.ADDITEMS: self._additems,
+            op.FROZENSET: self._frozenset,
+            op.BINGET: self._get(1), op.LONG_BINGET: self._get(4), op.BINPUT: self._put(1),
+            op.LONG_BINPUT: self._put(4), op.MEMOIZE: self._memoize,
+        }  # fmt: skip
+        for code, step in made.items():
+            table[code] = step
+        return table
+
+    def _unknown(self, at: int) -> int:
+        raise PickleError(f"byte {self._data[at - 1]:#04x} is no opcode")
+
+    def _of_old_protocol(self, _at: int) -> int:
+        raise PickleError("it is of protocol 0 or 1, which no PyTorch writes a snapshot in")
+
+    def _refused(self, at: int) -> int:
+        """Say what the opcode wanted, and do nothing of it."""
+        code = self._data[at - 1]
+        wanted = ""
+        if code in (op.GLOBAL, op.INST):
+            lines = self._data[at : at + 2 * _SHOWN].split(b"\n")[:2]
+            wanted = ".".join(line.decode("utf-8", "replace")[:_SHOWN] for line in lines)
+        elif code == op.STACK_GLOBAL:
+            wanted = ".".join(part[:_SHOWN] for part in self._stack[-2:] if isinstance(part, str))
+        name = op.REFUSED[code]
+        raise HostilePickleError(f"it wants to run {wanted or 'something'} ({name})")
+
+    def _proto(self, at: int) -> int:
+        if not 2 <= self._data[at] <= 5:
+            raise PickleError(f"it is of protocol {self._data[at]}; 2 to 5 are read")
+        return at + 1
+
+    def _stop(self, at: int) -> int:
+        self._result = self._stack[-1]
+        self._is_done = True
+        return at
+
+    def _mark(self, at: int) -> int:
+        stack = self._stack
+        self._marks.append(len(stack))
+        if len(self._marks) > MAX_CONTAINERS:
+            raise HostilePickleError("it opens more lists than a snapshot has")
+        if self._data[at] in b"jh" and stack and type(stack[-1]) is list and not stack[-1]:
+            return self._references(at)
+        return at
+
+    def _references(self, at: int) -> int:
+        """A list of what was told before, as stacks of frames are, taken as a whole."""
+        found = _REFERENCES.match(self._data, at, at + MARGIN_BYTES)
+        if found is None:
+            return at
+        data, memo, push = self._data, self._memo, self._stack.append
+        end = found.end()
+        while at < end:
+            size = 4 if data[at] == op.LONG_BINGET else 1
+            index = int.from_bytes(data[at + 1 : at + 1 + size], "little")
+            if index not in memo:
+                return at
+            push(memo[index])
+            at += 1 + size
+        return at
+
+    def _pop(self, at: int) -> int:
+        if self._marks and self._marks[-1] == len(self._stack):
+            self._marks.pop()
+        else:
+            self._stack.pop()
+        return at
+
+    def _pop_mark(self, at: int) -> int:
+        self._popped()
+        return at
+
+    def _dup(self, at: int) -> int:
+        self._stack.append(self._stack[-1])
+        return at
+
+    def _constant(self, value: Any) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            self._stack.append(value)
+            return at
+
+        return step
+
+    def _binint(self, at: int) -> int:
+        self._stack.append(int.from_bytes(self._taken(at, 4), "little", signed=True))
+        return at + 4
+
+    def _binint1(self, at: int) -> int:
+        self._stack.append(self._data[at])
+        return at + 1
+
+    def _binint2(self, at: int) -> int:
+        self._stack.append(self._number(at, 2))
+        return at + 2
+
+    def _long(self, size: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            count = self._number(at, size)
+            taken = self._taken(at + size, count, MAX_INTEGER_BYTES)
+            self._stack.append(int.from_bytes(taken, "little", signed=True))
+            return at + size + count
+
+        return step
+
+    def _binfloat(self, at: int) -> int:
+        self._stack.append(struct.unpack(">d", self._taken(at, 8))[0])
+        return at + 8
+
+    def _text(self, size: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            count = self._number(at, size)
+            taken = self._taken(at + size, count)
+            self._stack.append(taken.decode("utf-8", "replace"))
+            return at + size + count
+
+        return step
+
+    def _bytes(self, size: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            count = self._number(at, size)
+            self._stack.append(self._taken(at + size, count))
+            return at + size + count
+
+        return step
+
+    # containers
+
+    def _counted(self) -> None:
+        self._containers += 1
+        if self._containers > MAX_CONTAINERS:
+            raise HostilePickleError(f"it makes more than {MAX_CONTAINERS} lists and dicts")
+
+    def _empty(self, kind: Callable[[], Any]) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            self._counted()
+            self._stack.append(kind())
+            return at
+
+        return step
+
+    def _empty_dict(self, at: int) -> int:
+        run = self.entries.run_at(at - 1, self._memo_count)
+        if run is None:
+            self._counted()
+            self._stack.append({})
+            return at
+        self._memo_count += run.memoized
+        self._push_rows(run.rows)
+        return run.end
+
+    def _push_rows(self, rows: EntryRun) -> None:
+        """Rows onto the stack; those that follow the ones there are one with them."""
+        top = self._stack[-1] if self._stack else None
+        if (
+            isinstance(top, EntryRun)
+            and top.end == rows.start
+            and self._marks[-1:] < [len(self._stack)]
+        ):
+            self._stack[-1] = EntryRun(top.start, rows.end)
+        else:
+            self._stack.append(rows)
+
+    def _popped(self) -> list[Any]:
+        """What stands above the last mark."""
+        if not self._marks:
+            raise PickleError("something is closed that was not opened")
+        place = self._marks.pop()
+        items = self._stack[place:]
+        del self._stack[place:]
+        return items
+
+    def _append(self, at: int) -> int:
+        value = self._stack.pop()
+        self._list_on_top().append(value)
+        return at
+
+    def _appends(self, at: int) -> int:
+        items = self._popped()
+        self._list_on_top().extend(items)
+        return at
+
+    def _list_on_top(self) -> list[Any]:
+        into = self._stack[-1]
+        if type(into) is not list:
+            raise PickleError("something is appended to what is no list")
+        return into
+
+    def _list(self, at: int) -> int:
+        self._counted()
+        self._stack.append(self._popped())
+        return at
+
+    def _setitem(self, at: int) -> int:
+        value = self._stack.pop()
+        self._set([self._stack.pop(), value])
+        return at
+
+    def _setitems(self, at: int) -> int:
+        self._set(self._popped())
+        whole = self._stack[-1]
+        if "action" in whole and "size" in whole:
+            self._stack.pop()
+            self._push_rows(self.entries.add(whole))
+        return at
+
+    def _set(self, items: list[Any]) -> None:
+        into = self._stack[-1]
+        if type(into) is not dict or len(items) % 2:
+            raise PickleError("keys and values are set in what is no dict")
+        into.update(zip(_scalars(items[0::2]), items[1::2], strict=True))
+
+    def _dict(self, at: int) -> int:
+        items = self._popped()
+        self._counted()
+        self._stack.append({})
+        self._set(items)
+        return at
+
+    def _tuple(self, at: int) -> int:
+        self._counted()
+        self._stack.append(tuple(self._popped()))
+        return at
+
+    def _tuple_of(self, count: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            self._counted()
+            if len(self._stack) < count:
+                raise IndexError
+            items = tuple(self._stack[-count:])
+            del self._stack[-count:]
+            self._stack.append(items)
+            return at
+
+        return step
+
+    def _additems(self, at: int) -> int:
+        items = self._popped()
+        into = self._stack[-1]
+        if type(into) is not set:
+            raise PickleError("items are added to what is no set")
+        into.update(_scalars(items))
+        return at
+
+    def _frozenset(self, at: int) -> int:
+        self._counted()
+        self._stack.append(frozenset(_scalars(self._popped())))
+        return at
+
+    # the memo
+
+    def _get(self, size: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            index = self._number(at, size)
+            if index in self._memo:
+                self._stack.append(self._memo[index])
+            else:
+                self._stack.append(self.entries.stack_at(index))
+            return at + size
+
+        return step
+
+    def _put(self, size: int) -> Callable[[int], int]:
+        def step(at: int) -> int:
+            self._remember(self._number(at, size))
+            return at + size
+
+        return step
+
+    def _memoize(self, at: int) -> int:
+        self._remember(self._memo_count)
+        return at
+
+    def _remember(self, index: int) -> None:
+        value = self._stack[-1]
+        self._memo_count += 1
+        self._memo[index] = value
+        if type(value) is str and value in KEYS:
+            self.entries.know_key(value, index)
+
+
+def _scalars(keys: list[Any]) -> list[Any]:
+    """Keys, where all of them are plain: the hash of a nest of tuples may be as deep as it."""
+    if not all(isinstance(key, _KEYS) for key in keys):
+        raise PickleError("something other than a text or a number is a key")
+    return keys

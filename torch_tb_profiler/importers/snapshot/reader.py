@@ -1,0 +1,153 @@
+"""Reads a snapshot: the events of its allocators as memory events, the rest as side tables."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import polars as pl
+
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
+from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
+from torch_tb_profiler.importers.snapshot.machine import (
+    HostilePickleError,
+    Machine,
+    PickleError,
+    TruncatedPickleError,
+)
+from torch_tb_profiler.importers.snapshot.segments import SegmentRows, segment_rows
+from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
+from torch_tb_profiler.importers.snapshot.window import Window
+from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, Track, empty_table
+from torch_tb_profiler.trace.info import NotRecorded, TraceInfo, What
+from torch_tb_profiler.trace.side_tables import SideTable
+
+FORMAT = "snapshot"
+RECORDER = "torch.cuda.memory._dump_snapshot"
+HOST = -1
+"""Number of what is no device: pinned memory of the host."""
+
+NO_EVENTS = "a memory snapshot tells of memory, not of what ran"
+NO_SNAPSHOT = "Memory snapshots are written by torch.cuda.memory._dump_snapshot(PATH)."
+
+_LACKS: tuple[What, ...] = (
+    "operators", "input_shapes", "input_types", "call_stacks", "python", "modules", "runtime",
+    "kernels", "copies", "launches", "communication", "counters", "device_properties",
+)  # fmt: skip
+
+
+def read(source: AnySource, reading: Reading) -> EventColumns:
+    """The trace of one snapshot.
+
+    Raises:
+        TraceFormatError: it is no snapshot, or a pickle that wants to run something.
+        StorageError, OSError: it cannot be read.
+        UnpackLimitError: it unpacks too far.
+    """
+    assert isinstance(source, Source), "a snapshot is a file"
+    with closing(source.unpacked()) as chunks:
+        window = Window(chunks)
+        machine = Machine(window, lambda: reading.progress(source.taken_bytes))
+        is_cut = False
+        try:
+            whole = machine.run()
+        except TruncatedPickleError:
+            whole, is_cut = machine.rest(), True
+        except HostilePickleError as error:
+            raise TraceFormatError(
+                "unsafe_pickle",
+                f"{source.name} is a pickle that is not read: {error}.",
+                "Nothing of it was run. A memory snapshot holds plain data only; do not load this "
+                "file with Python's pickle.",
+            ) from None
+        except PickleError as error:
+            raise TraceFormatError(
+                "damaged_pickle", f"{source.name} is a pickle that cannot be read: {error}.",
+                "Copy it again and compare its size with the original.",
+            ) from None  # fmt: skip
+    snapshot = _snapshot_of(whole, source.name)
+    columns = _columns(snapshot, machine)
+    columns.quality.add("truncated", int(is_cut))
+    return columns
+
+
+def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
+    """The snapshot as it is written today; of old ones, and of ``memory_snapshot()``, the segments
+    alone."""
+    if isinstance(whole, list) and whole and all(isinstance(each, dict) for each in whole):
+        whole = {"segments": whole}
+    if isinstance(whole, dict) and isinstance(whole.get("segments"), list):
+        first = next(iter(whole["segments"]), {"total_size": 0})
+        if isinstance(first, dict) and "total_size" in first:
+            return whole
+    raise TraceFormatError(
+        "not_a_snapshot", f"{name} is a pickle, and no snapshot of allocated memory.", NO_SNAPSHOT
+    )
+
+
+def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
+    entries = machine.entries.finish()
+    stacks = machine.entries.stacks
+    rows = segment_rows(_list(snapshot, "segments"), stacks)
+    rows += segment_rows(_list(snapshot, "host_segments"), stacks, device=HOST)
+    traces = dict(enumerate(_list(snapshot, "device_traces")))
+    host = _list(snapshot, "host_traces")
+    traces[HOST] = [run for each in host for run in (each if isinstance(each, list) else [each])]
+    events, base_ns = events_of(traces, entries, rows)
+    tables = {name: empty_table(name) for name in TABLE_COLUMNS}
+    tables["memory"] = memory_table(events)
+    strings: list[str] = []
+    tracks = _tracks(events)
+    annotations = _list(snapshot, "external_annotations")
+    tables["slices"] = annotation_slices(annotations, events, base_ns, strings, len(tracks))
+    if len(tables["slices"]["name_code"]):
+        tracks.append(Track("0", "annotations", "Program", thread_name="annotations"))
+    columns = EventColumns(
+        format=FORMAT,
+        tables=tables,
+        strings=strings,
+        tracks=tracks,
+        base_ns=base_ns,
+        time_unit_ns=1000,
+        info=TraceInfo(
+            recorder=RECORDER,
+            not_recorded=tuple(NotRecorded(what=what, reason=NO_EVENTS) for what in _LACKS),
+        ),
+    )
+    columns.side = _side(snapshot, rows, events, machine)
+    columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
+    columns.quality.add("snapshot_stacks_left_out", stacks.left_out)
+    return columns
+
+
+def _tracks(events: DeviceEvents) -> list[Track]:
+    return [
+        Track("0", str(device), "Allocator", thread_name=_name_of(device))
+        for device in events.devices
+    ]
+
+
+def _name_of(device: int) -> str:
+    return "pinned memory of the host" if device == HOST else f"GPU {device}"
+
+
+def _side(
+    snapshot: dict[str, Any], rows: SegmentRows, events: DeviceEvents, machine: Machine
+) -> tuple[SideTable, ...]:
+    segments, blocks = rows.frames()
+    frames: dict[str, pl.DataFrame] = {
+        "snapshot_segments": segments,
+        "snapshot_blocks": blocks,
+        "snapshot_events": events.frame,
+        "snapshot_stacks": stacks_frame(machine.entries.stacks),
+        "snapshot_settings": settings_frame(snapshot.get("allocator_settings")),
+    }
+    return tuple(SideTable(name, "the snapshot", frame) for name, frame in frames.items())
+
+
+def _list(snapshot: dict[str, Any], key: str) -> list[Any]:
+    value = snapshot.get(key)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,127 @@
+"""The segments of a snapshot and their blocks, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from torch_tb_profiler.importers.snapshot.entries import StackAt
+from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
+
+MAX_DEVICE = 10_000
+STATES = {
+    "active_allocated": "active_allocated",
+    "active_pending_free": "active_pending_free",
+    "active_awaiting_free": "active_pending_free",
+    "inactive": "inactive",
+}
+"""State of a block as files write it → as it is called here."""
+
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class SegmentRows:
+    """Rows of ``snapshot_segments`` and ``snapshot_blocks``."""
+
+    segments: list[Row] = field(default_factory=list)
+    blocks: list[Row] = field(default_factory=list)
+
+    def __iadd__(self, other: SegmentRows) -> SegmentRows:
+        shift = len(self.segments)
+        self.segments += other.segments
+        self.blocks += [(row[0], row[1] + shift, *row[2:]) for row in other.blocks]
+        return self
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The two side tables."""
+        segments, blocks = (
+            pl.DataFrame(rows, SIDE_SCHEMAS[name], orient="row", strict=False)
+            for rows, name in (
+                (self.segments, "snapshot_segments"),
+                (self.blocks, "snapshot_blocks"),
+            )
+        )
+        return segments, blocks
+
+
+def segment_rows(
+    segments: Iterable[Any], stacks: Stacks, *, device: int | None = None
+) -> SegmentRows:
+    """Segments, each with its blocks.
+
+    Args:
+        segments: As the file has them.
+        stacks: Where stacks are counted.
+        device: Whose they are; None: they say it themselves.
+    """
+    rows = SegmentRows()
+    for segment in segments:
+        if not isinstance(segment, dict) or not isinstance(segment.get("total_size"), int):
+            continue
+        number = _device_of(segment) if device is None else device
+        address = size_of(segment.get("address"))
+        pool = segment.get("segment_pool_id")
+        row = len(rows.segments)
+        expandable = segment.get("is_expandable")
+        kind = segment.get("segment_type")
+        rows.segments.append(
+            (
+                number,
+                address,
+                size_of(segment.get("total_size")),
+                size_of(segment.get("allocated_size")),
+                size_of(segment.get("active_size")),
+                size_of(segment.get("stream")),
+                kind[:80] if isinstance(kind, str) else None,
+                None if not isinstance(pool, tuple) else str(pool[:2])[:80],
+                expandable if isinstance(expandable, bool) else None,
+                stack_of(segment.get("frames"), stacks),
+            )
+        )
+        rows.blocks += _blocks(segment.get("blocks"), number, row, address, stacks)
+    return rows
+
+
+def _blocks(
+    blocks: Any, device: int, segment: int, address: int | None, stacks: Stacks
+) -> list[Row]:
+    """The blocks of a segment. Before torch 2.1 they had no address: they follow each other."""
+    rows = []
+    for block in blocks if isinstance(blocks, list) else []:
+        if not isinstance(block, dict):
+            continue
+        size = size_of(block.get("size"))
+        history = block.get("history")
+        first = history[0] if isinstance(history, list) and history else {}
+        older = first if isinstance(first, dict) else {}
+        requested = size_of(block.get("requested_size", older.get("real_size")))
+        at = size_of(block.get("address")) if "address" in block else address
+        state = block.get("state")
+        frames = block.get("frames", older.get("frames"))
+        name = STATES.get(state) if isinstance(state, str) else None
+        rows.append((device, segment, at, size, requested, name, stack_of(frames, stacks)))
+        address = None if at is None or size is None else at + size
+    return rows
+
+
+def _device_of(segment: dict[Any, Any]) -> int:
+    device = segment.get("device")
+    return device if isinstance(device, int) and 0 <= device < MAX_DEVICE else 0
+
+
+def size_of(value: object) -> int | None:
+    """A number of 64 bits, those from 2**63 on as their two's complement; None for anything
+    else."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**64:
+        return None
+    return value - 2**64 if value >= 2**63 else value
+
+
+def stack_of(frames: object, stacks: Stacks) -> int:
+    """The number of a list of frames."""
+    return NO_STACK if isinstance(frames, StackAt) else stacks.of_list(frames)
