@@ -753,6 +753,17 @@ export const VIEWS = {
       "launch_delays": ["host_call", "work", "calls", "call_mean_us", "call_max_us", "delay_p50_us", "delay_p90_us", "delay_p99_us", "longest_delay_us", "short", "short_pct", "short_us"],
     },
   },
+  "critical_path": {
+    title: "Critical path",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "categories": ["category", "title", "path_us", "pct", "pieces", "longest_us", "side", "meaning"],
+      "operators": ["name", "title", "path_us", "pct", "total_us", "on_path_pct", "pieces", "full_name"],
+      "what_if": ["name", "path_us", "halve_us", "remove_us", "overlap_us", "halve_pct", "remove_pct", "full_name"],
+      "pieces": ["step", "start_us", "duration_us", "title", "name", "where", "module", "slice"],
+    },
+  },
   "copies": {
     title: "Copies",
     scope: "trace",
@@ -767,8 +778,8 @@ export const VIEWS = {
     scope: "trace",
     groupBys: [],
     tables: {
-      "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
-      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
+      "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
+      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
       "graph_kernels": ["place", "node", "name", "short_name", "demangled_name", "kind", "offset_us", "gap_before_us", "duration_us", "stream", "part", "operator", "told_by", "input_shapes"],
       "launch_kinds": ["kind", "kernels", "time_us", "span_pct", "mean_us"],
       "graph_nodes": ["graph", "node", "name", "short_name", "demangled_name", "kind", "part", "operator", "told_by", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_gap_before_us", "total_pct", "cumulative_pct"],
@@ -1539,6 +1550,50 @@ export interface IdleLaunchDelaysRow {
   short_us: number | null;
 }
 
+export interface CriticalPathCategoriesRow {
+  category: string | null;
+  title: string | null;
+  path_us: number | null;
+  pct: number | null;
+  pieces: number | null;
+  longest_us: number | null;
+  side: string | null;
+  meaning: string | null;
+}
+
+export interface CriticalPathOperatorsRow {
+  name: string | null;
+  title: string | null;
+  path_us: number | null;
+  pct: number | null;
+  total_us: number | null;
+  on_path_pct: number | null;
+  pieces: number | null;
+  full_name: string | null;
+}
+
+export interface CriticalPathWhatIfRow {
+  name: string | null;
+  path_us: number | null;
+  halve_us: number | null;
+  remove_us: number | null;
+  overlap_us: number | null;
+  halve_pct: number | null;
+  remove_pct: number | null;
+  full_name: string | null;
+}
+
+export interface CriticalPathPiecesRow {
+  step: string | null;
+  start_us: number | null;
+  duration_us: number | null;
+  title: string | null;
+  name: string | null;
+  where: string | null;
+  module: string | null;
+  slice: number | null;
+}
+
 export interface CopiesCopiesByKindRow {
   kind: string | null;
   host_memory: string | null;
@@ -1583,6 +1638,7 @@ export interface CompiledGraphsRow {
   mean_busy_us: number | null;
   mean_gaps_us: number | null;
   gaps_pct: number | null;
+  mean_idle_before_us: number | null;
   mean_matrix_us: number | null;
   mean_attention_us: number | null;
   mean_communication_us: number | null;
@@ -1602,6 +1658,7 @@ export interface CompiledGraphLaunchesRow {
   gaps_us: number | null;
   gaps_pct: number | null;
   longest_gap_us: number | null;
+  idle_before_us: number | null;
   matrix_us: number | null;
   attention_us: number | null;
   communication_us: number | null;
@@ -2545,6 +2602,12 @@ export interface Rows {
     "gaps": IdleGapsRow;
     "streams": IdleStreamsRow;
     "launch_delays": IdleLaunchDelaysRow;
+  };
+  "critical_path": {
+    "categories": CriticalPathCategoriesRow;
+    "operators": CriticalPathOperatorsRow;
+    "what_if": CriticalPathWhatIfRow;
+    "pieces": CriticalPathPiecesRow;
   };
   "copies": {
     "copies_by_kind": CopiesCopiesByKindRow;

@@ -102,6 +102,13 @@ def test_rows_say_where_they_are_from(made: Trace) -> None:
     assert (row["first_kernel"], row["start_us"]) == (FLASH, 20)
 
 
+def test_idle_time_before_launches(made: Trace) -> None:
+    """From the eager kernel at 130 µs to the second replay at 320 µs."""
+    view = compiled(made, Selection())
+    assert _frame(view, "graph_launches")["idle_before_us"].to_list() == [0, 190]
+    assert _frame(view, "graphs")["mean_idle_before_us"].to_list() == [95]
+
+
 def test_launches_without_recorded_call_or_work() -> None:
     events = [*launch(0, 1, (GEMM,))[1:], call("hipGraphLaunch", 50, 4, corr=9)]
     view = compiled(trace(events), Selection())

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.gaps_before import gaps_before
 from torch_tb_profiler.analysis.graphs.attribution import (
     NONE,
     attribution,
@@ -92,6 +93,12 @@ GRAPHS = TableSpec(
             "mean_gaps_us", "Mean Gaps", "Mean time of a launch in which none of it ran.", "span"
         ),
         Column("gaps_pct", "Gaps", "number", "pct", "Share of the spans in which nothing ran."),
+        _time(
+            "mean_idle_before_us",
+            "Mean Idle Before",
+            "Mean time in which its device ran nothing at all, directly before a launch.",
+            "span",
+        ),
         *_kind_columns("mean_", "in a launch on average"),
         Column(
             "attributed_pct",
@@ -140,6 +147,14 @@ LAUNCHES = TableSpec(
         _time("gaps_us", "Gaps", "Time of the span in which none ran.", "span", additive=True),
         Column("gaps_pct", "Gaps Share", "number", "pct", "Gaps as share of the span."),
         _time("longest_gap_us", "Longest Gap", "Longest time in which none ran.", "span"),
+        _time(
+            "idle_before_us",
+            "Idle Before",
+            "Time in which its device ran nothing at all, directly before its first kernel: from "
+            "one decode step to the next what the host takes.",
+            "span",
+            additive=True,
+        ),
         *_kind_columns("", "that it ran"),
         Column("call", "Host Call", "string", None, "The call of the host that launched it."),
         _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
@@ -186,6 +201,7 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
         "gaps_us": in_us(span - busy),
         "gaps_pct": _share(span - busy, span),
         "longest_gap_us": in_us(times.longest_gap_ns[chosen]),
+        "idle_before_us": in_us(gaps_before(trace)[row]),
         **{f"{group}_us": in_us(kinds[place]) for place, group in enumerate(GROUPS)},
         "first_kernel": names_behind(trace, names[row]),
         "last_kernel": names_behind(trace, names[last]),
@@ -208,6 +224,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
         return total
 
     span, busy = times.span_ns[chosen], times.busy_ns[chosen]
+    idle = gaps_before(trace)[launches.row[launches.first[:-1]][chosen]]
     shortest = np.full(len(graphs), np.iinfo(np.int64).max)
     longest = np.zeros(len(graphs), np.int64)
     np.minimum.at(shortest, of, span)
@@ -229,6 +246,7 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
         "mean_busy_us": in_us(sums(busy), count),
         "mean_gaps_us": in_us(sums(span - busy), count),
         "gaps_pct": _share(sums(span - busy), sums(span)),
+        "mean_idle_before_us": in_us(sums(idle), count),
         **{f"mean_{group}_us": in_us(kinds[at], count) for at, group in enumerate(GROUPS)},
         "attributed_pct": _share(told, whole),
     }
