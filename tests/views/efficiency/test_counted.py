@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.recorded import recorded, side_table
 from tests.helpers.traces import Event, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.trace.info import ProgramSettings
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.view import efficiency
 from torch_tb_profiler.views.schema import View
@@ -260,3 +261,20 @@ def test_a_slice_of_a_gpu_is_noted(count: int | None, is_noted: bool) -> None:
     made = trace([step(1, 0, 1000), *product(10, 500, 1)], deviceProperties=properties)
     codes = {note.code for note in efficiency(made, Selection()).notes}
     assert ("part_of_a_gpu" in codes) is is_noted
+
+
+@pytest.mark.parametrize(
+    ("told", "dtype"),
+    [
+        ({}, "float32"),
+        ({"tf32_matmul": True}, "tf32"),
+        ({"matmul_precision": "high"}, "tf32"),
+        ({"matmul_precision": "highest"}, "float32"),
+        ({"tf32_cudnn": True}, "float32"),
+    ],
+)
+def test_where_kernels_tell_nothing_the_settings_decide(told: dict[str, Any], dtype: str) -> None:
+    events = [step(1, 0, 1000), *product(10, 500, 1, name="mystery", dtype="float")]
+    made = recorded(events, settings=ProgramSettings(**told))
+    (row,) = rows(efficiency(made, Selection(peak="tf32=100,float32=10")))
+    assert row["dtype"] == dtype

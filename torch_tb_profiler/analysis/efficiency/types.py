@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis import codes
 from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.work.call_work import CallWork
 from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.knowledge.formulas import formulas
 from torch_tb_profiler.knowledge.kernel_dtypes import types_in_name
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES, TF32, peak_type
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
@@ -41,7 +42,7 @@ def peak_types(trace: Trace, work: CallWork, holder: Int64, rows: Int64, is_prod
     float32 = PEAK_TYPES.index("float32")
     candidates = np.flatnonzero(is_product & (types == float32))
     if len(candidates):
-        rounded = _are_rounded(trace, holder, len(work.flops))[rows[candidates]]
+        rounded = _are_rounded(trace, work, holder)[rows[candidates]]
         types[candidates[rounded]] = PEAK_TYPES.index(TF32)
     return types
 
@@ -53,19 +54,19 @@ def _of_operands(work: CallWork) -> Int8:
     return types
 
 
-def _are_rounded(trace: Trace, holder: Int64, count: int) -> Bools:
+def _are_rounded(trace: Trace, work: CallWork, holder: Int64) -> Bools:
     """Per call whether its float32 products are rounded to tf32."""
     kinds, names = kernel_kinds(trace), trace.device_work["name_code"].to_numpy()
     said = codes.of_names(trace, names, _said_by_name, np.int8)
     on_matrix_units = (kinds.tensor_core == codes.YES) & _takes_only_tf32(trace)
     is_silent = kinds.is_kernel & (said == _SILENT)
     sure = kinds.is_kernel & ((said == _ROUNDED) | (is_silent & on_matrix_units))
-    rounded = np.zeros(count + 1, np.bool_)
+    rounded = np.zeros(len(work.formula) + 1, np.bool_)
     rounded[holder[sure]] = True
-    if _is_allowed(trace):
-        # A kernel whose use of matrix units is known not to be is no tf32 kernel.
-        maybe = is_silent & (kinds.tensor_core == codes.UNKNOWN)
-        rounded[holder[maybe]] = True
+    # A kernel that is known not to use matrix units is no tf32 kernel.
+    maybe = is_silent & (kinds.tensor_core == codes.UNKNOWN)
+    maybe &= np.append(_are_allowed(trace, work), False)[holder]
+    rounded[holder[maybe]] = True
     return rounded[:-1]
 
 
@@ -82,6 +83,13 @@ def _takes_only_tf32(trace: Trace) -> bool:
     return len(known) > 0 and all(TF32 in one and "float32" not in one for one in known)
 
 
-def _is_allowed(trace: Trace) -> bool:
+def _are_allowed(trace: Trace, work: CallWork) -> Bools:
+    """Per call whether the recorded settings let its products be rounded."""
     settings = trace.meta.info.settings
-    return bool(settings.tf32_matmul) or settings.matmul_precision in ("high", "medium")
+    of_products = bool(settings.tf32_matmul) or settings.matmul_precision in ("high", "medium")
+    of_kinds = [
+        bool(settings.tf32_cudnn) if one.kind == "convolution" else of_products
+        for one in formulas()
+    ]
+    allowed: Bools = np.array([*of_kinds, False])[work.formula]
+    return allowed
