@@ -158,6 +158,23 @@ def test_old_convolutions_are_told_by_their_backward_nodes_and_the_calls_around_
     assert counted.tolist() == [False, True, False, False, True, True]
 
 
+def test_an_old_convolution_without_a_backward_node_is_estimated_by_the_call_after_it() -> None:
+    x, w, y = [2, 3, 8, 8], [4, 3, 3, 3], [2, 4, 4, 4]
+    events = [
+        op("aten::conv2d", 0, 50, shape=[x, w], **told([FLOAT] * 2)),
+        op("aten::cudnn_convolution", 5, 40, shape=[x, w], **told([FLOAT] * 2)),
+    ]
+    after = op("aten::relu", 60, 5, shape=[y], **told([FLOAT]))
+    work = call_work(trace([*events, after]))
+    assert work.flops[:2].tolist() == [6912, 6912]
+    assert work.is_estimated.tolist() == [True, True, False]
+    other = op("aten::relu", 60, 5, shape=[[2, 5, 4, 4]], **told([FLOAT]))
+    for following in ([], [other], [{**after, "tid": 2}]):
+        work = call_work(trace([*events, *following]))
+        assert np.isnan(work.flops[:2]).all()
+        assert set(work.reason[:2].tolist()) == {Reason.VALUES}
+
+
 def test_what_a_recording_states_stands_where_no_formula_tells_it() -> None:
     shapes: dict[str, Any] = {"shape": [[8, 4], [8, 4]], **told([FLOAT, FLOAT])}
     work = call_work(

@@ -139,7 +139,7 @@ def _add_stated(columns: Columns, name: str, reason: str, stated: Float64) -> No
 
 def _work(trace: Trace, key: dict[str, int]) -> Work:
     """The work of one combination."""
-    told = ("shapes", "types", "concrete", "around", "around_types", "output", "kernel")
+    told = ("shapes", "types", "concrete", "around", "around_types", "output", "likely", "kernel")
     texts = {name: trace.text(key[name]) for name in told}
     return work_of_texts(key["formula"], str(trace.text(key["name"])), **texts)
 

@@ -147,8 +147,9 @@ def _output_channels(
         raise UnknownWorkError(Reason.UNFIT)
     if not transposed:
         return w.shape[0]
-    if call.output is not None and len(call.output) == len(w.shape):
-        return call.output[1]
+    told = call.output
+    if told is not None and len(told) == len(w.shape) and told[1] % max(w.shape[1], 1) == 0:
+        return told[1]
     groups = 1 if places.one_group else call.number(places.groups)
     return None if groups is None else w.shape[1] * groups
 
@@ -159,7 +160,8 @@ def _output(
     """Sizes of the output without batch and channels; None where nothing tells them."""
     count = len(w.shape) - 2
     told = call.output
-    if told is not None and len(told) == count + 2 and told[0] == x.shape[0]:
+    fits = told is not None and len(told) == count + 2 and told[0] == x.shape[0]
+    if told is not None and fits and (transposed or told[1] == w.shape[0]):
         return told[2:]
     stride = _each(call.sizes(places.stride), count)
     padding = _padding(call, places, count)

@@ -12,10 +12,11 @@ import polars as pl
 
 from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.codes import of_names
-from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
+from torch_tb_profiler.analysis.forests import gather, indices
 from torch_tb_profiler.analysis.numbering import numbered
 from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.work.given import places
+from torch_tb_profiler.analysis.work.outputs import output_codes
 from torch_tb_profiler.analysis.work.rules import READ_VALUES
 from torch_tb_profiler.knowledge.formulas import formula_place, formulas
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -34,8 +35,8 @@ class DistinctCalls:
         row: Rows of ``operator_calls`` that have a formula.
         number: Per such row the number of its combination.
         keys: One row per combination: formula, name, shapes, types, concrete, shapes and types of
-            the call around it (around, around_types), shapes of its backward node (output), name of
-            its first kernel (kernel).
+            the call around it (around, around_types), of its backward node (output) and of the
+            call after it (likely), name of its first kernel (kernel).
         formula: Per row of ``operator_calls`` the place of its formula, -1 for none.
     """
 
@@ -55,6 +56,7 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
     shapes = indices(calls["input_shape_code"])
     concrete = np.where(_reads_values()[formula[row]], concrete, -1)
     outer = _around(trace, formula, row)
+    output, likely = output_codes(trace, formula, row, concrete)
     columns = {
         "formula": formula[row],
         "name": names[row],
@@ -63,7 +65,8 @@ def distinct_calls(trace: Trace) -> DistinctCalls:
         "concrete": concrete,
         "around": gather(shapes, outer),
         "around_types": _arguments(trace, gather(calls["slice"].to_numpy(), outer))[0],
-        "output": _outputs(trace, formula, row, concrete),
+        "output": output,
+        "likely": likely,
         "kernel": _kernels(trace, formula, row),
     }
     number, first = _combined(list(columns.values()), len(row))
@@ -115,32 +118,6 @@ def _around(trace: Trace, formula: Int64, row: Int64) -> Int64:
     return around
 
 
-def _outputs(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> Int64:
-    """Per convolution whose values were not recorded (PyTorch before 2.1) the code of the input
-    shapes of its backward node: the first is the gradient of its output. -1 for all others."""
-    is_convolution = np.array([one.rule == "convolution" for one in formulas()])
-    asks = is_convolution[formula[row]] & (concrete < 0)
-    outputs = np.full(len(row), -1, np.int64)
-    nodes = trace.operators.filter(
-        pl.col("forward").is_not_null(), pl.col("input_shape_code").is_not_null()
-    )
-    if not asks.any() or nodes.is_empty():
-        return outputs
-    tree = call_tree(trace)
-    marked = np.zeros(len(formula), np.bool_)
-    marked[row[is_convolution[formula[row]]]] = True
-    outermost = _outermost(tree.parent, marked)
-    call = np.searchsorted(tree.slice, nodes["forward"].to_numpy())
-    call = np.minimum(call, len(tree.slice) - 1)
-    is_call = tree.slice[call] == nodes["forward"].to_numpy()
-    of_call = np.full(len(formula), -1, np.int64)
-    home = gather(outermost, nearest_marked(tree.parent, marked)[call])
-    known = np.flatnonzero(is_call & (home >= 0))
-    of_call[home[known]] = nodes["input_shape_code"].to_numpy()[known]
-    outputs[asks] = gather(of_call, outermost[row[asks]])
-    return outputs
-
-
 def _kernels(trace: Trace, formula: Int64, row: Int64) -> Int64:
     """Per row whose formula is of lists, whose types no recording has, the code of the name of the
     first kernel that the call launched itself; -1 for all others."""
@@ -153,10 +130,3 @@ def _kernels(trace: Trace, formula: Int64, row: Int64) -> Int64:
         first[tree.owner[own]] = trace.device_work["name_code"].to_numpy()[own]
         kernels[asks] = first[row[asks]]
     return kernels
-
-
-def _outermost(parent: Int64, marked: Bools) -> Int64:
-    """Per marked element the outermost marked one around it, maybe itself; -1 for others."""
-    up = np.where(marked, gather(nearest_marked(parent, marked), parent), -1)
-    is_root = marked & (up < 0)
-    return np.where(marked, nearest_marked(np.where(marked, up, -1), is_root), -1)

@@ -74,6 +74,7 @@ def work_of_texts(
     around: str | None = None,
     around_types: str | None = None,
     output: str | None = None,
+    likely: str | None = None,
     kernel: str | None = None,
 ) -> Work:
     """The work of one call by what its trace says of it; figures that cannot be told are None and
@@ -88,6 +89,7 @@ def work_of_texts(
         around: Text of the input shapes of the call around it.
         around_types: Text of its input types.
         output: Text of the shapes whose first one is that of its output.
+        likely: Likewise, where that is a guess: what it tells is an estimate.
         kernel: Name of its first kernel.
     """
     if shapes is None:
@@ -95,17 +97,36 @@ def work_of_texts(
     try:
         operands = read_operands(shapes, types, concrete)
         outer = None if around is None else read_operands(around, around_types, None)
-        out = None if output is None else read_operands(output, None, None).given(0)
         operands = replace(
             operands,
             in_place=is_in_place(operator),
             around=outer,
-            output=None if out is None else out.shape,
+            output=_first_shape(output),
             kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),
         )
-        return work_of(formulas()[place], operands)
+        work = _attempt(formulas()[place], operands)
+        if work.reason == Reason.VALUES and likely is not None:
+            work = _attempt(formulas()[place], replace(operands, output=_first_shape(likely)))
+            work = replace(work, is_estimated=work.flops is not None)
+        return work
     except UnknownWorkError as unknown:
         return _unknown(unknown.reason)
+
+
+def _attempt(formula: Formula, operands: Operands) -> Work:
+    try:
+        return work_of(formula, operands)
+    except UnknownWorkError as unknown:
+        return _unknown(unknown.reason)
+
+
+def _first_shape(shapes: str | None) -> tuple[int, ...] | None:
+    """The shape of the first tensor in a text of shapes; None where there is none."""
+    try:
+        first = None if shapes is None else read_operands(shapes, None, None).given(0)
+    except UnknownWorkError:
+        return None
+    return None if first is None else first.shape
 
 
 def _unknown(reason: Reason) -> Work:
