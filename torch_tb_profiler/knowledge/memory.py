@@ -8,11 +8,18 @@ from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
 
-class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Operators that take weights, and the places of those among their arguments."""
+class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Operators that take weights, and the places of those among their arguments.
+
+    Attributes:
+        arguments: Places from 0.
+        operators: Their names.
+        is_table: Whether they look rows of the weight up.
+    """
 
     arguments: tuple[int, ...]
     operators: tuple[str, ...]
+    is_table: bool = False
 
 
 class Operators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +80,14 @@ def weight_places() -> dict[str, tuple[int, ...]]:
     """Per operator the places of its weights; of accumulations of gradients their only input."""
     places = {name: entry.arguments for entry in memory_file().weights for name in entry.operators}
     return places | dict.fromkeys(memory_file().accumulation.operators, (0,))
+
+
+@once
+def embeddings() -> frozenset[str]:
+    """Operators that look rows of a weight up."""
+    return frozenset(
+        name for each in memory_file().weights if each.is_table for name in each.operators
+    )
 
 
 @once

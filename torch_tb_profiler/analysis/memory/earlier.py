@@ -4,19 +4,28 @@ state, by the gradients that one backward pass accumulates
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from torch_tb_profiler.analysis.codes import of_names
-from torch_tb_profiler.analysis.forests import indices
+from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.memory.categories import MemoryCategory, memory_blocks
 from torch_tb_profiler.analysis.memory.operands import distinct_arguments
+from torch_tb_profiler.analysis.memory.owners import NO_MODULE, module_labels
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.knowledge.memory import memory_file, optimizer_states
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.analysis.work.operands import Tensor
+from torch_tb_profiler.knowledge.memory import (
+    embeddings,
+    memory_file,
+    optimizer_states,
+    weight_places,
+)
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -48,7 +57,7 @@ class Earlier:
 @per_trace
 def earlier(trace: Trace) -> list[Earlier]:
     """Per device of the memory records what of it is estimated; made once. Only for recordings of
-    one process that has shapes of gradients, of the device that holds most of them."""
+    one process, of one device: that with most gradients."""
     records = memory_records(trace)
     nothing = [Earlier() for _ in records.devices]
     parameters = _parameter_bytes(trace)
@@ -62,6 +71,7 @@ def earlier(trace: Trace) -> list[Earlier]:
         np.add.at(sums, records.device[rows], records.size_bytes[rows])
         return sums
 
+    # Accelerators come first: without gradients parameters are taken to be on the first device.
     device = int(np.argmax(seen(MemoryCategory.GRADIENT)))
     before = max(parameters - int(seen(MemoryCategory.PARAMETER)[device]), 0)
     state = max(_states(trace) * parameters - int(seen(MemoryCategory.OPTIMIZER_STATE)[device]), 0)
@@ -70,27 +80,102 @@ def earlier(trace: Trace) -> list[Earlier]:
 
 
 def _parameter_bytes(trace: Trace) -> int:
-    """The most that one backward pass accumulates gradients of, in bytes; 0 where not told."""
-    known = frozenset(memory_file().accumulation.operators)
-    arguments = trace.operators
-    slices = arguments["slice"].to_numpy()
-    names = trace.slices["name_code"].to_numpy()[slices]
-    shapes, types = (indices(arguments[key]) for key in ("input_shape_code", "input_type_code"))
-    rows = np.flatnonzero(
-        of_names(trace, names, lambda name: name in known, np.bool_) & (shapes >= 0) & (types >= 0)
-    )
+    """Bytes of parameters: the most that one backward pass accumulates gradients of; without such
+    what the operators of one forward pass take as weights, each module once. 0 where not told."""
+    accumulating = frozenset(memory_file().accumulation.operators)
     own = passes(trace).get(-1)
-    if not len(rows) or own is None:
+    if own is None:
         return 0
-    kinds, kind = distinct_arguments(trace, shapes[rows], types[rows])
-    sizes = np.array(
-        [sum(one.size_bytes or 0 for part in given for one in part) for given in kinds], np.int64
-    )
-    start = trace.slices["start_ns"].to_numpy()[slices[rows]]
-    of_pass = np.searchsorted(own.starts(Phase.BACKWARD), start, side="right")
-    sums = np.zeros(int(of_pass.max()) + 1, np.int64)
-    np.add.at(sums, of_pass, sizes[kind])
+    calls = _calls(trace, lambda name: name in accumulating)
+    phase = Phase.BACKWARD
+    if not len(calls.slice):
+        phase = Phase.FORWARD
+        calls = _once_a_module(
+            trace, _calls(trace, lambda name: name in weight_places()), own.starts(phase)
+        )
+    if not len(calls.slice):
+        return 0
+    sums = np.zeros(len(own.starts(phase)) + 1, np.int64)
+    np.add.at(sums, np.searchsorted(own.starts(phase), calls.start_ns, side="right"), calls.bytes)
     return int(sums.max())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calls:
+    """Calls of operators that take weights; aligned.
+
+    Attributes:
+        slice: Their slices.
+        start_ns: When they began.
+        bytes: Size of their weights.
+        kind: Number of their name with their inputs.
+    """
+
+    slice: Int64
+    start_ns: Int64
+    bytes: Int64
+    kind: Int64
+
+    def rows(self, keep: Bools | Int64) -> _Calls:
+        return _Calls(self.slice[keep], self.start_ns[keep], self.bytes[keep], self.kind[keep])
+
+
+def _calls(trace: Trace, is_meant: Callable[[str], bool]) -> _Calls:
+    """The calls of operators of some names that are in no other such call."""
+    arguments, slices = trace.operators, trace.slices
+    own = arguments["slice"].to_numpy()
+    names = slices["name_code"].to_numpy()[own].astype(np.int64)
+    shapes, types = (indices(arguments[key]) for key in ("input_shape_code", "input_type_code"))
+    is_one = of_names(trace, names, is_meant, np.bool_) & (shapes >= 0) & (types >= 0)
+    marked = np.zeros(slices.height, np.bool_)
+    marked[own[is_one]] = True
+    parent = indices(slices["parent"])
+    around = gather(nearest_marked(parent, marked), parent[own])
+    rows = np.flatnonzero(is_one & (around < 0))
+    inputs, kind = distinct_arguments(trace, shapes[rows], types[rows])
+    kinds, number = np.unique(np.stack((names[rows], kind)), axis=1, return_inverse=True)
+    weights = [_weights(trace.text(name) or "", inputs[given]) for name, given in kinds.T.tolist()]
+    sizes = np.array([_bytes(each, weights) for each in weights], np.int64)
+    number = number.reshape(-1)
+    start = slices["start_ns"].to_numpy()[own[rows]]
+    return _Calls(own[rows], start, sizes[number], number)
+
+
+class _Weights(NamedTuple):
+    """The weights that an operator takes, and whether it looks rows of them up."""
+
+    tensors: list[Tensor]
+    is_table: bool
+
+
+def _weights(name: str, given: list[tuple[Tensor, ...]]) -> _Weights:
+    places = weight_places()[name]
+    tensors = [one for place in places if place < len(given) for one in given[place]]
+    return _Weights(tensors, name in embeddings())
+
+
+def _bytes(weights: _Weights, of_all: list[_Weights]) -> int:
+    """Bytes of the weights of an operator. The largest table of embeddings is often the weight of
+    the last layer too (tied): where another operator takes such a one, it counts there."""
+    sizes = [one.size_bytes or 0 for one in weights.tensors]
+    tables = [one.size_bytes or 0 for each in of_all if each.is_table for one in each.tensors]
+    others = {one for each in of_all if not each.is_table for one in each.tensors}
+    if weights.is_table and sizes == [max(tables, default=0)] and others >= {*weights.tensors}:
+        return 0
+    return sum(sizes)
+
+
+def _once_a_module(trace: Trace, calls: _Calls, starts_ns: Int64) -> _Calls:
+    """Of equal calls of one module in one pass the first; of those in no module all."""
+    frame = indices(trace.slices["frame"])[calls.slice]
+    labels = module_labels(trace, calls.slice, frame)
+    module = labels.code.copy()
+    outside = labels.texts.index(NO_MODULE)
+    alone = module == outside
+    module[alone] = len(labels.texts) + np.arange(int(alone.sum()))
+    of_pass = np.searchsorted(starts_ns, calls.start_ns, side="right")
+    _, first = np.unique(np.stack((of_pass, module, calls.kind)), axis=1, return_index=True)
+    return calls.rows(np.sort(first))
 
 
 def _states(trace: Trace) -> int:
