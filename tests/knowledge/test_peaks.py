@@ -172,3 +172,26 @@ def test_the_docs_have_the_same_figures() -> None:
         cells = [*rates, found.bandwidth_gb_per_s]
         row = " | ".join("–" if cell is None else f"{cell:g}" for cell in cells)
         assert f"| [{entry.examples[0]}]({entry.source}) | {row} |\n" in text
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_sparse"),
+    [
+        ("NVIDIA H100 80GB HBM3", "NVIDIA H100", True),
+        ("NVIDIA L4", "NVIDIA L4", True),
+        ("NVIDIA A100-SXM4-80GB", "NVIDIA A100", False),
+        ("AMD Instinct MI300X", "AMD MI300X", False),
+        ("AMD Instinct MI300A", "AMD MI300A", False),
+        ("AMD Instinct MI350X", "AMD MI350X", False),
+        ("AMD Instinct MI210", "AMD MI210X", False),
+    ],
+)
+def test_inductor_has_the_same_figures(ours: str, theirs: str, is_sparse: bool) -> None:
+    """torch's own table; of some NVIDIA devices it has the figures with sparsity."""
+    info = pytest.importorskip("torch._inductor.analysis.device_info")
+    rates = {str(dtype): rate for dtype, rate in info.lookup_device_info(theirs).tops.items()}
+    found = known(ours)
+    for dtype in ("bfloat16", "float16", "int8"):
+        mine = (found.sparse if is_sparse else found.matrix)[dtype]
+        assert rates[f"torch.{dtype}"] == pytest.approx(mine, rel=0.005), dtype
+    assert rates["torch.float32"] == pytest.approx(found.of_products("float32"), rel=0.005)
