@@ -23,6 +23,8 @@ interface Props {
   readonly onSelect?: (range: ChartRange) => void;
   /** A click on a bar, by its place among the categories. */
   readonly onPick?: (index: number) => void;
+  /** A click on a curve, by the value of x. */
+  readonly onPickX?: (x: number) => void;
   readonly extra?: ReactNode;
   /** Why there may be no value, where the server says it. */
   readonly nullReason?: string | undefined;
@@ -43,7 +45,7 @@ export function Chart({ nullReason, ...props }: Props) {
   );
 }
 
-function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onPick, extra }: Omit<Props, "nullReason">) {
+function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onPick, onPickX, extra }: Omit<Props, "nullReason">) {
   // Pages make the data anew whenever they draw; only data that says something else is drawn again.
   const [chart, setChart] = useState(given);
   if (chart !== given && !deepEqual(chart, given)) setChart(given);
@@ -52,8 +54,10 @@ function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onP
   const [zoomed, setZoomed] = useState<{ options: unknown; range: ChartRange | null }>({ options: null, range: null });
   const { element, instance } = useECharts();
   const pick = useRef(onPick);
+  const pickX = useRef(onPickX);
   useEffect(() => {
     pick.current = onPick;
+    pickX.current = onPickX;
   });
   const options = useMemo(
     () => (instance === null ? null : chartOptions(chart, { hidden, colors: chartColors(), widthPx: instance.getWidth() })),
@@ -77,6 +81,8 @@ function DrawnChart({ title, help, chart: given, fileName, height, onSelect, onP
     const onClick = ({ offsetX, offsetY }: { offsetX: number; offsetY: number }) => {
       const index = clickedCategory(instance, chart, offsetX, offsetY);
       if (index !== null) pick.current?.(index);
+      const x = clickedX(instance, chart, offsetX, offsetY);
+      if (x !== null) pickX.current?.(x);
     };
     instance.getZr().on("click", onClick);
     return () => {
@@ -136,6 +142,11 @@ function clickedCategory(instance: ECharts, chart: ChartData, x: number, y: numb
   if (isCurve(chart) || !instance.containPixel("grid", [x, y])) return null;
   const place = instance.convertFromPixel("grid", [x, y])[chart.horizontal ? 1 : 0];
   return place !== undefined && place >= 0 && place < chart.categories.length ? place : null;
+}
+
+function clickedX(instance: ECharts, chart: ChartData, x: number, y: number): number | null {
+  if (!isCurve(chart) || !instance.containPixel("grid", [x, y])) return null;
+  return instance.convertFromPixel("grid", [x, y])[0] ?? null;
 }
 
 /** The part that was dragged over, or null when the event names none. */

@@ -190,7 +190,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
   const lines = chart.lines.filter((line) => !hidden.has(line.name));
   const shown = shownRange(chart);
   const xScale = scaleFor(chart.x.unit, Math.max(Math.abs(shown.start), Math.abs(shown.end)));
-  const yScale = scaleFor(chart.y.unit, Math.max(0, ...lines.map((line) => largest(line.y))));
+  const yScale = scaleFor(chart.y.unit, Math.max(stackedMost(chart, lines), ...lines.map((line) => largest(line.y))));
   // Numbers of steps: every tick is one of them.
   const isCounted = lines.every((line) => line.x.every(Number.isInteger)) && chart.x.unit === null;
   const axis = (title: string, gap: number, divisor: number) => ({
@@ -216,7 +216,7 @@ function curveOptions(chart: CurveChart, hidden: ReadonlySet<string>, colors: Ch
       data: points(line.x, scaled(line.y, yScale)),
       step: chart.kind === "stair" ? "end" : false,
       symbol: "none",
-      lineStyle: { width: 1.5 },
+      ...(chart.stacked?.includes(line.name) === true ? { stack: "all", areaStyle: { opacity: 0.7 }, lineStyle: { width: 0.5 } } : { lineStyle: { width: 1.5 } }),
       itemStyle: { color: colors.of(lineColor(chart, line.name)) },
       emphasis: { disabled: true },
       ...(place === 0 && chart.marks.length > 0 ? { markPoint: markPoint(chart, colors, yScale) } : {}),
@@ -244,6 +244,12 @@ function largest(values: readonly (number | null)[]): number {
   let most = 0;
   for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);
   return most;
+}
+
+/** Most of all levels together. */
+function stackedMost({ stacked = [] }: CurveChart, lines: CurveChart["lines"]): number {
+  const levels = lines.filter(({ name }) => stacked.includes(name));
+  return Math.max(0, ...(levels[0]?.y ?? []).map((_, index) => levels.reduce((sum, { y }) => sum + (y[index] ?? 0), 0)));
 }
 
 function markPoint(chart: CurveChart, colors: ChartColors, yScale: Scale) {

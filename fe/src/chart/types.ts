@@ -49,6 +49,8 @@ export interface CurveChart {
   readonly y: Axis;
   readonly marks: readonly Mark[];
   readonly verticals?: readonly Vertical[];
+  /** Names of lines that are levels of one whole: areas, each upon the one before it. */
+  readonly stacked?: readonly string[];
   /** What of x is shown, where charts below each other show the same; else all there is. */
   readonly range?: ChartRange;
 }

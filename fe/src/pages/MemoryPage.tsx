@@ -9,6 +9,9 @@ import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
+import { AliveAt } from "./memory/AliveAt";
+import { categoryChart } from "./memory/categories";
+import "./memory/memory.css";
 import { Findings } from "./Findings";
 import { QualityNotes } from "./QualityNotes";
 import { cellOf, textOf, topRows } from "./rows";
@@ -16,19 +19,25 @@ import { Segmented } from "./Segmented";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const ORIGIN = "origin_us";
-const TABLES = ["memory_stats", "memory_peaks", "memory_events"];
+const TABLES = ["memory_stats", "peak_categories", "held", "memory_peaks", "memory_events"];
+const HIDDEN_FACTS: ReadonlySet<string> = new Set([ORIGIN, "alive_at_us", "alive_bytes"]);
+/** Of the address: the moment that is looked at, in trace time. */
+const MOMENT = "at_us";
 
 export function MemoryPage(props: PageProps) {
+  const moment = useParams()[MOMENT];
   return (
-    <ViewFrame {...props} longTable="memory_events">
+    <ViewFrame {...props} longTable="memory_events" extra={{ [MOMENT]: moment }}>
       {(context) => {
         const { view, source, fileName } = context;
         return (
           <>
-            <BigFacts facts={view.facts.filter((fact) => fact.key !== ORIGIN)} notes={view.notes} />
+            <BigFacts facts={view.facts.filter(({ key, value }) => !HIDDEN_FACTS.has(key) && (value !== null || key === "peak_allocated_bytes"))} notes={view.notes} />
             <Findings notes={view.notes} always={false} />
             {isEmpty(view) && <EmptySelection what="memory event" />}
             <Curve context={context} />
+            <ByCategory context={context} />
+            <Alive context={context} />
             <Composition context={context} />
             {TABLES.map((name) => {
               const table = view.tables[name];
@@ -93,6 +102,62 @@ function Curve({ context }: { readonly context: ViewContext }) {
       height={300}
       onSelect={select}
       extra={<Segmented label="Device" values={devicesOf(view)} value={device} onPick={(value) => adjust({ device: value })} />}
+    />
+  );
+}
+
+/** The moment that is looked at, since the start of the recording. */
+function momentOf(view: View, device: string | undefined): number | null {
+  const value = view.facts.find(({ key, scope }) => key === "alive_at_us" && (scope === null || scope === device))?.value;
+  return typeof value === "number" ? value : null;
+}
+
+function chooseMoment(view: View, us: number | null): void {
+  const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
+  const base = typeof origin === "number" ? origin : 0;
+  adjust({ [MOMENT]: us === null ? null : (base + us).toFixed(3) });
+}
+
+/** What memory is for over time; a click chooses the moment whose blocks are listed. */
+function ByCategory({ context }: { readonly context: ViewContext }) {
+  const { view, fileName } = context;
+  const device = useDevice(view);
+  const isChosen = MOMENT in useParams();
+  const series = view.series["memory_by_category"];
+  const peaks = view.tables["memory_peaks"];
+  if (series === undefined || peaks === undefined || device === undefined) return null;
+  const chart = categoryChart(series, device, isChosen ? momentOf(view, device) : null, peakMarks(peaks, device));
+  return (
+    <Chart
+      title={`${series.title} of ${device}`}
+      help="Estimated: told by when each block was allocated and released. A click lists what is alive at that moment."
+      chart={chart}
+      fileName={fileName("memory_by_category")}
+      height={280}
+      onPickX={(us) => chooseMoment(view, us)}
+      extra={<span className="soft">est.; click a moment to see what is alive</span>}
+    />
+  );
+}
+
+function Alive({ context }: { readonly context: ViewContext }) {
+  const { view, source, fileName } = context;
+  const device = useDevice(view);
+  const isChosen = MOMENT in useParams();
+  const table = view.tables["alive"];
+  const us = momentOf(view, device);
+  if (table === undefined || us === null || device === undefined) return null;
+  const bytes = view.facts.find(({ key, scope }) => key === "alive_bytes" && scope === device)?.value;
+  return (
+    <DataTable
+      name="memory.alive"
+      table={table}
+      source={source("alive")}
+      address="alive"
+      fileName={fileName("alive")}
+      notes={view.notes}
+      maxHeight="420px"
+      extra={<AliveAt us={us} bytes={typeof bytes === "number" ? bytes : null} isChosen={isChosen} onChoose={(value) => chooseMoment(view, value)} />}
     />
   );
 }
