@@ -41,6 +41,7 @@ class Launches:
         work_ns: How long the work took.
         is_single: Whether the call launched nothing else: only then its time can be compared with
             that of the work.
+        is_short: Kernels that ran for less time than the call that launched them.
     """
 
     row: Int64
@@ -50,13 +51,7 @@ class Launches:
     delay_ns: Int64
     work_ns: Int64
     is_single: Bools
-
-    @property
-    def is_short(self) -> Bools:
-        """Kernels that ran for less time than the call that launched them."""
-        is_kernel = self.work_class <= WorkClass.COMMUNICATION
-        short: Bools = is_kernel & self.is_single & (self.work_ns < self.call_ns)
-        return short
+    is_short: Bools
 
 
 @per_trace
@@ -76,6 +71,7 @@ def launches(trace: Trace) -> Launches:
     classes = np.where(kinds.is_communication[rows], WorkClass.COMMUNICATION, WorkClass.KERNEL)
     classes = np.where(category == Category.MEMCPY, WorkClass.COPY, classes)
     classes = np.where(category == Category.MEMSET, WorkClass.SET, classes)
+    is_single = count[order] == 1
     return Launches(
         row=rows,
         name_code=calls["name_code"].to_numpy()[call].astype(np.int64),
@@ -83,5 +79,6 @@ def launches(trace: Trace) -> Launches:
         call_ns=call_ns,
         delay_ns=np.maximum(start[rows] - began - call_ns, 0),
         work_ns=dur[rows],
-        is_single=count[order] == 1,
+        is_single=is_single,
+        is_short=(classes <= WorkClass.COMMUNICATION) & is_single & (dur[rows] < call_ns),
     )

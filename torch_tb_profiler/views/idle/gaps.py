@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis import codes
-from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.gpu_idle.causes import GpuCause, GpuIdle
 from torch_tb_profiler.analysis.gpu_idle.host_in_gaps import feeders, host_did
 from torch_tb_profiler.analysis.gpu_idle.within import Pieces, cut_at
@@ -81,12 +81,10 @@ def _of_gpu(
     # What lies behind an edge of the step is not beside the gap.
     before = np.where(start == of.gaps.start_ns[row], of.before[row], -1)
     after = np.where(end == of.gaps.end_ns[row], of.after[row], -1)
-    work = trace.device_work
-    launch = gather(indices(work["launch"]), after)
-    slices = trace.slices
-    track = gather(indices(slices["track"]), launch)
+    work, slices = trace.device_work, trace.slices
+    launch = _at(work["launch"], after)
+    track = _at(slices["track"], launch)
     track = np.where(track >= 0, track, feeders(trace).get(gpu, -1))
-    names = indices(slices["name_code"])
     columns = {
         "gpu": [gpu_number(gpu)] * len(start),
         "start_us": (start - trace.meta.start_ns) / NS_PER_US,
@@ -98,8 +96,8 @@ def _of_gpu(
         "host": host_did(trace, track, start, end),
         "before": _work_names(trace, before),
         "after": _work_names(trace, after),
-        "operator": _texts(trace, gather(names, gather(indices(work["owner"]), after))),
-        "host_call": _texts(trace, gather(names, launch)),
+        "operator": _names(trace, _at(work["owner"], after)),
+        "host_call": _names(trace, launch),
     }
     schema = GAPS.polars_schema()
     return pl.DataFrame({key: columns[key] for key in schema}, schema=schema)
@@ -107,15 +105,23 @@ def _of_gpu(
 
 def _work_names(trace: Trace, rows: Int64) -> pl.Series:
     """Short names of kernels, names of all else."""
-    found = _codes(gather(indices(trace.device_work["name_code"]), rows))
+    found = _codes(_at(trace.device_work["name_code"], rows))
     short = kernel_names(trace).short(found)
     return pl.select(pl.coalesce(short, codes.texts(trace, found))).to_series()
 
 
-def _texts(trace: Trace, found: Int64) -> pl.Series:
-    return codes.texts(trace, _codes(found))
+def _names(trace: Trace, slices: Int64) -> pl.Series:
+    """Names of slices, null of -1."""
+    return codes.texts(trace, _codes(_at(trace.slices["name_code"], slices)))
 
 
 def _codes(found: Int64) -> pl.Series:
     known = pl.Series("code", found, dtype=pl.Int64)
     return known.set(known < 0, None)
+
+
+def _at(column: pl.Series, rows: Int64) -> Int64:
+    """Values of a few rows of a long column; -1 where they are null, or the row is -1."""
+    if not len(column):
+        return np.full(len(rows), -1, np.int64)
+    return np.where(rows >= 0, indices(column[np.maximum(rows, 0)]), -1)

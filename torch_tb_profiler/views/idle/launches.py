@@ -36,14 +36,15 @@ def selected_launches(trace: Trace, selection: Selection) -> tuple[Launches, Boo
 
 def launches_table(trace: Trace, calls: Launches, chosen: Bools) -> Table:
     """The rows of ``LAUNCHES``."""
+    kept = slice(None) if chosen.all() else np.flatnonzero(chosen)
     frame = pl.DataFrame(
         {
-            "name_code": calls.name_code[chosen],
-            "work_class": calls.work_class[chosen],
-            "call_ns": calls.call_ns[chosen],
-            "delay_ns": calls.delay_ns[chosen],
-            "short_ns": np.where(calls.is_short, calls.work_ns, 0)[chosen],
-            "is_short": calls.is_short[chosen],
+            "name_code": calls.name_code[kept],
+            "work_class": calls.work_class[kept],
+            "call_ns": calls.call_ns[kept],
+            "delay_ns": calls.delay_ns[kept],
+            "work_ns": calls.work_ns[kept],
+            "is_short": calls.is_short[kept],
         }
     )
     groups = frame.group_by("name_code", "work_class", maintain_order=True).agg(
@@ -52,7 +53,7 @@ def launches_table(trace: Trace, calls: Launches, chosen: Bools) -> Table:
         call_max_us=pl.col("call_ns").max(),
         longest_delay_us=pl.col("delay_ns").max(),
         short=pl.col("is_short").sum().cast(pl.Int64),
-        short_us=pl.col("short_ns").sum(),
+        short_us=pl.col("work_ns").filter("is_short").sum(),
         **{key: pl.col("delay_ns").quantile(share, "nearest") for key, share in _QUANTILES.items()},
     )
     times = ("call_max_us", "longest_delay_us", "short_us", *_QUANTILES)
