@@ -22,6 +22,7 @@ VIEW_NAMES = (
     "shapes",
     "kernels",
     "idle",
+    "critical_path",
     "copies",
     "compiled",
     "memory",

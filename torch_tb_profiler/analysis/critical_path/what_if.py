@@ -1,0 +1,71 @@
+"""How long a step would take if something of it were faster: the longest path of the same graph.
+
+Definitions: ``docs/views-critical-path.md#what-if``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from torch_tb_profiler.analysis.critical_path.graph import longest, slack_at_end
+from torch_tb_profiler.analysis.critical_path.path import CriticalPath
+from torch_tb_profiler.trace.columns import Bools, Int64
+
+Way = Literal["halve", "remove", "overlap"]
+WAYS: tuple[Way, ...] = ("halve", "remove", "overlap")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """What is made faster.
+
+    Attributes:
+        nodes: Mask of nodes.
+        kind: The kind of edges that cost less too, None for none.
+        way: ``halve`` their time, ``remove`` it, or ``overlap`` it with everything else.
+    """
+
+    nodes: Bools
+    kind: int | None
+    way: Way
+
+
+def changed_ns(path: CriticalPath, changes: list[Change]) -> list[int]:
+    """How long the step would take with each of the changes, ns."""
+    if not changes:
+        return []
+    graph, tied = path.of.graph, path.tied
+    weight = graph.end_ns - graph.start_ns
+    ways = [
+        (
+            _less(weight, change.nodes, change.way),
+            _less(tied.chain_lag_ns, graph.chain_kind == change.kind, change.way),
+            _less(tied.edge_lag_ns, graph.edge_kind == change.kind, change.way),
+        )
+        for change in changes
+    ]
+    finish, sums = longest(graph, path.planned, ways)
+    slack = slack_at_end(graph).astype(np.int64)
+    times = []
+    for way, change in enumerate(changes):
+        ends = finish.at(graph.last, sums[way], way) + slack
+        time = int(ends.max(initial=0))
+        if change.way == "overlap":
+            rows = np.flatnonzero(change.nodes)
+            time = max(time, _alone(finish.at(rows, sums[way], way), weight[rows]))
+        times.append(time if len(graph.last) else graph.length_ns)
+    return times
+
+
+def _less(cost_ns: Int64, chosen: Bools, way: Way) -> Int64:
+    return np.where(chosen, cost_ns // 2 if way == "halve" else 0, cost_ns)
+
+
+def _alone(ready_ns: Int64, weight_ns: Int64) -> int:
+    """When work ends that runs one after the other, each from when it is ready, beside all else."""
+    order = np.argsort(ready_ns, kind="stable")
+    rest = np.cumsum(weight_ns[order][::-1])[::-1]
+    return int((ready_ns[order] + rest).max(initial=0))

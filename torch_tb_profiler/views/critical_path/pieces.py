@@ -1,0 +1,101 @@
+"""The pieces of paths as a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.critical_path.rows import node_keys, short_texts
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.modules.tree import modules_around
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.critical_path.columns import PIECES
+from torch_tb_profiler.views.critical_path.sums import PART_TITLES
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.schema import Table
+
+FIRST_ROWS = 2_000
+"""Rows that are made where nobody asks for the table itself."""
+
+NO_MODULE = "No module is known around it."
+NO_SLICE = "The recording holds nothing at that time."
+
+
+def pieces_table(trace: Trace, names: list[str], paths: list[CriticalPath]) -> Table:
+    """The rows of ``PIECES``, step after step."""
+    count = sum(len(path.pieces.part) for path in paths)
+    table = _table(trace, names, paths, FIRST_ROWS)
+    if count <= FIRST_ROWS:
+        return table
+    return replace(table, row_count=count, all_rows=lambda: _table(trace, names, paths, count))
+
+
+def _table(trace: Trace, names: list[str], paths: list[CriticalPath], limit: int) -> Table:
+    frames = [PIECES_EMPTY]
+    for name, path in zip(names, paths, strict=True):
+        if limit > 0:
+            frames.append(_of_path(trace, name, path, limit))
+            limit -= frames[-1].height
+    frame = pl.concat(frames)
+    reasons = {"module": NO_MODULE, "slice": NO_SLICE}
+    return Table(PIECES, frame, needed(frame, reasons))
+
+
+PIECES_EMPTY = pl.DataFrame(schema=PIECES.polars_schema())
+
+
+def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.DataFrame:
+    pieces = path.pieces
+    node, part = pieces.node[:limit], pieces.part[:limit]
+    start, end = pieces.start_ns[:limit], pieces.end_ns[:limit]
+    known = np.maximum(node, 0)
+    keys, key = np.unique(node_keys(trace, path.of)[known], return_inverse=True)
+    slices = np.where(node >= 0, path.of.slice[known], -1)
+    tracks, track = np.unique(path.of.track[known], return_inverse=True)
+    parts = pl.Series([PART_TITLES[each] for each in sorted(PART_TITLES)], dtype=pl.String)
+    modules, module = np.unique(_modules(trace, slices), return_inverse=True)
+    return pl.DataFrame(
+        {
+            "step": [name] * len(node),
+            "start_us": start / NS_PER_US,
+            "duration_us": (end - start) / NS_PER_US,
+            "title": parts.gather(part),
+            "name": pl.Series(short_texts(trace, keys.tolist(), PART_TITLES)).gather(key),
+            "where": pl.Series(track_texts(trace, tracks)).gather(track),
+            "module": pl.Series(
+                [trace.text(code) for code in modules.tolist()], dtype=pl.String
+            ).gather(module),
+            "slice": pl.Series(slices, dtype=pl.Int64).set(pl.Series(slices < 0), None),
+        },
+        schema=PIECES.polars_schema(),
+    )
+
+
+def _modules(trace: Trace, slices: Int64) -> Int64:
+    """The code of the name of the module around each slice, of device work that around its owner;
+    -1 for none."""
+    owner = np.full(trace.slices.height, -1, np.int64)
+    work = trace.device_work
+    owner[work["slice"].to_numpy()] = indices(work["owner"])
+    owned = gather(owner, slices)
+    around = gather(modules_around(trace), np.where(owned >= 0, owned, slices))
+    return gather(trace.slices["name_code"].to_numpy().astype(np.int64), around)
+
+
+def track_texts(trace: Trace, tracks: Int64) -> list[str]:
+    """What tracks are called: a stream of a device, or a thread."""
+    texts = []
+    rows = trace.tracks.sort("track")
+    for row in rows[tracks.tolist()].iter_rows(named=True):
+        if row["is_device"]:
+            device = "GPU" if row["device"] is None else f"GPU {row['device']}"
+            stream = row["tid"] if row["stream"] is None else f"stream {row['stream']}"
+            texts.append(f"{device}, {stream}")
+        else:
+            texts.append(row["thread_name"] or f"thread {row['tid']}")
+    return texts

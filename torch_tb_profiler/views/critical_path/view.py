@@ -1,0 +1,155 @@
+"""The view ``critical_path``: what a step's length is made of, moment by moment.
+
+Definitions: ``docs/views-critical-path.md``.
+"""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.critical_path.path import critical_path as path_of_step
+from torch_tb_profiler.analysis.device_links import no_device_time
+from torch_tb_profiler.analysis.operator_calls import no_operators
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.critical_path.chosen import chosen_steps
+from torch_tb_profiler.views.critical_path.columns import (
+    CATEGORIES,
+    OPERATORS,
+    PIECES,
+    TITLES,
+    WHAT_IF,
+)
+from torch_tb_profiler.views.critical_path.pieces import pieces_table
+from torch_tb_profiler.views.critical_path.sums import (
+    BOTH_SIDES,
+    categories_table,
+    name_sums,
+    operators_table,
+    part_times,
+)
+from torch_tb_profiler.views.critical_path.what_ifs import asked, what_if_table
+from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.schema import Fact, Note, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+NO_TIME = "The selection holds no time."
+
+
+def critical_path(trace: Trace, selection: Selection) -> View:
+    """The critical path of the selected steps, or of the one of median length.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace, or a what-if that names
+            nothing of them.
+    """
+    names, steps, left_out = chosen_steps(trace, selection)
+    paths = [path_of_step(trace, step) for step in steps]
+    sums = name_sums(trace, paths)
+    whole = sum(path.of.graph.length_ns for path in paths)
+    facts, notes = _facts(names, part_times(paths), whole), _notes(trace, left_out)
+    if selection.what_if is not None:
+        more, why = asked(trace, paths, sums, selection.what_if)
+        facts, notes = (*facts, *more), (*notes, *why)
+    tables = (
+        categories_table(paths),
+        operators_table(trace, sums, whole),
+        what_if_table(trace, paths, sums),
+        pieces_table(trace, names, paths),
+    )
+    return View(
+        tables={table.spec.name: table for table in tables},
+        facts=facts,
+        notes=(*notes, *quality_notes(trace, LINK_ISSUES)),
+    )
+
+
+def _facts(names: list[str], times: dict[Part, int], whole: int) -> tuple[Fact, ...]:
+    device = sum(times[part] for part in ON_DEVICE)
+    between = sum(times[part] for part in BOTH_SIDES)
+    known = whole - times[Part.UNKNOWN]
+    host = known - device - between
+    main = max(times, key=lambda part: times[part])
+    said = f"{TITLES[main]}: {100 * times[main] / whole:.0f} %" if whole else None
+    reason = None if whole else NO_TIME
+
+    def share(part_ns: int) -> float | None:
+        return 100 * part_ns / whole if whole else None
+
+    return (
+        Fact(
+            "step",
+            "Step",
+            ", ".join(names) or None,
+            None,
+            None,
+            "The step that the path is of: the selected ones, else the one of median length.",
+            reason,
+        ),
+        Fact("step_us", "Duration", whole / NS_PER_US, "us", None, "How long it took."),
+        Fact(
+            "path_us",
+            "Path",
+            known / NS_PER_US,
+            "us",
+            None,
+            "How much of it the path explains: the rest is time of which nothing is recorded.",
+        ),
+        Fact("main", "Mostly", said, None, None, "The largest category of the path.", reason),
+        Fact(
+            "host_pct",
+            "Host",
+            share(host),
+            "pct",
+            None,
+            "Share of the step in which it waits for the host: operators, Python, calls, loading.",
+            reason,
+        ),
+        Fact(
+            "device_pct",
+            "Device",
+            share(device),
+            "pct",
+            None,
+            "Share of the step in which it waits for work on a device, or from one to the next.",
+            reason,
+        ),
+        Fact(
+            "between_pct",
+            "Launch and Return",
+            share(between),
+            "pct",
+            None,
+            "Share of the step between host and device: launch latency, return of "
+            "synchronizations.",
+            reason,
+        ),
+    )
+
+
+def _notes(trace: Trace, left_out: int) -> tuple[Note, ...]:
+    notes: list[Note] = []
+    missing = no_device_time(trace)
+    if missing is not None:
+        text = f"{missing} So the path is that of the host."
+        notes.append(Note("quality", "path_of_host", "info", text))
+    if left_out:
+        text = f"{left_out} more selected steps are left out: choose fewer to see them."
+        notes.append(Note("quality", "path_steps_left_out", "info", text))
+    return tuple(notes)
+
+
+def _missing(trace: Trace) -> str | None:
+    return no_operators(trace) if trace.device_work.is_empty() else None
+
+
+SPEC = ViewSpec(
+    name="critical_path",
+    title="Critical path",
+    help="What did the step wait for at each moment, and what would make it shorter?",
+    scope="trace",
+    tables=(CATEGORIES, OPERATORS, WHAT_IF, PIECES),
+    function=critical_path,
+    missing=_missing,
+    leading_facts=("main", "host_pct", "device_pct"),
+)

@@ -1,0 +1,149 @@
+"""What would be saved, as a table and for one chosen change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.critical_path.parts import Part
+from torch_tb_profiler.analysis.critical_path.path import CriticalPath
+from torch_tb_profiler.analysis.critical_path.rows import key_texts, node_keys, short_texts
+from torch_tb_profiler.analysis.critical_path.what_if import WAYS, Change, Way, changed_ns
+from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.critical_path.columns import WHAT_IF
+from torch_tb_profiler.views.critical_path.sums import PART_TITLES, NameSums
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Note, Table
+
+ROWS = 10
+"""Names of the table."""
+
+MAX_EDGES = 200_000
+"""A step with more edges between threads and streams is not computed in the time of a click."""
+
+TOO_LARGE = "The graph of these steps is too large for estimates at a glance; choose one what-if."
+
+ASSUMES = (
+    "Estimated: the same work in the same order, waiting for the same things; only the chosen time "
+    "changes. Launches and gaps that were hidden cost what is usual for the others."
+)
+
+_SHOWN = 60
+
+
+def saved_ns(
+    paths: list[CriticalPath], of: Callable[[CriticalPath], list[Change]], count: int
+) -> list[int]:
+    """Per change what all steps together would save, ns."""
+    saved = [0] * count
+    for path in paths:
+        for place, time in enumerate(changed_ns(path, of(path))):
+            saved[place] += path.of.graph.length_ns - time
+    return saved
+
+
+def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Table:
+    """The rows of ``WHAT_IF``."""
+    frame = pl.DataFrame(schema=WHAT_IF.polars_schema())
+    if sum(len(path.of.graph.edge_to) for path in paths) > MAX_EDGES:
+        return Table(WHAT_IF, frame, {"halve_us": TOO_LARGE})
+    keys = sums.key[:ROWS][sums.path_ns[:ROWS] > 0].tolist()
+
+    def changes(path: CriticalPath) -> list[Change]:
+        of_node = node_keys(trace, path.of)
+        return [Change(of_node == key, None, way) for key in keys for way in WAYS]
+
+    saved = np.array(saved_ns(paths, changes, len(keys) * len(WAYS))).reshape(-1, len(WAYS))
+    whole = max(sum(path.of.graph.length_ns for path in paths), 1)
+    frame = pl.DataFrame(
+        {
+            "name": short_texts(trace, keys, PART_TITLES),
+            "path_us": sums.path_ns[: len(keys)] / NS_PER_US,
+            **{f"{way}_us": saved[:, place] / NS_PER_US for place, way in enumerate(WAYS)},
+            "halve_pct": 100 * saved[:, 0] / whole,
+            "remove_pct": 100 * saved[:, 1] / whole,
+            "full_name": key_texts(trace, keys, PART_TITLES),
+        },
+        schema=WHAT_IF.polars_schema(),
+    )
+    return in_default_order(Table(WHAT_IF, frame))
+
+
+def asked(
+    trace: Trace, paths: list[CriticalPath], sums: NameSums, text: str
+) -> tuple[tuple[Fact, ...], tuple[Note, ...]]:
+    """The facts of one change, ``ROW:halve``, ``ROW:remove`` or ``ROW:overlap``.
+
+    Raises:
+        SelectionError: the text is none, or names no row of the path.
+    """
+    row, _, named = text.rpartition(":")
+    way: Way | None = next((each for each in WAYS if each == named.strip()), None)
+    if way is None or not row:
+        raise SelectionError(
+            f"what_if: {text[:_SHOWN]!r} is not a name with :halve, :remove or :overlap behind it"
+        )
+    matches, kind = _matching(trace, sums, row.strip())
+
+    def changes(path: CriticalPath) -> list[Change]:
+        return [Change(matches(path), kind, way)]
+
+    saved = saved_ns(paths, changes, 1)[0]
+    whole = sum(path.of.graph.length_ns for path in paths)
+    said = f"{row.strip()[:_SHOWN]}: {way}"
+    return (
+        Fact("what_if", "What If", said, None, None, "The change that was asked for."),
+        Fact(
+            "what_if_step_us",
+            "Then (est.)",
+            (whole - saved) / NS_PER_US,
+            "us",
+            None,
+            f"How long the selected steps would take. {ASSUMES}",
+        ),
+        Fact(
+            "what_if_saved_us",
+            "Saved (est.)",
+            saved / NS_PER_US,
+            "us",
+            None,
+            f"How much shorter they would be. {ASSUMES}",
+        ),
+        Fact(
+            "what_if_saved_pct",
+            "Saved Share (est.)",
+            100 * saved / whole if whole else None,
+            "pct",
+            None,
+            "Saved over the selected steps.",
+            None if whole else "The selection holds no time.",
+        ),
+    ), (Note("quality", "what_if_estimate", "info", ASSUMES),)
+
+
+def _matching(
+    trace: Trace, sums: NameSums, row: str
+) -> tuple[Callable[[CriticalPath], Bools], int | None]:
+    """Which nodes a row means, and the kind of edges where it is a category."""
+    chosen = next((each for each in Part if row in (each.name.lower(), PART_TITLES[each])), None)
+    if chosen is not None:
+        return (lambda path: path.of.part == chosen), int(chosen)
+    keys = sums.key.tolist()
+    names = zip(
+        keys,
+        key_texts(trace, keys, PART_TITLES),
+        short_texts(trace, keys, PART_TITLES),
+        strict=True,
+    )
+    wanted = [key for key, full, short in names if row in (full, short)]
+    if not wanted:
+        have = ", ".join(each[:_SHOWN] for each in short_texts(trace, keys[:5], PART_TITLES))
+        raise SelectionError(
+            f"what_if: nothing in these steps is called {row[:_SHOWN]!r}; most time have {have}"
+        )
+    return (lambda path: np.isin(node_keys(trace, path.of), wanted)), None
