@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from torch_tb_profiler.importers.beside import read as beside_read
 from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
@@ -21,6 +24,8 @@ from torch_tb_profiler.importers.beside.provenance import (
     read_provenance,
 )
 from torch_tb_profiler.importers.beside.read import Beside, read_beside, read_details
+
+DATA = Path(__file__).parents[2] / "data" / "compiled"
 
 
 def test_annotations_of_pickles_and_json() -> None:
@@ -132,6 +137,16 @@ def test_provenance_of_three_kinds_of_files() -> None:
     ]
 
 
+def test_what_torch_writes_of_provenance() -> None:
+    """The first half of ``samples/record/compiled.py``: ``hidden = relu(first(batch))``."""
+    known: Known = {}
+    read_provenance((DATA / "inductor_provenance_tracking_node_mappings.json").read_bytes(), known)
+    assert provenance_frame(known).rows() == [
+        ("extern_kernels.addmm", None, "linear"),
+        ("cpp_fused_relu_0", None, "hidden"),
+    ]
+
+
 @pytest.mark.parametrize("data", [b"", b"[1]", b'{"a": 1}', b"\xff", b"[" * 9000])
 def test_no_provenance(data: bytes) -> None:
     with pytest.raises(BesideError):
@@ -190,3 +205,30 @@ def test_details_of_captures() -> None:
     told = [{"file": "a", "batch_size": 4, "mode": "FULL"}, {"file": "b", "batch_size": "9"}, 5]
     assert read_details(json.dumps(told).encode()) == {"a": (4, "FULL"), "b": (None, None)}
     assert read_details(b"{") == {}
+
+
+ODD = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3) | st.lists(st.integers(), max_size=2)
+)  # fmt: skip
+EVENT = st.fixed_dictionaries(
+    {"ph": st.just("X")},
+    optional={
+        "cat": st.sampled_from(["cpu_op", "cuda_runtime", "python_function"]) | ODD,
+        "name": st.sampled_from(["cudaLaunchKernel", "cudaStreamBeginCapture", "aten::mm"]) | ODD,
+        "ts": st.integers(0, 9) | ODD,
+        "dur": st.integers(0, 9) | ODD,
+        "pid": ODD,
+        "tid": ODD,
+        "args": st.dictionaries(st.sampled_from(["correlation", "kernel", "Input Dims"]), ODD),
+    },
+)
+
+
+@given(st.lists(EVENT, max_size=6))
+def test_odd_events_of_captures_cost_themselves_alone(events: list[dict[str, Any]]) -> None:
+    good = [_slice("cpu_op", "aten::mm", 100, 10), _launch("cudaLaunchKernel", 101, 77)]
+    found = _capture(*events, *[{**event, "pid": "own"} for event in good])
+    assert any(each.operator == "aten::mm" for each in found) or any(
+        event.get("name") == "cudaStreamBeginCapture" for event in events
+    )

@@ -119,8 +119,10 @@ def read_capture(data: bytes) -> list[Captured]:
 
 def _is_slice(event: _Event) -> bool:
     is_timed = isinstance(event.ts, int | float) and isinstance(event.dur, int | float)
+    if not isinstance(event.cat, str) or not isinstance(event.name, str):
+        return False
     is_known = event.cat in _CALLS or event.cat in _OPERATORS or event.cat == _FRAMES
-    return event.ph == "X" and is_timed and isinstance(event.name, str) and is_known
+    return event.ph == "X" and is_timed and is_known
 
 
 def _launches(slices: Iterable[_Event]) -> Iterator[Captured]:
