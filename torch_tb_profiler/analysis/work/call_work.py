@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, 
 from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.work.beside import Columns, add_backward, add_messages, add_served
 from torch_tb_profiler.analysis.work.distinct import DistinctCalls, distinct_calls
+from torch_tb_profiler.analysis.work.outputs import gradient_shapes
 from torch_tb_profiler.analysis.work.result import Reason, Work
 from torch_tb_profiler.analysis.work.rules import work_of_texts
 from torch_tb_profiler.knowledge.formulas import MODEL_KINDS, formulas
@@ -77,7 +78,7 @@ class CallWork:
 def call_work(trace: Trace) -> CallWork:
     """The work of the calls of ``trace``; made once."""
     distinct = distinct_calls(trace)
-    works = [_work(trace, row) for row in distinct.keys.iter_rows(named=True)]
+    works = _works(trace, distinct)
     dtypes = tuple(sorted({work.dtype for work in works if work.dtype is not None}))
     columns = _gathered(distinct, works, dtypes)
     add_served(trace, distinct, works, columns)
@@ -137,11 +138,22 @@ def _add_stated(columns: Columns, name: str, reason: str, stated: Float64) -> No
         columns["is_estimated"][rows] = False
 
 
-def _work(trace: Trace, key: dict[str, int]) -> Work:
-    """The work of one combination."""
+def _works(trace: Trace, distinct: DistinctCalls) -> list[Work]:
+    """The work of each combination."""
+    asks = [one.rule == "convolution-backward" for one in formulas()]
     told = ("shapes", "types", "concrete", "around", "around_types", "output", "likely", "kernel")
-    texts = {name: trace.text(key[name]) for name in told}
-    return work_of_texts(key["formula"], str(trace.text(key["name"])), **texts)
+    gradients: frozenset[tuple[int, ...]] | None = None
+    works = []
+    for key in distinct.keys.iter_rows(named=True):
+        place = key["formula"]
+        needs_gradients = asks[place] and key["concrete"] < 0
+        if needs_gradients and gradients is None:
+            gradients = gradient_shapes(trace)
+        texts = {name: trace.text(key[name]) for name in told}
+        of_key = gradients if needs_gradients else None
+        name = str(trace.text(key["name"]))
+        works.append(work_of_texts(place, name, **texts, gradients=of_key))
+    return works
 
 
 def _uncomputed(work: Work) -> int | None:

@@ -81,7 +81,9 @@ def convolution_backward(call: Operands, given: Given) -> Work:
     told = call.flag(places.transposed)
     transposed = _seems_transposed(gradient, x, w) if told is None else told
     mask = _mask(call, given, places)
-    of_input, of_weight, of_bias = mask or (True, True, False)
+    # Where an input has a gradient, some node takes it.
+    is_asked = call.gradients is None or x.shape in call.gradients
+    of_input, of_weight, of_bias = mask or (is_asked, True, False)
     flops = uncomputed = 0
     if of_input:
         points = x.shape[2:] if transposed else gradient.shape[2:]

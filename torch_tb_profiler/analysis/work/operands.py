@@ -70,6 +70,7 @@ class Operands:
         around: The inputs of the call around it, where they are needed.
         output: The shape of its output, where something else in the recording tells it.
         kernel_dtype: The element type that the name of its kernel tells, where it is needed.
+        gradients: Shapes of all gradients that backward nodes take; None where that is not needed.
     """
 
     arguments: tuple[Argument, ...]
@@ -80,6 +81,7 @@ class Operands:
     around: Operands | None = None
     output: tuple[int, ...] | None = None
     kernel_dtype: str | None = None
+    gradients: frozenset[tuple[int, ...]] | None = None
 
     def given(self, place: int) -> Tensor | None:
         """The tensor at a place, None where there is none."""

@@ -1,20 +1,26 @@
-"""Shapes of outputs of convolutions whose strides and paddings were not recorded.
+"""What convolutions were asked for, where values of their arguments were not recorded.
 
 Definitions: ``docs/flops.md#what-is-read``.
 """
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.call_tree import CallTree, call_tree
+from torch_tb_profiler.analysis.codes import of_names
 from torch_tb_profiler.analysis.forests import gather, nearest_marked
 from torch_tb_profiler.analysis.operator_calls import operator_calls
+from torch_tb_profiler.analysis.work.rules import first_shape
 from torch_tb_profiler.knowledge.formulas import formulas
 from torch_tb_profiler.trace.clock import TrackClock
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
+
+_NODE = re.compile(r"\w+Backward\d*|torch::autograd::AccumulateGrad")
 
 
 def output_codes(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> tuple[Int64, Int64]:
@@ -40,6 +46,19 @@ def output_codes(trace: Trace, formula: Int64, row: Int64, concrete: Int64) -> t
         from_backward[asks] = gather(_gradients(trace, tree, marked, outermost), home)
         from_next[asks] = _inputs_after(trace, home)
     return from_backward, from_next
+
+
+def gradient_shapes(trace: Trace) -> frozenset[tuple[int, ...]]:
+    """The shapes of the gradients that backward nodes take, accumulation among them."""
+    every = operator_calls(trace).select("name_code", "input_shape_code").unique()
+    is_node = of_names(trace, every["name_code"].to_numpy(), _is_node, np.bool_)
+    shapes = every.filter(pl.Series(is_node), pl.col("input_shape_code") >= 0)["input_shape_code"]
+    told = (first_shape(trace.text(code)) for code in shapes.unique().to_list())
+    return frozenset(shape for shape in told if shape is not None)
+
+
+def _is_node(name: str) -> bool:
+    return _NODE.fullmatch(name) is not None
 
 
 def _gradients(trace: Trace, tree: CallTree, marked: Bools, outermost: Int64) -> Int64:

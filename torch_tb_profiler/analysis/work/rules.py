@@ -76,6 +76,7 @@ def work_of_texts(
     output: str | None = None,
     likely: str | None = None,
     kernel: str | None = None,
+    gradients: frozenset[tuple[int, ...]] | None = None,
 ) -> Work:
     """The work of one call by what its trace says of it; figures that cannot be told are None and
     have their reason.
@@ -91,6 +92,7 @@ def work_of_texts(
         output: Text of the shapes whose first one is that of its output.
         likely: Likewise, where that is a guess: what it tells is an estimate.
         kernel: Name of its first kernel.
+        gradients: Shapes of all gradients that backward nodes take.
     """
     if shapes is None:
         return _unknown(Reason.SHAPES)
@@ -101,12 +103,13 @@ def work_of_texts(
             operands,
             in_place=is_in_place(operator),
             around=outer,
-            output=_first_shape(output),
+            output=first_shape(output),
             kernel_dtype=None if kernel is None else next(iter(types_in_name(kernel)), None),
+            gradients=gradients,
         )
         work = _attempt(formulas()[place], operands)
         if work.reason == Reason.VALUES and likely is not None:
-            work = _attempt(formulas()[place], replace(operands, output=_first_shape(likely)))
+            work = _attempt(formulas()[place], replace(operands, output=first_shape(likely)))
             work = replace(work, is_estimated=work.flops is not None)
         return work
     except UnknownWorkError as unknown:
@@ -120,7 +123,7 @@ def _attempt(formula: Formula, operands: Operands) -> Work:
         return _unknown(unknown.reason)
 
 
-def _first_shape(shapes: str | None) -> tuple[int, ...] | None:
+def first_shape(shapes: str | None) -> tuple[int, ...] | None:
     """The shape of the first tensor in a text of shapes; None where there is none."""
     try:
         first = None if shapes is None else read_operands(shapes, None, None).given(0)
