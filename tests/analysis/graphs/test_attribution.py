@@ -12,7 +12,7 @@ from tests.helpers.graphs import FUSED, GEMM, LAYER, decode_step, launch
 from tests.helpers.nsys import graph_nodes, write_export
 from tests.helpers.opening import open_file
 from tests.helpers.recorded import side_table
-from tests.helpers.traces import Event, trace
+from tests.helpers.traces import Event, annotation, trace
 from torch_tb_profiler.analysis.graphs.attribution import SOURCES, attribution
 from torch_tb_profiler.analysis.graphs.launches import graph_launches
 from torch_tb_profiler.storage.locations import open_location
@@ -143,3 +143,23 @@ def test_generated_kernels_have_the_line_that_they_compute() -> None:
         (None, None, None),
         ("/home/u/m.py:3", None, "source of the generated kernel"),
     ]
+
+
+def test_piecewise_graphs_are_told_by_their_place_in_the_step() -> None:
+    """Three layers of the same kernels, each a graph of its own; outside of a step nothing says
+    which of them a launch is."""
+    rows = [
+        {**row, "graph": graph, "module": f"layer.{graph}", "capture": "bs_8"}
+        for graph in range(3)
+        for row in captured(8, ("a", "b"))
+    ]
+    step = annotation("execute_context_0(0)_generation_5(5)", 0, 100)
+    inside = [
+        event for at in range(3) for event in launch(20 * at + 1, at + 1, ("a", "b"), graph=None)
+    ]
+    outside = launch(200, 9, ("a", "b"), graph=None)
+    found = told(beside([step, *inside, *outside], captured_kernels=rows))
+    assert [each[0] for each in found] == [
+        "layer.0", "layer.0", "layer.1", "layer.1", "layer.2", "layer.2", None, None,
+    ]  # fmt: skip
+    assert [each[1] for each in found] == ["op0", "op1"] * 4

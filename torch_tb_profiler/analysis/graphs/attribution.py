@@ -141,8 +141,8 @@ def _tell_captures(trace: Trace, told: _Told) -> None:
     for column, name in columns:
         codes = np.array([told.code(text) for text in captured.frame[name].to_list()], np.int64)
         column[rows] = codes[of]
-    if not captured.has_shapes.all():
-        told.shapes[rows[~captured.has_shapes[rows]]] = -1
+    told.shapes[rows[~captured.has_shapes[rows]]] = -1
+    told.part[rows[~captured.has_module[rows]]] = -1
     is_told = (told.part[rows] >= 0) | (told.operator[rows] >= 0)
     told.source[rows[is_told]] = CAPTURE
 
