@@ -63,6 +63,14 @@ class Answers:
         return self._view("data") if self._has("data") else None
 
     @cached_property
+    def idle(self) -> View | None:
+        return self._view("idle") if self._has("idle") else None
+
+    @cached_property
+    def copies(self) -> View | None:
+        return self._view("copies") if self._has("copies") else None
+
+    @cached_property
     def distributed(self) -> View | None:
         function = cast(RunView, view_named("distributed").function)
         return function({WORKER: self.trace}, self.selection) if self._has("distributed") else None

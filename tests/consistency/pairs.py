@@ -60,8 +60,24 @@ SHOWN = (
         {
             "overview": of.sum_of("overview", "steps", "total_us"),
             "iterations": of.sum_of("iterations", "iterations", "duration_us", **SELECTED),
+            "idle and busy time of a GPU": of.idle_and_busy,
+            "causes and busy time of a GPU": of.causes_and_busy,
         },
         of_selections=False,
+    ),
+    Shown(
+        "copies",
+        {
+            "kernels": of.copies_of_kernels("calls"),
+            "copies": of.sum_of("copies", "copies_by_kind", "calls"),
+        },
+    ),
+    Shown(
+        "time of copies",
+        {
+            "kernels": of.copies_of_kernels("total_us"),
+            "copies": of.sum_of("copies", "copies_by_kind", "total_us"),
+        },
     ),
     *(
         Shown(

@@ -83,6 +83,39 @@ def fact(key: str, view: str = "overview") -> Quantity:
     return lambda answers: answers.fact(key, getattr(answers, view))
 
 
+def idle_and_busy(answers: Answers) -> object:
+    """Idle and busy time of one GPU together."""
+    if answers.idle is None:
+        return None
+    times = {fact.key: fact.value for fact in reversed(answers.idle.facts) if fact.scope}
+    return float(times["idle_us"]) + float(times["busy_us"])  # type: ignore[arg-type]
+
+
+def causes_and_busy(answers: Answers) -> object:
+    """The causes of all idle time of one GPU, and its busy time, together."""
+    causes = frame(answers, "idle", "causes")
+    if answers.idle is None or causes is None or causes.is_empty():
+        return None
+    scope = next(fact.scope for fact in answers.idle.facts if fact.scope)
+    own = causes.filter(pl.col("gpu").eq_missing(causes["gpu"][0]))
+    if scope not in (f"GPU {causes['gpu'][0]}", "GPU"):
+        return None
+    busy = next(fact.value for fact in answers.idle.facts if fact.key == "busy_us")
+    return float(own["total_us"].sum()) + float(busy)  # type: ignore[arg-type]
+
+
+def copies_of_kernels(what: str) -> Quantity:
+    """The sum of a column over the copies of the view of kernels, without sets."""
+
+    def quantity(answers: Answers) -> object:
+        rows = frame(answers, "kernels", "copies")
+        if rows is None or answers.copies is None:
+            return None
+        return rows.filter(pl.col("kind").fill_null("") != "set")[what].sum()
+
+    return quantity
+
+
 def note_count(code: str, view: str = "overview") -> Quantity:
     """The count of a quality note, 0 without one."""
 
