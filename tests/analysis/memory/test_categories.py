@@ -1,4 +1,4 @@
-"""Categories of blocks against programs that know their own tensors (``known_tensors.py``): trained
+"""Categories of blocks against programs that know their own tensors (``tests/helpers/known_tensors.py``): trained
 with Adam and SGD, gradients released or set to zero, gradient accumulation, a recording that
 begins in the middle, inference. Every byte a program knows of is told right, and nothing else is
 called a parameter, a gradient, a state or an input."""
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.analysis.memory.known_tensors import Notes, Recording, infer, train
 from tests.helpers import traces as t
+from tests.helpers.known_tensors import Notes, Recording, infer, train
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier
 from torch_tb_profiler.analysis.memory.records import memory_records

@@ -23,6 +23,7 @@ _TITLES = {
     "input": "inputs",
     "temporary": "temporaries",
     "unknown": "of unknown use",
+    "earlier": "memory from before the recording",
 }
 NO_PHASES = "Nothing in the recording tells phases of steps."
 NO_RESERVED = "The allocator of this device reserves nothing, or the trace does not say how much."
@@ -104,26 +105,33 @@ def _largest(device: MemoryDevice, categories: pl.DataFrame, phase: str | None) 
     knowledge = memory_file().advice
     if categories.is_empty():
         return []
-    top = categories.sort("size_bytes", descending=True, maintain_order=True).row(0, named=True)
-    share, category = top["share_pct"], top["category"]
-    total = categories["size_bytes"].sum()
-    if share is None or share < knowledge.least_share_pct or total < knowledge.least_bytes:
+    part, size = max(_parts(categories), key=lambda one: one[1])
+    total = int(categories["size_bytes"].sum())
+    share = 100.0 * size / total if total else 0.0
+    if share < knowledge.least_share_pct or total < knowledge.least_bytes:
         return []
-    is_earlier = category == "unknown" and top["earlier_bytes"] > 0.5 * top["size_bytes"]
-    advice = knowledge.texts["earlier" if is_earlier else category]
-    what = "memory from before the recording" if is_earlier else _TITLES[category]
-    where = "" if phase in (None, "other") else f", reached in the {phase} phase"
+    where = "" if phase in (None, "other") else f" The peak is reached in the {phase} phase."
     text = (
-        f"{device.label}: {share:.0f} % of the peak{where}, are {what}: {top['size_bytes']:,} "
-        f"bytes. {advice}"
+        f"{device.label}: {share:.0f} % of the peak is {_TITLES[part]}: {size:,} bytes.{where} "
+        f"{knowledge.texts[part]}"
     )
     evidence: dict[str, object] = {
         "device": device.label,
-        "category": category,
-        "size_bytes": top["size_bytes"],
+        "category": part,
+        "size_bytes": size,
         "share_pct": share,
     }
     return [Note("advice", "largest_at_peak", "info", text, evidence)]
+
+
+def _parts(categories: pl.DataFrame) -> list[tuple[str, int]]:
+    """Categories at the peak with their bytes; of what is unknown that from before the recording
+    apart."""
+    parts: list[tuple[str, int]] = []
+    for row in categories.rows(named=True):
+        earlier = row["earlier_bytes"] if row["category"] == "unknown" else 0
+        parts += [(row["category"], row["size_bytes"] - earlier), ("earlier", earlier)]
+    return parts
 
 
 def _fragmented(device: MemoryDevice, points: Curve) -> list[Note]:
