@@ -76,8 +76,9 @@ def streamed(call: Operands, given: Given) -> Work:
 
     Arguments: ``inputs`` how many arguments are read, or ``reads`` their places; ``writes`` places
     of what has the shapes and types of the outputs; ``scalars`` outputs of one element;
-    ``masks`` and one of a byte for each element; ``halved`` and one of half the main operand;
-    ``of`` place of the main operand, whose elements take ``per-element`` operations.
+    ``masks`` and one of a byte for each element; ``positions`` and one of int64; ``halved`` and one
+    of half the main operand; ``of`` place of the main operand, whose elements take ``per-element``
+    operations.
     """
     count = whole(given, "inputs", len(call.arguments))
     read = [call.given(place) for place in places(given, "reads") or range(count)]
@@ -85,6 +86,8 @@ def streamed(call: Operands, given: Given) -> Work:
     main = call.tensor(whole(given, "of", 0))
     if is_set(given, "masks"):
         written.append(Tensor(main.shape, "bool"))
+    if is_set(given, "positions"):
+        written.append(Tensor(main.shape, "int64"))
     if is_set(given, "halved"):
         written.append(Tensor((main.elements // 2,), main.dtype))
     values = call.given(0) or main

@@ -115,6 +115,45 @@ def pooled_to(call: Operands, given: Given) -> Work:
     return Work(source.elements, total_bytes((source, out)), source.dtype)
 
 
+def largest(call: Operands, given: Given) -> Work:
+    """The largest elements of a dimension and their positions; no operation is counted.
+
+    Arguments: ``count`` place of how many, ``dim`` place of the dimension.
+    """
+    source = call.tensor(0)
+    count, dim = call.number(whole(given, "count")), call.number(whole(given, "dim"))
+    if count is None or dim is None or not source.shape:
+        return Work(0, None, source.dtype, bytes_reason=Reason.VALUES)
+    at = dim % len(source.shape)
+    shape = (*source.shape[:at], count, *source.shape[at + 1 :])
+    values, positions = Tensor(shape, source.dtype), Tensor(shape, "int64")
+    return Work(0, total_bytes((source, values, positions)), source.dtype)
+
+
+def resized(call: Operands, given: Given) -> Work:
+    """An image brought to another size: so many operations for each element of the output.
+
+    Arguments: ``size`` place of the size of the output; ``scales`` count of arguments of the
+    overload whose last one is factors instead; ``per-element``.
+    """
+    source = call.tensor(0)
+    size = call.sizes(whole(given, "size"))
+    if size is None and len(call.arguments) == whole(given, "scales"):
+        factors = call.value(len(call.arguments) - 1).strip("[]").split(",")
+        inner = source.shape[-len(factors) :]
+        try:
+            size = tuple(int(n * float(by)) for n, by in zip(inner, factors, strict=True))
+        except ValueError:
+            size = None
+    if size is None:
+        raise UnknownWorkError(Reason.VALUES)
+    if min(size) < 0 or len(size) > len(source.shape):
+        raise UnknownWorkError(Reason.UNFIT)
+    out = Tensor((*source.shape[: -len(size)], *size), source.dtype)
+    flops = round(out.elements * number(given, "per-element", 0))
+    return Work(flops, total_bytes((source, out)), source.dtype)
+
+
 def _each(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     if len(sizes) not in (1, count) or min(sizes) < 0:
         raise UnknownWorkError(Reason.UNFIT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -154,6 +155,7 @@ def read_operands(shapes: str, types: str | None, concrete: str | None) -> Opera
     return Operands(tuple(arguments), values, has_types, frozenset(unread))
 
 
+@lru_cache(maxsize=4096)
 def quoted(text: str | None) -> tuple[str, ...]:
     """The texts in ``"['float', '', 'Scalar']"``.
 

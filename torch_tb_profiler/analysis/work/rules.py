@@ -40,6 +40,8 @@ RULES: dict[str, Rule] = {
     "embedding-bag": indexing.embedding_bag,
     "pooled": indexing.pooled,
     "pooled-to": indexing.pooled_to,
+    "largest": indexing.largest,
+    "resized": indexing.resized,
 }
 """Every rule by the name that formulas have for it."""
 
@@ -47,6 +49,7 @@ READ_VALUES = frozenset(
     (
         *("convolution", "convolution-backward", "attention", "served-attention", "reduced"),
         *("looked-up", "embedding-backward", "embedding-bag", "pooled", "pooled-to"),
+        *("largest", "resized"),
     )
 )
 """Rules that read values of arguments; others do where their formula gives ``out-type``."""
@@ -59,9 +62,12 @@ def work_of(formula: Formula, call: Operands) -> Work:
         UnknownWorkError: it cannot be told.
     """
     try:
-        return RULES[formula.rule](call, formula.arguments)
+        work = RULES[formula.rule](call, formula.arguments)
     except (IndexError, ZeroDivisionError, OverflowError):
         raise UnknownWorkError(Reason.UNFIT) from None
+    if (work.flops or 0) < 0 or (work.bytes or 0) < 0:  # values that no such call can have
+        raise UnknownWorkError(Reason.UNFIT)
+    return work
 
 
 def work_of_texts(
