@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.advice.scenes import context, device, finding
@@ -16,7 +18,7 @@ PEAK_US = 2 * SIZE**3 / 312e6  # of an A100 in bfloat16
 
 
 def product(at: float, dur: float, number: int, *, size: int = SIZE) -> list[Event]:
-    types = {"Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    types: dict[str, Any] = {"Input type": ["c10::BFloat16", "c10::BFloat16"]}
     return [
         op("aten::mm", at, 5, ext=number, shape=[[size, size], [size, size]], **types),
         call("cudaLaunchKernel", at + 1, 2, corr=number, ext=number),

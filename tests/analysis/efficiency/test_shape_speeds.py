@@ -11,7 +11,7 @@ from torch_tb_profiler.analysis.efficiency.shape_speeds import shape_speeds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 
-TYPES = {"Input type": ["float", "float"]}
+TYPES: dict[str, Any] = {"Input type": ["float", "float"]}
 
 
 def product(at: float, dur: float, number: int, size: int) -> list[Event]:

@@ -14,7 +14,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.efficiency.view import efficiency
 from torch_tb_profiler.views.schema import View
 
-H100 = {"name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}
+H100: dict[str, Any] = {"name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}
 M = 4096
 FLOPS = 2 * M**3
 BYTES = 3 * 2 * M * M
@@ -27,7 +27,7 @@ def product(
     size: int = M, device: int = 0,
 ) -> list[Event]:  # fmt: skip
     """A square product on the host for 10 µs, and its kernel."""
-    types = {"Input type": [dtype, dtype]}
+    types: dict[str, Any] = {"Input type": [dtype, dtype]}
     shape = [[size, size], [size, size]]
     return [
         op("aten::mm", at, 10, ext=number, shape=shape, **types),
@@ -209,7 +209,7 @@ def test_flops_that_are_stated_of_a_call_around_count_with_the_product_inside() 
 
 
 def test_a_recording_without_devices_has_work_and_no_rates() -> None:
-    types = {"Input type": ["float", "float"]}
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
     made = trace([step(1, 0, 100), op("aten::mm", 10, 20, shape=[[2, 3], [3, 4]], **types)])
     view = efficiency(made, Selection())
     (row,) = rows(view)
@@ -234,7 +234,7 @@ def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
         {"level": "operator", "name": "MatMul", "flops": 4e9},
         {"level": "model", "flops": 8e9, "flops_per_s": 1e13, "utilization_pct": 4},
     ])  # fmt: skip
-    types = {"Input type": ["float", "float"]}
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
     event = op("aten::mm", 10, 20, shape=[[2, 3], [3, 4]], **types)
     view = efficiency(recorded([step(1, 0, 100), event], side=[flops]), Selection())
     assert [row["name"] for row in rows(view)] == ["aten::mm"]
@@ -246,7 +246,7 @@ def test_what_a_file_tells_stands_beside_what_is_counted() -> None:
 
 
 def test_products_on_the_host_are_no_work_of_a_device() -> None:
-    types = {"Input type": ["float", "float"]}
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
     on_host = op("aten::mm", 60, 20, shape=[[M, M], [M, M]], **types)
     made = traced([step(1, 0, 1000), on_host], product(10, 500, 1))
     view = efficiency(made, Selection())
