@@ -2,6 +2,7 @@
 import { createElement, type ComponentType, type ReactElement } from "react";
 
 import { ComparePage } from "./ComparePage";
+import { CriticalPathPage } from "./CriticalPathPage";
 import { DataPage } from "./DataPage";
 import { DistributedPage } from "./DistributedPage";
 import { EfficiencyPage } from "./EfficiencyPage";
@@ -16,6 +17,7 @@ import { OperatorsPage } from "./OperatorsPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
 import { ResourcesPage } from "./ResourcesPage";
+import { ShapesPage } from "./ShapesPage";
 import { TimelinePage } from "../timeline/TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
@@ -23,9 +25,11 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   overview: OverviewPage,
   iterations: IterationsPage,
   phases: PhasesPage,
+  critical_path: CriticalPathPage,
   data: DataPage,
   operators: OperatorsPage,
   operator_types: OperatorTypesPage,
+  shapes: ShapesPage,
   kernels: KernelsPage,
   memory: MemoryPage,
   modules: ModulesPage,

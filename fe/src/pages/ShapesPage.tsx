@@ -1,0 +1,40 @@
+/** Shapes of operators' inputs over the iterations, or in one of them. */
+import { adjust, useParams } from "../state/urlStore";
+import { GenericBody } from "./GenericBody";
+import { iterationsOf } from "./shapes/iterations";
+import { ViewFrame, type PageProps } from "./ViewFrame";
+
+/** Of the address, as of the iterations' page: the iteration that is looked at. */
+const CHOSEN = "iteration";
+
+export function ShapesPage(props: PageProps) {
+  const chosen = useParams()[CHOSEN];
+  return (
+    <ViewFrame {...props} extra={{ [CHOSEN]: chosen }}>
+      {(context) => (
+        <>
+          <IterationField names={iterationsOf(context.view)} chosen={chosen ?? null} />
+          <GenericBody {...context} />
+        </>
+      )}
+    </ViewFrame>
+  );
+}
+
+function IterationField({ names, chosen }: { readonly names: readonly string[]; readonly chosen: string | null }) {
+  const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names];
+  if (all.length < 2) return null;
+  return (
+    <label className="no-print">
+      Shapes at iteration{" "}
+      <select className="field" value={chosen ?? ""} onChange={({ target }) => adjust({ [CHOSEN]: target.value === "" ? null : target.value })}>
+        <option value="">all</option>
+        {all.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
