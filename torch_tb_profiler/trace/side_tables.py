@@ -238,6 +238,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "address": pl.Int64,
             "size_bytes": pl.Int64,
             "requested_bytes": pl.Int64,
+            "traced_bytes": pl.Int64,  # its size as events tell it: one of the two
             "state": pl.String,  # "active_allocated", "active_pending_free", "inactive"
             "stack": pl.Int32,
         }

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
-from torch_tb_profiler.importers.snapshot.segments import SegmentRows
 from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int64
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
 
@@ -57,9 +56,10 @@ class DeviceEvents:
 
 
 def events_of(
-    traces: Mapping[int, Any], entries: Entries, rows: SegmentRows
-) -> tuple[DeviceEvents, int]:
-    """The events of every device, and the epoch nanoseconds that their times count from.
+    traces: Mapping[int, Any], entries: Entries, segments: pl.DataFrame, blocks: pl.DataFrame
+) -> tuple[DeviceEvents, int, pl.DataFrame]:
+    """The events of every device, the epoch nanoseconds that their times count from, and the
+    blocks as they are in the end with their sizes as events tell them.
 
     The totals are anchored at what the segments hold in the end, and walked back from there: what
     was alive before the first event that is still there counts.
@@ -67,7 +67,8 @@ def events_of(
     Args:
         traces: By device the list that the file has of it.
         entries: All entries that were read.
-        rows: The segments in the end.
+        segments: The segments in the end, ``snapshot_segments``.
+        blocks: The blocks in the end, ``snapshot_blocks`` but for ``traced_bytes``.
     """
     places = {device: _rows_of(trace) for device, trace in traces.items()}
     places = {device: found for device, found in places.items() if len(found)}
@@ -78,14 +79,22 @@ def events_of(
     action, size = entries.action[order], entries.size[order]
     size = np.where(size == ABSENT, 0, size)
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
-    totals = {
-        name: _walked(sign[action] * size, ends, count, _final(rows, name))
-        for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED))
-    }
     is_oom = action == OOM
     address = entries.address[order]
+    numbers = np.repeat(np.array(devices, np.int32), count)
+    is_alloc = action == ALLOC
+    blocks = with_traced(
+        blocks, pl.DataFrame({"device": numbers[is_alloc], "address": address[is_alloc],
+                              "alloc_bytes": size[is_alloc]})
+    )  # fmt: skip
+    in_use = blocks.filter(pl.col("state") != "inactive")
+    final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
+    totals = {
+        name: _walked(sign[action] * size, ends, count, final[name])
+        for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED))
+    }
     columns: dict[str, pl.Series | np.ndarray[Any, Any]] = {
-        "device": np.repeat(np.array(devices, np.int32), count),
+        "device": numbers,
         "action": action,
         "address": _nullable(np.where(is_oom, ABSENT, address)),
         "size_bytes": _nullable(entries.size[order]),
@@ -99,7 +108,7 @@ def events_of(
     frame = pl.DataFrame(columns, SIDE_SCHEMAS["snapshot_events"])
     track = np.repeat(np.arange(len(devices)), count)
     end_ns = int(times.max()) if len(times) else 0
-    return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns
+    return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns, blocks
 
 
 def _rows_of(trace: Any) -> Int64:
@@ -125,17 +134,30 @@ def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
     return times, base_us * NS_PER_US, True
 
 
-def _final(rows: SegmentRows, name: str) -> dict[int, int]:
-    """Bytes in the end per device: of blocks that are not free again, or of segments."""
-    sums: dict[int, int] = {}
-    if name == "reserved":
-        for row in rows.segments:
-            sums[row[0]] = sums.get(row[0], 0) + (row[2] or 0)
-        return sums
-    for row in rows.blocks:
-        if row[5] != "inactive":
-            sums[row[0]] = sums.get(row[0], 0) + (row[3] or 0)
-    return sums
+def with_traced(blocks: pl.DataFrame, allocations: pl.DataFrame) -> pl.DataFrame:
+    """``blocks`` with ``traced_bytes``: PyTorch's events tell what was asked for, others the size
+    of the block. Which it is, the blocks tell whose last allocation is among the events.
+
+    Args:
+        blocks: Rows of ``snapshot_blocks`` without that column.
+        allocations: device, address and alloc_bytes of every allocation, in order.
+    """
+    last = allocations.unique(["device", "address"], keep="last")
+    both = blocks.filter(
+        pl.col("state") != "inactive", pl.col("size_bytes") != pl.col("requested_bytes")
+    ).join(last, on=["device", "address"])
+    as_block, as_asked = (
+        (both["alloc_bytes"] == both[name]).sum() for name in ("size_bytes", "requested_bytes")
+    )
+    size = pl.col("size_bytes")
+    asked = pl.coalesce("requested_bytes", size)
+    traced = size if as_block > as_asked else asked
+    return blocks.with_columns(traced_bytes=traced).select(*SIDE_SCHEMAS["snapshot_blocks"])
+
+
+def _sums(frame: pl.DataFrame, column: str) -> dict[int, int]:
+    """Bytes per device."""
+    return dict(frame.group_by("device").agg(pl.col(column).sum()).iter_rows())
 
 
 def _walked(delta: Int64, ends: dict[int, int], count: Int64, final: dict[int, int]) -> Int64:

@@ -17,7 +17,7 @@ from torch_tb_profiler.importers.snapshot.machine import (
     PickleError,
     TruncatedPickleError,
 )
-from torch_tb_profiler.importers.snapshot.segments import SegmentRows, segment_rows
+from torch_tb_profiler.importers.snapshot.segments import segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
 from torch_tb_profiler.importers.snapshot.window import Window
 from torch_tb_profiler.importers.source import AnySource, Source
@@ -96,7 +96,8 @@ def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
     traces = dict(enumerate(_list(snapshot, "device_traces")))
     host = _list(snapshot, "host_traces")
     traces[HOST] = [run for each in host for run in (each if isinstance(each, list) else [each])]
-    events, base_ns = events_of(traces, entries, rows)
+    segments, blocks = rows.frames()
+    events, base_ns, blocks = events_of(traces, entries, segments, blocks)
     tables = {name: empty_table(name) for name in TABLE_COLUMNS}
     tables["memory"] = memory_table(events)
     strings: list[str] = []
@@ -117,7 +118,14 @@ def _columns(snapshot: dict[str, Any], machine: Machine) -> EventColumns:
             not_recorded=tuple(NotRecorded(what=what, reason=NO_EVENTS) for what in _LACKS),
         ),
     )
-    columns.side = _side(snapshot, rows, events, machine)
+    frames: dict[str, pl.DataFrame] = {
+        "snapshot_segments": segments,
+        "snapshot_blocks": blocks,
+        "snapshot_events": events.frame,
+        "snapshot_stacks": stacks_frame(stacks),
+        "snapshot_settings": settings_frame(snapshot.get("allocator_settings")),
+    }
+    columns.side = tuple(SideTable(name, "the snapshot", frames[name]) for name in frames)
     columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
     columns.quality.add("snapshot_stacks_left_out", stacks.left_out)
     return columns
@@ -132,20 +140,6 @@ def _tracks(events: DeviceEvents) -> list[Track]:
 
 def _name_of(device: int) -> str:
     return "pinned memory of the host" if device == HOST else f"GPU {device}"
-
-
-def _side(
-    snapshot: dict[str, Any], rows: SegmentRows, events: DeviceEvents, machine: Machine
-) -> tuple[SideTable, ...]:
-    segments, blocks = rows.frames()
-    frames: dict[str, pl.DataFrame] = {
-        "snapshot_segments": segments,
-        "snapshot_blocks": blocks,
-        "snapshot_events": events.frame,
-        "snapshot_stacks": stacks_frame(machine.entries.stacks),
-        "snapshot_settings": settings_frame(snapshot.get("allocator_settings")),
-    }
-    return tuple(SideTable(name, "the snapshot", frame) for name, frame in frames.items())
 
 
 def _list(snapshot: dict[str, Any], key: str) -> list[Any]:

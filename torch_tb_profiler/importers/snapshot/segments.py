@@ -38,15 +38,13 @@ class SegmentRows:
         return self
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The two side tables."""
-        segments, blocks = (
-            pl.DataFrame(rows, SIDE_SCHEMAS[name], orient="row", strict=False)
-            for rows, name in (
-                (self.segments, "snapshot_segments"),
-                (self.blocks, "snapshot_blocks"),
-            )
+        """The two side tables; how large blocks are as events tell it is not known yet."""
+        of_segments, of_blocks = (
+            SIDE_SCHEMAS[name] for name in ("snapshot_segments", "snapshot_blocks")
         )
-        return segments, blocks
+        segments = pl.DataFrame(self.segments, of_segments, orient="row", strict=False)
+        told = {name: kind for name, kind in of_blocks.items() if name != "traced_bytes"}
+        return segments, pl.DataFrame(self.blocks, told, orient="row", strict=False)
 
 
 def segment_rows(

@@ -1,0 +1,118 @@
+"""The blocks that a snapshot knows of, with the events that made them and gave them back.
+
+Definitions: ``docs/views-snapshot.md#how-it-is-counted``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.trace.columns import Bools, Int32, Int64
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
+
+ALLOC, FREE = SNAPSHOT_ACTIONS.index("alloc"), SNAPSHOT_ACTIONS.index("free_completed")
+OOM = SNAPSHOT_ACTIONS.index("oom")
+
+BEFORE = -1
+"""Born before the first event that the snapshot holds."""
+
+NO_STACK = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifetimes:
+    """Every block that was ever allocated, one row per allocation.
+
+    Attributes:
+        device: Whose memory.
+        address: Where it lies.
+        size_bytes: How much, as events tell it (of PyTorch what was asked for, not rounded).
+        stack: Row of ``snapshot_stacks``, -1 for none: a release tells who gave back, not who
+            allocated.
+        born: Row of ``snapshot_events`` that allocated it; :data:`BEFORE` where none did.
+        died: Row that gave it back; the number of all rows where none did.
+    """
+
+    device: Int32
+    address: Int64
+    size_bytes: Int64
+    stack: Int32
+    born: Int64
+    died: Int64
+
+    def alive_at(self, row: int, device: int) -> Bools:
+        """Which blocks of a device are alive after the event of a row."""
+        alive: Bools = (self.device == device) & (self.born <= row) & (self.died > row)
+        return alive
+
+
+def side_frame(trace: Trace, name: str) -> pl.DataFrame:
+    """A side table of a snapshot; empty where the recording is none."""
+    side = trace.side.get(name)
+    return pl.DataFrame(schema=SIDE_SCHEMAS[name]) if side is None else side.frame
+
+
+@per_trace
+def lifetimes(trace: Trace) -> Lifetimes:
+    """The lifetimes of the blocks of all devices.
+
+    An allocation ends with the next ``free_completed`` at its address. A release without an
+    allocation, and a block that is in use in the end and was not allocated by any event, was there
+    before the first event.
+    """
+    events = side_frame(trace, "snapshot_events")
+    moves = (
+        events.lazy()
+        .with_row_index("row")
+        .filter(pl.col("action").is_in([ALLOC, FREE]) & pl.col("address").is_not_null())
+        .select("device", "address", pl.col("size_bytes").fill_null(0), "stack", "action",
+                pl.col("row").cast(pl.Int64))
+        .sort("device", "address", "row")
+        .collect()
+    )  # fmt: skip
+    device, address = moves["device"].to_numpy(), moves["address"].to_numpy()
+    row, is_alloc = moves["row"].to_numpy(), moves["action"].to_numpy() == ALLOC
+    same = np.zeros(len(row), np.bool_)
+    same[1:] = (device[1:] == device[:-1]) & (address[1:] == address[:-1])
+    goes_on = np.append(same[1:], False)
+    following = np.append(row[1:], 0)
+    died = np.where(goes_on, following, events.height)
+    after_alloc = same & np.append(False, is_alloc[:-1])
+    before = ~is_alloc & ~after_alloc
+    kept = is_alloc | before
+    found = {
+        "device": device[kept],
+        "address": address[kept],
+        "size_bytes": moves["size_bytes"].to_numpy()[kept],
+        "stack": np.where(before, NO_STACK, moves["stack"].to_numpy())[kept],
+        "born": np.where(before, BEFORE, row)[kept],
+        "died": np.where(before, row, died)[kept],
+    }
+    older = _older(trace, found, events.height)
+    joined = {
+        name: np.concatenate((values, older[name].to_numpy().astype(values.dtype)))
+        for name, values in found.items()
+    }
+    return Lifetimes(**joined)
+
+
+def _older(trace: Trace, found: dict[str, Int64], events: int) -> pl.DataFrame:
+    """The blocks that are in use in the end and that no event allocated."""
+    alive = found["died"] == events
+    known = pl.DataFrame(
+        {"device": found["device"][alive], "address": found["address"][alive]},
+        {"device": pl.Int32, "address": pl.Int64},
+    )
+    blocks = side_frame(trace, "snapshot_blocks").filter(
+        pl.col("state") != "inactive", pl.col("address").is_not_null()
+    )
+    older = blocks.join(known, on=["device", "address"], how="anti")
+    return older.select(
+        "device", "address", pl.col("traced_bytes").fill_null(0).alias("size_bytes"), "stack",
+        born=pl.lit(BEFORE, pl.Int64), died=pl.lit(events, pl.Int64),
+    )  # fmt: skip
