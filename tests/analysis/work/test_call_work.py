@@ -197,6 +197,20 @@ def test_what_a_recording_states_stands_where_no_formula_tells_it() -> None:
     assert work.is_counted.all()
 
 
+def test_what_is_stated_of_kernels_is_stated_of_the_call_that_launched_them() -> None:
+    """As ``torch._inductor.analysis.profile_analysis`` writes it into a trace."""
+    numbers = [next(_NEXT) for _ in range(2)]
+    events = [op("triton_poi_fused_mul_0", 0, 50, shape=[[8]], **told([FLOAT]))]
+    for number in numbers:
+        events += [
+            call("cudaLaunchKernel", number % 40 + 1, 1, corr=number),
+            kernel("triton_", 1000 * number, 5, corr=number, kernel_flop=30, kernel_num_gb=1e-7),
+        ]
+    work = call_work(trace(events))
+    assert (work.flops.tolist(), work.bytes.tolist()) == ([60], [pytest.approx(200)])
+    assert work.stated_flops.tolist() == [60]
+
+
 def test_a_collective_moves_what_its_metadata_says() -> None:
     message: dict[str, Any] = {"Collective name": "_allgather_base", "dtype": "Float"}
     message |= {"In msg nelems": 10, "Out msg nelems": 40}

@@ -12,7 +12,6 @@ import polars as pl
 
 from torch_tb_profiler.analysis.call_tree import call_tree
 from torch_tb_profiler.analysis.forests import gather, indices, nearest_marked, with_ancestors
-from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.work.beside import Columns, add_backward, add_messages, add_served
 from torch_tb_profiler.analysis.work.distinct import DistinctCalls, distinct_calls
 from torch_tb_profiler.analysis.work.outputs import gradient_shapes
@@ -202,9 +201,16 @@ def _device_times(trace: Trace, counted: Bools) -> Int64:
 
 
 def _stated(trace: Trace, column: str) -> Float64:
-    """Per call what the recording states of it, NaN for nothing."""
+    """Per call what the recording states of it, or else of the kernels that it launched itself;
+    NaN for nothing."""
     of_slice = np.full(trace.slices.height, np.nan)
     stated = trace.stated.filter(pl.col(column).is_not_null())
     of_slice[indices(stated["slice"])] = stated[column].to_numpy()
-    values: Float64 = of_slice[operator_calls(trace)["slice"].to_numpy()]
+    tree = call_tree(trace)
+    values: Float64 = of_slice[tree.slice]
+    of_work = of_slice[trace.device_work["slice"].to_numpy()]
+    rows = np.flatnonzero(~np.isnan(of_work) & tree.is_own)
+    rows = rows[np.isnan(values[tree.owner[rows]])]
+    values[tree.owner[rows]] = 0
+    np.add.at(values, tree.owner[rows], of_work[rows])
     return values
