@@ -764,6 +764,14 @@ export const VIEWS = {
       "pieces": ["step", "start_us", "duration_us", "title", "name", "where", "module", "slice"],
     },
   },
+  "sequences": {
+    title: "Kernel sequences",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "sequences": ["sequence", "length", "calls", "saved_us", "kernel_us", "gap_us", "mean_kernel_us", "launches", "kind", "operators", "module", "full_names", "slice"],
+    },
+  },
   "copies": {
     title: "Copies",
     scope: "trace",
@@ -801,6 +809,20 @@ export const VIEWS = {
       "alive": ["device", "name", "module", "phase", "category", "size_bytes", "is_estimated", "shape", "dtype", "allocation_us", "release_us", "lifetime_us"],
       "peak_categories": ["device", "category", "size_bytes", "earlier_bytes", "share_pct"],
       "held": ["device", "name", "module", "category", "blocks", "size_bytes", "unreleased_blocks", "made_in_passes", "held_passes", "grows", "growth_per_pass_bytes"],
+    },
+  },
+  "snapshot": {
+    title: "Memory Snapshot",
+    scope: "trace",
+    groupBys: [],
+    tables: {
+      "devices": ["device", "reserved_bytes", "allocated_bytes", "pending_free_bytes", "inactive_bytes", "largest_free_bytes", "fragmentation_pct", "rounding_bytes", "segments", "blocks", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "ooms"],
+      "by_stack": ["device", "moment", "frame", "size_bytes", "pct", "blocks", "call_stack"],
+      "segments": ["segment", "device", "address", "type", "stream", "pool", "is_expandable", "total_bytes", "allocated_bytes", "pending_free_bytes", "free_bytes", "largest_free_bytes", "used_pct", "blocks", "frame", "call_stack"],
+      "alive_blocks": ["device", "address", "size_bytes", "allocation_us", "release_us", "frame", "call_stack"],
+      "blocks": ["segment", "device", "address", "offset_bytes", "size_bytes", "requested_bytes", "state", "allocation_us", "frame", "call_stack"],
+      "history": ["event", "device", "time_us", "action", "address", "size_bytes", "stream", "allocated_bytes", "reserved_bytes", "frame", "call_stack"],
+      "settings": ["setting", "value"],
     },
   },
   "modules": {
@@ -874,6 +896,7 @@ export const VIEWS = {
       "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
       "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "short_name", "demangled_name"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
+      "memory": ["device", "measure", "baseline_size_bytes", "candidate_size_bytes", "delta_size_bytes", "delta_size_pct"],
       "throughput": ["measure", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "delta_mean_low_us", "delta_mean_high_us", "confidence_mean_pct", "baseline_median_us", "candidate_median_us", "delta_median_us", "delta_median_pct", "confidence_median_pct", "baseline_rate_per_s", "candidate_rate_per_s", "delta_rate_per_s", "delta_rate_pct", "confidence_rate_pct", "baseline_steps", "candidate_steps"],
     },
   },
@@ -1594,6 +1617,22 @@ export interface CriticalPathPiecesRow {
   slice: number | null;
 }
 
+export interface SequencesSequencesRow {
+  sequence: string | null;
+  length: number | null;
+  calls: number | null;
+  saved_us: number | null;
+  kernel_us: number | null;
+  gap_us: number | null;
+  mean_kernel_us: number | null;
+  launches: number | null;
+  kind: string | null;
+  operators: string | null;
+  module: string | null;
+  full_names: string | null;
+  slice: number | null;
+}
+
 export interface CopiesCopiesByKindRow {
   kind: string | null;
   host_memory: string | null;
@@ -1849,6 +1888,94 @@ export interface MemoryHeldRow {
   held_passes: number | null;
   grows: boolean | null;
   growth_per_pass_bytes: number | null;
+}
+
+export interface SnapshotDevicesRow {
+  device: string | null;
+  reserved_bytes: number | null;
+  allocated_bytes: number | null;
+  pending_free_bytes: number | null;
+  inactive_bytes: number | null;
+  largest_free_bytes: number | null;
+  fragmentation_pct: number | null;
+  rounding_bytes: number | null;
+  segments: number | null;
+  blocks: number | null;
+  peak_allocated_bytes: number | null;
+  peak_reserved_bytes: number | null;
+  peak_us: number | null;
+  ooms: number | null;
+}
+
+export interface SnapshotByStackRow {
+  device: string | null;
+  moment: string | null;
+  frame: string | null;
+  size_bytes: number | null;
+  pct: number | null;
+  blocks: number | null;
+  call_stack: string | null;
+}
+
+export interface SnapshotSegmentsRow {
+  segment: number | null;
+  device: string | null;
+  address: string | null;
+  type: string | null;
+  stream: number | null;
+  pool: string | null;
+  is_expandable: boolean | null;
+  total_bytes: number | null;
+  allocated_bytes: number | null;
+  pending_free_bytes: number | null;
+  free_bytes: number | null;
+  largest_free_bytes: number | null;
+  used_pct: number | null;
+  blocks: number | null;
+  frame: string | null;
+  call_stack: string | null;
+}
+
+export interface SnapshotAliveBlocksRow {
+  device: string | null;
+  address: string | null;
+  size_bytes: number | null;
+  allocation_us: number | null;
+  release_us: number | null;
+  frame: string | null;
+  call_stack: string | null;
+}
+
+export interface SnapshotBlocksRow {
+  segment: number | null;
+  device: string | null;
+  address: string | null;
+  offset_bytes: number | null;
+  size_bytes: number | null;
+  requested_bytes: number | null;
+  state: string | null;
+  allocation_us: number | null;
+  frame: string | null;
+  call_stack: string | null;
+}
+
+export interface SnapshotHistoryRow {
+  event: number | null;
+  device: string | null;
+  time_us: number | null;
+  action: string | null;
+  address: string | null;
+  size_bytes: number | null;
+  stream: number | null;
+  allocated_bytes: number | null;
+  reserved_bytes: number | null;
+  frame: string | null;
+  call_stack: string | null;
+}
+
+export interface SnapshotSettingsRow {
+  setting: string | null;
+  value: string | null;
 }
 
 export interface ModulesModulesRow {
@@ -2410,6 +2537,15 @@ export interface CompareModulesRow {
   delta_backward_device_total_pct: number | null;
 }
 
+export interface CompareMemoryRow {
+  device: string | null;
+  measure: string | null;
+  baseline_size_bytes: number | null;
+  candidate_size_bytes: number | null;
+  delta_size_bytes: number | null;
+  delta_size_pct: number | null;
+}
+
 export interface CompareThroughputRow {
   measure: string | null;
   baseline_mean_us: number | null;
@@ -2609,6 +2745,9 @@ export interface Rows {
     "what_if": CriticalPathWhatIfRow;
     "pieces": CriticalPathPiecesRow;
   };
+  "sequences": {
+    "sequences": SequencesSequencesRow;
+  };
   "copies": {
     "copies_by_kind": CopiesCopiesByKindRow;
     "copy_sizes": CopiesCopySizesRow;
@@ -2632,6 +2771,15 @@ export interface Rows {
     "alive": MemoryAliveRow;
     "peak_categories": MemoryPeakCategoriesRow;
     "held": MemoryHeldRow;
+  };
+  "snapshot": {
+    "devices": SnapshotDevicesRow;
+    "by_stack": SnapshotByStackRow;
+    "segments": SnapshotSegmentsRow;
+    "alive_blocks": SnapshotAliveBlocksRow;
+    "blocks": SnapshotBlocksRow;
+    "history": SnapshotHistoryRow;
+    "settings": SnapshotSettingsRow;
   };
   "modules": {
     "modules": ModulesModulesRow;
@@ -2675,6 +2823,7 @@ export interface Rows {
     "operators": CompareOperatorsRow;
     "kernels": CompareKernelsRow;
     "modules": CompareModulesRow;
+    "memory": CompareMemoryRow;
     "throughput": CompareThroughputRow;
   };
   "summary": {

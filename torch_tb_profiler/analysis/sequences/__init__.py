@@ -1,0 +1,1 @@
+"""Kernels that follow each other again and again: what could be fused."""

@@ -1,0 +1,181 @@
+"""The view ``sequences``: which kernels follow each other again and again.
+
+Definitions: ``docs/views-sequences.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.device_links import NO_DEVICE_WORK
+from torch_tb_profiler.analysis.forests import gather, indices
+from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.kernel_names import kernel_names
+from torch_tb_profiler.analysis.modules.tree import modules_around
+from torch_tb_profiler.analysis.recording import why
+from torch_tb_profiler.analysis.selection import Selection, device_work_mask
+from torch_tb_profiler.analysis.sequences.occurrences import Occurrences, occurrences
+from torch_tb_profiler.analysis.sequences.repeated import Run
+from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.querying import in_default_order
+from torch_tb_profiler.views.schema import Fact, Table, View
+from torch_tb_profiler.views.sequences.columns import SEQUENCES
+from torch_tb_profiler.views.spec import ViewSpec
+
+NO_OPERATOR = "No operator is known to have launched it."
+NO_MODULE = "No module is known around it."
+NO_KERNELS = "The selection holds no kernel."
+ARROW = " → "
+
+
+def sequences(trace: Trace, selection: Selection) -> View:
+    """The repeated sequences of a selection.
+
+    Raises:
+        SelectionError: steps that are malformed or not in this trace.
+    """
+    found = occurrences(trace)
+    mask = device_work_mask(trace, selection)
+    rows = np.flatnonzero(mask[found.first])
+    frame = _frame(trace, found, rows)
+    is_kernel = kernel_kinds(trace).is_kernel & mask
+    all_ns = int(trace.device_work["dur_ns"].to_numpy()[is_kernel].sum())
+    reasons = {"operators": NO_OPERATOR, "module": NO_MODULE}
+    table = in_default_order(Table(SEQUENCES, frame, needed(frame, reasons)))
+    return View(tables={SEQUENCES.name: table}, facts=_facts(frame, all_ns))
+
+
+def _frame(trace: Trace, found: Occurrences, rows: Int64) -> pl.DataFrame:
+    count = len(found.texts)
+    of = found.sequence[rows]
+
+    def summed(values: Int64) -> Int64:
+        total = np.zeros(count, np.int64)
+        np.add.at(total, of, values[rows])
+        return total
+
+    calls = np.bincount(of, minlength=count)
+    kept = np.flatnonzero(calls)
+    length = np.array([len(text) for text in found.texts], np.int64)[kept]
+    busy, head, gap = (summed(each)[kept] for each in (found.busy_ns, found.head_ns, found.gap_ns))
+    calls = calls[kept]
+    first = np.full(count, trace.device_work.height, np.int64)
+    np.minimum.at(first, of, found.first[rows])
+    first = first[kept]
+    shorts = kernel_names(trace).shorts
+    texts = [found.texts[number] for number in kept.tolist()]
+    return pl.DataFrame(
+        {
+            "sequence": [_short(text, shorts) for text in texts],
+            "length": length,
+            "calls": calls,
+            "saved_us": (gap + (busy - head) * (1 - 2 / (length + 1))) / NS_PER_US,
+            "kernel_us": busy / NS_PER_US,
+            "gap_us": gap / NS_PER_US,
+            "mean_kernel_us": busy / (length * calls * NS_PER_US),
+            "launches": (length - 1) * calls,
+            "kind": np.where(found.has_head[kept], "epilogue", "chain").tolist(),
+            "operators": _operators(trace, first, length),
+            "module": _modules(trace, first),
+            "full_names": [ARROW.join(str(trace.strings[c]) for c in text) for text in texts],
+            "slice": trace.device_work["slice"].to_numpy()[first],
+        },
+        schema=SEQUENCES.polars_schema(),
+    )
+
+
+def _short(text: Run, shorts: Mapping[int, str]) -> str:
+    """Short names in order; equal ones in a row once, with how many."""
+    parts = [(shorts.get(code, "?"), len(list(same))) for code, same in groupby(text)]
+    return ARROW.join(name if count == 1 else f"{name} ×{count}" for name, count in parts)
+
+
+def _operators(trace: Trace, first: Int64, length: Int64) -> list[str | None]:
+    """What launched the kernels of each sequence the first time: names, each once in a row."""
+    work = trace.device_work
+    owner = indices(work["owner"])
+    device, stream, start = (work[key] for key in ("device", "stream", "start_ns"))
+    order = np.lexsort((start.to_numpy(), indices(stream), indices(device)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    names = trace.slices["name_code"].to_numpy()
+    told: list[str | None] = []
+    for row, count in zip(place[first].tolist(), length.tolist(), strict=True):
+        owners = [own for own in owner[order[row : row + count]].tolist() if own >= 0]
+        distinct = dict.fromkeys(str(trace.strings[names[own]]) for own in owners)
+        told.append(ARROW.join(distinct) or None)
+    return told
+
+
+def _modules(trace: Trace, first: Int64) -> list[str | None]:
+    owner = indices(trace.device_work["owner"])[first]
+    around = gather(modules_around(trace), owner)
+    named = gather(trace.slices["name_code"].to_numpy().astype(np.int64), around)
+    return [trace.text(code) for code in named.tolist()]
+
+
+def _facts(frame: pl.DataFrame, all_ns: int) -> tuple[Fact, ...]:
+    covered = float(frame["kernel_us"].sum())
+    saved = float(frame["saved_us"].sum())
+    return (
+        Fact(
+            "saved_us",
+            "Fusing Might Save (est.)",
+            saved,
+            "us",
+            None,
+            "Sum of what each sequence might save. An estimate: it takes kernels to be bound by "
+            "memory, and does not know whether others read what lies between them.",
+        ),
+        Fact(
+            "sequence_count",
+            "Sequences",
+            frame.height,
+            "count",
+            None,
+            "Different sequences that ran three times or more in the recording.",
+        ),
+        Fact(
+            "covered_pct",
+            "Of Kernel Time",
+            100 * covered * NS_PER_US / all_ns if all_ns else None,
+            "pct",
+            None,
+            "Share of the kernels' time that runs inside such sequences.",
+            None if all_ns else NO_KERNELS,
+        ),
+        Fact(
+            "launches_saved",
+            "Launches Saved",
+            int(frame["launches"].sum()),
+            "count",
+            None,
+            "Kernels fewer, if each sequence were one kernel.",
+        ),
+    )
+
+
+def _missing(trace: Trace) -> str | None:
+    if kernel_kinds(trace).is_kernel.any():
+        return None
+    return why(trace, "kernels", NO_DEVICE_WORK)
+
+
+SPEC = ViewSpec(
+    name="sequences",
+    title="Kernel sequences",
+    help="Which kernels follow each other again and again, and could be fused into one?",
+    scope="trace",
+    tables=(SEQUENCES,),
+    function=sequences,
+    missing=_missing,
+    by_phase=True,
+    leading_facts=("saved_us",),
+)
