@@ -121,6 +121,17 @@ def test_a_collective_of_the_host() -> None:
     assert of_gpu(events)["COMMUNICATION_OF_OTHERS"] == [(100, 360)]
 
 
+def test_a_call_of_mpi_on_the_thread_that_launches() -> None:
+    events = [
+        *launched(1, 0, 10, 90),
+        op("MPI_Init", 100, 50),
+        op("MPI_Recv", 150, 200),
+        *launched(3, 390, 410, 40),
+    ]
+    assert of_gpu(events)["COMMUNICATION_OF_OTHERS"] == [(150, 350)]
+    assert (100, 150) in of_gpu(events)["LAUNCH_BOUND"]
+
+
 def test_processes_of_other_gpus_explain_nothing() -> None:
     events = [
         *launched(1, 0, 10, 90),

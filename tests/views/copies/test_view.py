@@ -132,8 +132,8 @@ def random_copies(draw: st.DrawFn) -> list[Event]:
     for number in range(draw(st.integers(1, 12))):
         name = draw(st.sampled_from([PAGEABLE, PINNED, "Memcpy DtoD (Device -> Device)", "?"]))
         size = draw(st.sampled_from([None, 0, 1, 63, 64, 1000, 2**20, 3 * 2**20 - 1]))
-        where = {"name": name, "device": draw(st.integers(0, 1)), "bytes": size}
-        events.append(memcpy(100 * number, draw(st.integers(0, 90)), **where))
+        start, dur, gpu = 100 * number, draw(st.integers(0, 90)), draw(st.integers(0, 1))
+        events.append(memcpy(start, dur, name=name, device=gpu, bytes=size))
     if draw(st.booleans()):
         events.append(kernel("k", draw(st.integers(0, 500)), 300))
     return events

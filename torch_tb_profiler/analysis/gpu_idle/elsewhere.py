@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.collectives.calls import timed_on_host
 from torch_tb_profiler.analysis.forests import indices
 from torch_tb_profiler.analysis.idle.gaps import Gaps
 from torch_tb_profiler.analysis.intervals import Intervals, union
-from torch_tb_profiler.analysis.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.kernel_kinds import HOST_COMMUNICATION_CATEGORIES, kernel_kinds
 from torch_tb_profiler.knowledge.copies import direction
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -31,6 +31,12 @@ _WAITS_FOR_EVENT = re.compile(
     r"(cuda|cu|hip|musa|mu)StreamWait(Event|Value)\w*|(AscendCL@)?aclrtStreamWaitEvent",
     re.IGNORECASE,
 )
+_MPI = re.compile(
+    r"P?MPI_([BRS]?send|M?recv|Sendrecv|Wait|M?probe|Barrier|Bcast|(All)?reduce|(All)?gather|Scatter"
+    r"|Alltoall|(Ex)?scan|Win_fence)\w*",
+    re.IGNORECASE,
+)
+"""Calls of MPI that return when others have done their part."""
 
 
 @per_trace
@@ -70,14 +76,24 @@ def waits_of_devices(trace: Trace) -> dict[int, Intervals]:
 
 @per_trace
 def host_collectives(trace: Trace) -> Intervals:
-    """When collectives ran on the host itself (gloo, MPI)."""
-    return _ran(trace, timed_on_host(trace))
+    """When the host itself communicated: collectives of gloo and others, calls of MPI."""
+    return _ran(trace, _on_host(trace))
 
 
 def host_collectives_of(trace: Trace, tracks: Int64) -> Intervals:
     """The same of some threads alone."""
-    rows = timed_on_host(trace)
+    rows = _on_host(trace)
     return _ran(trace, rows[np.isin(trace.slices["track"].to_numpy()[rows], tracks)])
+
+
+@per_trace
+def _on_host(trace: Trace) -> Int64:
+    hosts = np.flatnonzero(
+        np.isin(trace.slices["category"].to_numpy(), HOST_COMMUNICATION_CATEGORIES)
+    )
+    names = trace.slices["name_code"].to_numpy()[hosts]
+    of_mpi = codes.of_names(trace, names, lambda name: _MPI.fullmatch(name) is not None, np.bool_)
+    return np.union1d(hosts[of_mpi], timed_on_host(trace))
 
 
 def _ran(trace: Trace, rows: Int64) -> Intervals:
