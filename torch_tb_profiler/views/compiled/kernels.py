@@ -124,7 +124,6 @@ KINDS = TableSpec(
             "us",
             "Mean of Time over the launches of the same graph.",
             family="time",
-            additive=True,
         ),
     ),
     sort="-time_us,kind",

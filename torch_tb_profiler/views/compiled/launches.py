@@ -52,7 +52,7 @@ def _time(key: str, title: str, text: str, family: str, **more: Any) -> Column:
     return Column(key, title, "number", "us", text, family=family, **more)
 
 
-def _kind_columns(prefix: str, whose: str) -> tuple[Column, ...]:
+def _kind_columns(prefix: str, whose: str, family: str) -> tuple[Column, ...]:
     words = {
         "matrix": ("Matrix", "matrix products and convolutions"),
         "attention": ("Attention", "fused attention"),
@@ -64,7 +64,7 @@ def _kind_columns(prefix: str, whose: str) -> tuple[Column, ...]:
             f"{prefix}{key}_us",
             title,
             f"Summed duration of {text} {whose}, told from the names of kernels.",
-            "kinds",
+            family,
         )
         for key, (title, text) in words.items()
     )
@@ -99,7 +99,7 @@ GRAPHS = TableSpec(
             "Mean time in which its device ran nothing at all, directly before a launch.",
             "span",
         ),
-        *_kind_columns("mean_", "in a launch on average"),
+        *_kind_columns("mean_", "in a launch on average", "span"),
         Column(
             "attributed_pct",
             "Attributed",
@@ -155,7 +155,7 @@ LAUNCHES = TableSpec(
             "span",
             additive=True,
         ),
-        *_kind_columns("", "that it ran"),
+        *_kind_columns("", "that it ran", "kinds"),
         Column("call", "Host Call", "string", None, "The call of the host that launched it."),
         _time("call_us", "Host Time", "Duration of that call on the host.", "host"),
         _time(
