@@ -1,7 +1,7 @@
-"""Categories of blocks against programs that know their own tensors (``tests/helpers/known_tensors.py``): trained
-with Adam and SGD, gradients released or set to zero, gradient accumulation, a recording that
-begins in the middle, inference. Every byte a program knows of is told right, and nothing else is
-called a parameter, a gradient, a state or an input."""
+"""Categories of blocks against programs that know their own tensors
+(``tests/helpers/known_tensors.py``): trained with Adam and SGD, gradients released or set to zero,
+gradient accumulation, a recording that begins in the middle, inference. Every byte a program knows
+of is told right, and nothing else is called a parameter, a gradient, a state or an input."""
 
 from __future__ import annotations
 

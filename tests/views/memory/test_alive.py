@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -37,9 +38,13 @@ def trained() -> Trace:
     for number, at in enumerate((100, 300)):
         total = 124 + 60 * number
         place = 10 * (number + 1)
-        more = {"Input type": taken, "Sequence number": number, "Fwd thread id": 0}
-        node = {"Sequence number": number, "Fwd thread id": 1}
-        gradient = {"Input type": ["float"], "Sequence number": -1, "Fwd thread id": 1}
+        more: dict[str, Any] = {"Input type": taken, "Sequence number": number, "Fwd thread id": 0}
+        node: dict[str, Any] = {"Sequence number": number, "Fwd thread id": 1}
+        gradient: dict[str, Any] = {
+            "Input type": ["float"],
+            "Sequence number": -1,
+            "Fwd thread id": 1,
+        }
         events += [
             t.memory(at - 5, 32, address=place, allocated=total + 32, reserved=500),
             t.op("aten::mm", at, 10, shape=weight, **more),
@@ -121,7 +126,7 @@ def test_levels_by_category_add_up_to_the_allocated_curve(
             if part.name.startswith(label) and not part.name.endswith("reserved")
         ]
         at = dict(zip(line.x, line.y, strict=True))
-        sums = [sum(values) for values in zip(*(part.y for part in parts), strict=True)]  # type: ignore[arg-type]
+        sums = [sum(values) for values in zip(*(part.y for part in parts), strict=True)]
         # Of several events at one time the curve has several points: their last counts here.
         last = dict(zip(parts[0].x, sums, strict=True))
         assert {x: at[x] for x in last} == last
@@ -176,11 +181,12 @@ def test_passes_are_marked() -> None:
 
 def test_shapes_are_those_of_what_an_operator_took() -> None:
     size = 4 * 6 * 8
+    taken: dict[str, Any] = {"Input type": ["double", ""]}
     trace = t.trace(
         [
-            t.op("aten::relu", 10, 5, shape=[[4, 6], []], **{"Input type": ["double", ""]}),
+            t.op("aten::relu", 10, 5, shape=[[4, 6], []], **taken),
             t.memory(11, size, address=1, device_type=0, allocated=size),
-            t.op("aten::view", 20, 5, shape=[[6, 4]], **{"Input type": ["double"]}),
+            t.op("aten::view", 20, 5, shape=[[6, 4]], **taken),
             t.memory(30, size + 1, address=2, device_type=0, allocated=2 * size + 1),
             t.memory(40, 512, address=3, allocated=512),
         ]

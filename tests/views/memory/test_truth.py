@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from tests.helpers import traces as t
 from tests.views.memory.test_view import STATISTICS, UNKNOWN
+from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.pairs import NEVER, pair
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.memory.curve import Curve, thinned
+from torch_tb_profiler.views.memory.curve import thinned
 from torch_tb_profiler.views.memory.view import memory
 
 record = st.tuples(st.integers(0, 1), st.integers(0, 3), st.sampled_from([-8, 0, 8, 16]))

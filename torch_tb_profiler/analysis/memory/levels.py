@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, Blocks
-from torch_tb_profiler.analysis.memory.earlier import Earlier
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, Blocks, memory_blocks
+from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier
 from torch_tb_profiler.analysis.memory.pairs import NEVER
-from torch_tb_profiler.analysis.memory.records import MemoryRecords
+from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.model import Trace
 
 
 def known_levels(records: MemoryRecords, blocks: Blocks, device: int, after: Int64) -> Int64:
@@ -48,3 +50,16 @@ def category_levels(known: Int64, total: Int64, before: Earlier) -> Int64:
     for category, part in before.parts(total - known.sum(axis=0)).items():
         levels[int(category)] += part
     return levels
+
+
+def levels_at(trace: Trace, device: int, points: Curve, drawn: Int64) -> tuple[Int64, Int64]:
+    """Bytes by category at some points of a curve, with and without what was there before the
+    recording: ``[category, point]``."""
+    records = memory_records(trace)
+    after = points.record[drawn]
+    # The points of a curve need not be in order of records where stretches repeat a value.
+    order = np.argsort(after, kind="stable")
+    known = np.empty((len(CATEGORY_NAMES), len(drawn)), np.int64)
+    known[:, order] = known_levels(records, memory_blocks(trace), device, after[order])
+    levels = category_levels(known, points.allocated_bytes[drawn], earlier(trace)[device])
+    return levels, known

@@ -32,6 +32,7 @@ from torch_tb_profiler.views.compare.explanation import (
     with_shares_of_total,
 )
 from torch_tb_profiler.views.compare.facts import LEADING, comparison_facts
+from torch_tb_profiler.views.compare.memory import MEMORY, compared_memory
 from torch_tb_profiler.views.compare.notes import comparison_notes
 from torch_tb_profiler.views.compare.phases import PHASE_MEASURES, phase_side
 from torch_tb_profiler.views.compare.sides import (
@@ -193,6 +194,7 @@ def _tables(
         _named(OPERATORS, OPERATOR_MEASURES, operator_side, bases),
         with_other_names(_named(KERNELS, KERNEL_MEASURES, kernel_side, bases), shorts),
         modules,
+        compared_memory(bases),
     )
     throughput = compared_throughput(bases[0].trace, bases[1].trace)
     unsure = no_confidence(around)
@@ -309,6 +311,7 @@ SPEC = ViewSpec(
         OPERATORS,
         KERNELS,
         MODULES,
+        MEMORY,
         THROUGHPUT,
     ),
     function=compare,

@@ -13,6 +13,7 @@ import polars as pl
 from torch_tb_profiler.analysis.forests import gather
 from torch_tb_profiler.analysis.memory.alive import alive_after, last_record, total_after
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
+from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.earlier import earlier
 from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
 from torch_tb_profiler.analysis.memory.passes import FAR, root_operators
@@ -23,7 +24,6 @@ from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.trace.columns import EPOCH_NS, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.memory.curve import Curve
 from torch_tb_profiler.views.schema import Column, Fact, TableSpec
 
 EARLIER = "before the recording"

@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
-from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
-from torch_tb_profiler.analysis.memory.earlier import earlier
-from torch_tb_profiler.analysis.memory.levels import category_levels, known_levels
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES
+from torch_tb_profiler.analysis.memory.curve import Curve
+from torch_tb_profiler.analysis.memory.levels import levels_at
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.memory.curve import Curve, thinned
+from torch_tb_profiler.views.memory.curve import thinned
 from torch_tb_profiler.views.schema import Column, Line, Series, TableSpec
 
 MAX_POINTS = 2_000
@@ -56,19 +56,6 @@ CATEGORIES = TableSpec(
     ),
     sort="device,-size_bytes",
 )
-
-
-def levels_at(trace: Trace, device: int, points: Curve, drawn: Int64) -> tuple[Int64, Int64]:
-    """Bytes by category at some points of a curve, with and without what was there before the
-    recording: ``[category, point]``."""
-    records = memory_records(trace)
-    after = points.record[drawn]
-    # The points of a curve need not be in order of records where stretches repeat a value.
-    order = np.argsort(after, kind="stable")
-    known = np.empty((len(CATEGORY_NAMES), len(drawn)), np.int64)
-    known[:, order] = known_levels(records, memory_blocks(trace), device, after[order])
-    levels = category_levels(known, points.allocated_bytes[drawn], earlier(trace)[device])
-    return levels, known
 
 
 def categories_frame(trace: Trace, curves: list[Curve]) -> pl.DataFrame:
@@ -152,7 +139,7 @@ def fragmentation_series(
     """The chart of what allocators reserve beyond what is allocated; None where none says so."""
     lines: list[Line] = []
     for device, points in zip(records.devices, curves, strict=True):
-        gap = fragmentation(points)
+        gap = points.fragmentation_bytes
         if not (gap != ABSENT).any():
             continue
         # What is thinned keeps the largest of what is looked at: here the gap.
@@ -162,10 +149,3 @@ def fragmentation_series(
     if not lines:
         return None
     return _series("Reserved but not allocated", "Reserved − allocated", lines)
-
-
-def fragmentation(points: Curve) -> Int64:
-    """Reserved less allocated bytes at each point; :data:`ABSENT` where not told."""
-    gap = np.maximum(points.reserved_bytes - points.allocated_bytes, 0)
-    told: Int64 = np.where(points.reserved_bytes == ABSENT, ABSENT, gap)
-    return told

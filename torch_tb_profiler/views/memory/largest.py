@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import MemoryDevice, memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
@@ -11,8 +12,6 @@ from torch_tb_profiler.analysis.phases.segments import phase_at
 from torch_tb_profiler.knowledge.memory import memory_file
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.memory.by_category import fragmentation
-from torch_tb_profiler.views.memory.curve import Curve
 from torch_tb_profiler.views.schema import Fact, Note
 
 _TITLES = {
@@ -74,7 +73,7 @@ def peak_details(
 
 
 def _fragmentation_facts(device: MemoryDevice, points: Curve, peak: int) -> list[Fact]:
-    gap = fragmentation(points)
+    gap = points.fragmentation_bytes
     told = gap[gap != ABSENT]
     at_peak = None if gap[peak] == ABSENT else int(gap[peak])
     largest = int(told.max()) if len(told) else None

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.intervals import Intervals
+from torch_tb_profiler.analysis.memory.curve import Curve, curve
 from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
 from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time
 from torch_tb_profiler.analysis.selection import Selection
@@ -28,7 +29,7 @@ from torch_tb_profiler.views.memory.by_category import (
     category_series,
     fragmentation_series,
 )
-from torch_tb_profiler.views.memory.curve import PEAKS, Curve, curve, curve_series, peaks_frame
+from torch_tb_profiler.views.memory.curve import PEAKS, curve_series, peaks_frame
 from torch_tb_profiler.views.memory.events import EVENTS, events_frame
 from torch_tb_profiler.views.memory.held import HELD, growth_facts, held_frame
 from torch_tb_profiler.views.memory.largest import NO_RESERVED, peak_details

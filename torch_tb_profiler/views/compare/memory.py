@@ -1,0 +1,105 @@
+"""The memory of two recordings side by side: peaks, what they are made of, and fragmentation.
+
+Definitions: ``docs/views-memory.md#compared``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES
+from torch_tb_profiler.analysis.memory.curve import curve
+from torch_tb_profiler.analysis.memory.levels import levels_at
+from torch_tb_profiler.analysis.memory.records import memory_records
+from torch_tb_profiler.analysis.memory.selected import selected_records, selected_time
+from torch_tb_profiler.trace.columns import ABSENT
+from torch_tb_profiler.views.compare.steps import StepBasis
+from torch_tb_profiler.views.compare.tables import (
+    Measure,
+    Pairing,
+    Side,
+    compared_table,
+    pair_by_key,
+    pair_spec,
+)
+from torch_tb_profiler.views.schema import Column, Table
+
+_MEASURES = (Measure("size_bytes", "Size", "bytes"),)
+_ALLOCATED = "peak_allocated"
+_OF_PEAK = tuple(f"peak_{name}" for name in CATEGORY_NAMES)
+_REASONS = {"size_bytes": "One side does not tell this of the device."}
+
+MEMORY = pair_spec(
+    "memory",
+    "Memory",
+    "One row per device and measure: the peak of what is allocated in the selection, what is "
+    "reserved at most, how much of that is not allocated, and what the peak is made of.",
+    keys=(
+        Column("device", "Device", "string", None, "Where the memory lies."),
+        Column(
+            "measure",
+            "Measure",
+            "string",
+            None,
+            "peak_allocated; peak_reserved; max_fragmentation: largest reserved less allocated; "
+            "and of the allocated peak each category (estimated): peak_parameter, peak_gradient, "
+            "peak_optimizer_state, peak_activation, peak_input, peak_temporary, peak_unknown.",
+        ),
+    ),
+    measures=_MEASURES,
+)
+
+
+def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
+    """The memory of both sides' selections; no row where neither recorded totals."""
+    rows = [_measured(basis) for basis in bases]
+    keys = [[*each] for each in rows]
+    pairing = pair_by_key(keys[0], keys[1])
+    met = [
+        keys[0][left] if left >= 0 else keys[1][right]
+        for left, right in zip(pairing.baseline, pairing.candidate, strict=True)
+    ]
+    # What only one side tells is not 0 on the other, but for categories of a known peak.
+    sides = tuple(_side(each, met) for each in rows)
+    places = np.arange(len(met))
+    return compared_table(
+        MEMORY,
+        {"device": [device for device, _ in met], "measure": [measure for _, measure in met]},
+        _MEASURES,
+        sides=(sides[0], sides[1]),
+        pairing=Pairing(places, places, lone_is_zero=False),
+    )
+
+
+def _side(measured: dict[tuple[str, str], int], keys: list[tuple[str, str]]) -> Side:
+    known = {device for device, measure in measured if measure == _ALLOCATED}
+    values = [
+        measured.get(key, 0 if key[1] in _OF_PEAK and key[0] in known else np.nan) for key in keys
+    ]
+    return Side(len(keys), {"size_bytes": np.array(values, np.float64)}, reasons=_REASONS)
+
+
+def _measured(basis: StepBasis) -> dict[tuple[str, str], int]:
+    """Bytes by device and measure of one side."""
+    trace, selection = basis.trace, basis.selection
+    records = memory_records(trace)
+    chosen, stretches = selected_records(trace, selection), selected_time(trace, selection)
+    found: dict[tuple[str, str], int] = {}
+    for number, device in enumerate(records.devices):
+        points = curve(records, number, chosen, stretches)
+        peak = points.peak()
+        if peak is None:
+            continue
+        found[device.label, _ALLOCATED] = int(points.allocated_bytes[peak])
+        for measure, values in (
+            ("peak_reserved", points.reserved_bytes),
+            ("max_fragmentation", points.fragmentation_bytes),
+        ):
+            if (values != ABSENT).any():
+                found[device.label, measure] = int(values.max())
+        if records.has_addresses:
+            levels, _ = levels_at(trace, number, points, np.array([peak]))
+            for measure, size in zip(_OF_PEAK, levels[:, 0].tolist(), strict=True):
+                if size > 0:
+                    found[device.label, measure] = size
+    return found
