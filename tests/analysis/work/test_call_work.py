@@ -254,6 +254,21 @@ def test_a_backward_pass_without_inputs_is_counted_by_its_forward_one() -> None:
     assert work.reason[2] == Reason.FORWARD
 
 
+def test_a_backward_pass_that_calls_products_is_counted_by_those() -> None:
+    work = call_work(
+        trace(
+            [
+                op("_Linear", 0, 50, shape=[[5, 3], [4, 3]], **told([FLOAT] * 2, sequence=3)),
+                product("aten::mm", 10, 9, [[4, 3], [3, 5]]),
+                op("_LinearBackward", 100, 50, tid=2, **told([], sequence=3, thread=1)),
+                product("aten::mm", 110, 9, [[4, 5], [5, 3]], tid=2),
+            ]
+        )
+    )
+    assert work.flops.tolist() == [120, 120, 240, 120]
+    assert work.is_counted.tolist() == [False, True, False, True]
+
+
 def test_the_type_of_a_list_is_that_of_its_kernel() -> None:
     lists = [[[8, 4], [8]]] * 2
     name = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<float>()"

@@ -96,6 +96,29 @@ def experts(call: Operands, given: Given) -> Work:
     return Work(flops, size, tokens.dtype, is_estimated=is_estimated)
 
 
+def layer_product(call: Operands, given: Given) -> Work:
+    """A layer of a library in one function: the rows of its input meet each of its weights, which
+    are [out, in]. Of the tensors of two and more dimensions one is the input, in either order.
+
+    Arguments: ``weights`` how many there are.
+    """
+    wide = [one for one in call.arguments if isinstance(one, Tensor) and len(one.shape) > 1]
+    count = whole(given, "weights", 1)
+    first, second = wide[0], wide[1]
+    if first.shape[-1] != second.shape[-1]:
+        raise UnknownWorkError(Reason.UNFIT)
+    flops = 2 * math.prod(first.shape[:-1]) * second.elements
+    out = Tensor((*first.shape[:-1], *second.shape[:-1]), first.dtype)
+    if count > 1:
+        last = wide[2]
+        if len(last.shape) != 2:
+            raise UnknownWorkError(Reason.UNFIT)
+        flops += 2 * math.prod(first.shape[:-1]) * last.elements
+        out = Tensor((*first.shape[:-1], last.shape[0]), first.dtype)
+    size = total_bytes((*wide[: count + 1], out))
+    return Work(flops, size, first.dtype)
+
+
 def recurrent_layer(call: Operands, given: Given) -> Work:
     """Every weight matrix once for every element of every sequence: 2 · elements · Σ sizes of
     weights. What gates take is left out.

@@ -20,6 +20,7 @@ RULES: dict[str, Rule] = {
     "grouped-product": matrix.grouped_product,
     "packed-product": matrix.packed_product,
     "experts": matrix.experts,
+    "layer-product": matrix.layer_product,
     "recurrent-layer": matrix.recurrent_layer,
     "convolution": convolutions.convolution,
     "convolution-backward": convolutions.convolution_backward,
