@@ -132,6 +132,20 @@ def test_a_call_of_mpi_on_the_thread_that_launches() -> None:
     assert (100, 150) in of_gpu(events)["LAUNCH_BOUND"]
 
 
+def test_a_server_that_waits_for_a_request() -> None:
+    events = [
+        *launched(1, 0, 10, 90),
+        frame("server.py(3): serve", 100, 6000, python_id=1),
+        frame("<built-in method poll of select.epoll object at 0x7f>", 200, 3800, python_id=2),
+        *launched(3, 6050, 6070, 40),
+    ]
+    assert of_gpu(events) == {
+        "LAUNCH_BOUND": [(0, 10), (100, 200), (4000, 6060)],
+        "NOTHING_LAUNCHED": [(200, 4000)],
+        "KERNEL_TO_KERNEL": [(6060, 6070)],
+    }
+
+
 def test_processes_of_other_gpus_explain_nothing() -> None:
     events = [
         *launched(1, 0, 10, 90),

@@ -21,6 +21,7 @@ from torch_tb_profiler.analysis.gpu_idle.elsewhere import (
     host_collectives_of,
     waits_of_devices,
 )
+from torch_tb_profiler.analysis.gpu_idle.waiting_frames import waited_in_python
 from torch_tb_profiler.analysis.idle.causes import Cause, causes_of
 from torch_tb_profiler.analysis.idle.gaps import Gaps, gaps_between
 from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads, together
@@ -54,7 +55,8 @@ class GpuCause(IntEnum):
     GARBAGE_COLLECTION = 5
     """Python collects garbage."""
     NOTHING_LAUNCHED = 6
-    """Nothing follows, or the recording does not tell what the host does."""
+    """Nothing follows, the host itself waits in Python, or the recording does not tell what it
+    does."""
     PROFILER = 7
     """The profiler's own overhead."""
 
@@ -99,8 +101,9 @@ def _of_gpu(trace: Trace, gpu: int) -> GpuIdle:
     causes = causes_of(trace, idle, threads).intervals
     launched = _launched(trace, gpu, idle, causes[Cause.DEVICE])
     others = _others(trace, gpu, rows, causes, threads)
-    follows = Intervals(trace.meta.start_ns + np.zeros(1, np.int64), working.end_ns[-1:])
-    parts = dict(_parts(trace, causes, launched, others, follows))
+    lasts = Intervals(trace.meta.start_ns + np.zeros(1, np.int64), working.end_ns[-1:])
+    waited = intersect(causes[Cause.PYTHON], waited_in_python(trace, idle))
+    parts = dict(_parts(trace, causes, launched, others, subtract(lasts, waited)))
     before, after = _neighbours(idle, rows, start, end)
     return GpuIdle(idle, tuple(parts[cause] for cause in GpuCause), working, before, after)
 
@@ -119,7 +122,7 @@ def _parts(
         causes: Per :class:`Cause`.
         launched: What of ``Cause.DEVICE`` waits for something elsewhere.
         others: What of the host's causes does.
-        follows: Until when work of the GPU follows.
+        follows: When work of the GPU follows, and the host does not wait in Python for it.
     """
     of_host = (Cause.AFTER_WAIT, Cause.LOADING, Cause.LONG_CALL, Cause.HOST, Cause.PYTHON)
     late = union_all(*(causes[cause] for cause in (*of_host, Cause.UNRECORDED)))

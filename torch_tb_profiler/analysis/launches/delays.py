@@ -39,9 +39,7 @@ class Launches:
         call_ns: How long the call took.
         delay_ns: From the end of the call to the start of the work; 0 where it started before.
         work_ns: How long the work took.
-        is_single: Whether the call launched nothing else: only then its time can be compared with
-            that of the work.
-        is_short: Kernels that ran for less time than the call that launched them.
+        is_short: Kernels that ran for less time than the call that launched them, and nothing else.
     """
 
     row: Int64
@@ -50,7 +48,6 @@ class Launches:
     call_ns: Int64
     delay_ns: Int64
     work_ns: Int64
-    is_single: Bools
     is_short: Bools
 
 
@@ -79,6 +76,5 @@ def launches(trace: Trace) -> Launches:
         call_ns=call_ns,
         delay_ns=np.maximum(start[rows] - began - call_ns, 0),
         work_ns=dur[rows],
-        is_single=is_single,
         is_short=(classes <= WorkClass.COMMUNICATION) & is_single & (dur[rows] < call_ns),
     )
