@@ -64,3 +64,14 @@ def test_arguments_of_a_slice(client: Client) -> None:
     assert client.get("/api/slice/99/arguments").status_code == 404
     assert client.get("/api/slice/0/others").status_code == 404
     assert client.get("/api/slice/x/arguments").status_code == 400
+
+
+def test_the_critical_path(client: Client) -> None:
+    told = client.get("/api/timeline/critical_path").get_json()
+    # The kernel is linked to no launch; the longer operator is what the recording ends with.
+    assert (told["steps"], told["start_ns"], told["end_ns"]) == (["0"], 0, 90_000)
+    pieces = [(each["name"], each["start_ns"], each["dur_ns"]) for each in told["pieces"]]
+    assert (pieces, told["count"]) == ([("aten::mm", 0, 90_000)], 1)
+    later = client.get("/api/timeline/critical_path?start_ns=95000&end_ns=99000").get_json()
+    assert (later["pieces"], later["count"]) == ([], 0)
+    assert client.get("/api/timeline/critical_path?steps=7").status_code == 400

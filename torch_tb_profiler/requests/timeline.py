@@ -120,6 +120,17 @@ class TimelineGapsAnswer(Answer, kw_only=True):
     total_us: float
 
 
+class TimelinePathAnswer(Answer, kw_only=True):
+    """``/timeline/critical_path``: the critical path of the selected steps in a range: slices with
+    the part of their time that is on it, the longest of ``count``."""
+
+    steps: list[str]
+    start_ns: int
+    end_ns: int
+    pieces: list[PlacedSlice]
+    count: int
+
+
 class TimelineNamesakesAnswer(Answer, kw_only=True):
     """``/timeline/namesakes``: how long the slices of one's name and category took."""
 

@@ -55,6 +55,7 @@ PARTS: dict[str, TimelinePart[Any]] = {
     "names": TimelinePart(questions.names_request, queries.names_answer),
     "range": TimelinePart(questions.summary_request, panels.range_answer),
     "gaps": TimelinePart(questions.range_request, panels.gaps_answer),
+    "critical_path": TimelinePart(questions.range_request, panels.path_answer),
     "namesakes": TimelinePart(questions.slice_request, panels.namesakes_answer),
     "search": TimelinePart(questions.search_request, queries.search_answer),
     "flows": TimelinePart(questions.flows_request, queries.flows_answer),

@@ -552,6 +552,16 @@ export interface TimelineGapsAnswer {
   total_us: number;
 }
 
+/** `/timeline/critical_path`: the critical path of the selected steps in a range: slices with */
+export interface TimelinePathAnswer {
+  schema_version: number;
+  steps: string[];
+  start_ns: number;
+  end_ns: number;
+  pieces: TimelineSlicePayload[];
+  count: number;
+}
+
 /** Durations of the slices that share name and category with one of them, over the whole trace. */
 export interface TimelineNamesakesPayload {
   count: number;

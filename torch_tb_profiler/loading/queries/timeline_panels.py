@@ -6,10 +6,11 @@ from __future__ import annotations
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
 from torch_tb_profiler.loading.queries.timeline import chosen_lanes, whole_range
-from torch_tb_profiler.loading.queries.traces import subject_trace
+from torch_tb_profiler.loading.queries.traces import as_bad_parameters, cut_trace, subject_trace
 from torch_tb_profiler.requests.timeline import (
     TimelineGapsAnswer,
     TimelineNamesakesAnswer,
+    TimelinePathAnswer,
     TimelineRangeAnswer,
 )
 from torch_tb_profiler.requests.timeline_questions import (
@@ -20,6 +21,7 @@ from torch_tb_profiler.requests.timeline_questions import (
 from torch_tb_profiler.views.timeline.idle_gaps import idle_gaps
 from torch_tb_profiler.views.timeline.index import timeline
 from torch_tb_profiler.views.timeline.namesakes import namesakes
+from torch_tb_profiler.views.timeline.path import path_on_timeline
 from torch_tb_profiler.views.timeline.range_summary import range_summary
 
 
@@ -80,3 +82,27 @@ def namesakes_answer(
     trace = subject_trace(catalog, request.subject, wait_s)[1]
     check_slice(trace, request.slice)
     return TimelineNamesakesAnswer(slice=request.slice, namesakes=namesakes(trace, request.slice))
+
+
+def path_answer(
+    catalog: Catalog, request: RangeRequest, wait_s: float | None
+) -> TimelinePathAnswer:
+    """The critical path of the selected steps, or of the one of median length, in a range.
+
+    Raises:
+        RequestError: the range is empty, the selection is malformed, or names a step that is not
+            there.
+    """
+    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    shown = timeline(trace)
+    selection = request.subject.selection
+    with as_bad_parameters():
+        cut = cut_trace(trace, selection)
+        found = path_on_timeline(cut, shown, selection, *whole_range(request, shown))
+    return TimelinePathAnswer(
+        steps=found.steps,
+        start_ns=found.start_ns,
+        end_ns=found.end_ns,
+        pieces=found.pieces,
+        count=found.count,
+    )

@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.operator_calls import no_operators
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.critical_path.chosen import chosen_steps
+from torch_tb_profiler.analysis.critical_path.chosen import chosen_steps
 from torch_tb_profiler.views.critical_path.columns import (
     CATEGORIES,
     OPERATORS,
