@@ -156,3 +156,9 @@ def test_text_of_files_stays_text() -> None:
     events[1]["args"]["annotation"] = '{"name": "<script>alert(1)</script>"}'
     view = compiled(dataclasses.replace(trace(events)), Selection())
     assert _frame(view, "graph_nodes")["part"].to_list() == ["<script>alert(1)</script>"]
+
+
+def test_graphs_without_numbers_are_a_note(made: Trace) -> None:
+    codes = [note.code for note in compiled(trace(launch(0, 1, graph=None)), Selection()).notes]
+    assert "graph_nodes_unnumbered" in codes
+    assert "graph_nodes_unnumbered" not in {n.code for n in compiled(made, Selection()).notes}

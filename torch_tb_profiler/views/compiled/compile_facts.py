@@ -22,8 +22,6 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Note
 
 NO_REGION = "No compiled region is called in the selection."
-FIRST_STEP = 1
-"""Steps from here on are steady: the first one compiles what the program begins with."""
 _SHOWN = 5
 
 
@@ -78,10 +76,9 @@ def compile_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
 
 def _again(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     found = recompilations(trace)
-    chosen = np.flatnonzero(selected_steps(trace, selection))
-    if trace.steps.height < FIRST_STEP + 1:
-        return ()
-    steady = chosen[chosen >= FIRST_STEP]
+    # The first step of a process compiles what the program begins with.
+    is_first = trace.steps["process"].is_first_distinct().to_numpy()
+    steady = np.flatnonzero(selected_steps(trace, selection) & ~is_first)
     steps = steady[found.compilations[steady] > 0]
     if not len(steps):
         return ()

@@ -110,6 +110,14 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
     chosen = selected[launches.launch]
     if chosen.any():
         notes.append(_how_told(trace, chosen))
+    nameless = int((launches.graph[selected] < 0).sum())
+    if nameless:
+        text = (
+            f"{nameless:,} launches are of graphs that the recorder (that of ROCm, say) does not "
+            "number: those that ran kernels of the same names, each as often, count as one graph, "
+            "and nodes are told by name and order."
+        )
+        notes.append(Note("quality", "graph_nodes_unnumbered", "info", text, {"count": nameless}))
     whole = int(launches.is_whole[selected].sum())
     if whole:
         text = (
