@@ -6,15 +6,13 @@ Definitions: ``docs/views-compiled.md#facts``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from torch_tb_profiler.analysis.graphs.attribution import NONE, SOURCES, attribution
 from torch_tb_profiler.analysis.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.graphs.times import graph_times
 from torch_tb_profiler.analysis.selection import Selection, device_work_mask
-from torch_tb_profiler.trace.columns import Bools
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import mean_microseconds
 from torch_tb_profiler.views.schema import Fact, Note
@@ -30,77 +28,55 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
     dur = trace.device_work["dur_ns"].to_numpy()
     in_selection = device_work_mask(trace, selection)
     rows = launches.row[in_selection[launches.row]]
-    of_graphs, all_work = int(dur[rows].sum()), int(dur[in_selection].sum())
-    work = dur[launches.row[selected[launches.launch]]]
-    told = attribution(trace).source[selected[launches.launch]] != NONE
-    span, busy = times.span_ns[selected], times.busy_ns[selected]
+    chosen = selected[launches.launch]
+    work = dur[launches.row[chosen]]
+    told = work[attribution(trace).source[chosen] != NONE]
+    span = times.span_ns[selected]
+    gaps = span - times.busy_ns[selected]
+    no_time = NO_GRAPH_TIME if selected.any() else NO_LAUNCHES
+    text = "Launches of CUDA or HIP graphs whose first kernel is in the selection."
     return (
-        _known(
-            Fact(
-                "graph_launches",
-                "Graph launches",
-                int(selected.sum()),
-                "count",
-                None,
-                "Launches of CUDA or HIP graphs whose first kernel is in the selection.",
-            )
+        Fact("graph_launches", "Graph launches", int(selected.sum()), "count", None, text),
+        _share(
+            "graph_time_pct",
+            "Device time in graphs",
+            _pct(dur[rows], dur[in_selection]),
+            "Summed duration of what graphs ran, as share of that of all kernels, copies and sets "
+            "of the selection.",
+            NO_DEVICE_TIME,
         ),
-        _known(
-            Fact(
-                "graph_time_pct",
-                "Device time in graphs",
-                _pct(of_graphs, all_work),
-                "pct",
-                None,
-                "Summed duration of what graphs ran, as share of that of all kernels, copies and "
-                "sets of the selection.",
-                NO_DEVICE_TIME,
-            )
+        _mean_launch(span),
+        _share(
+            "graph_gaps_pct",
+            "Gaps in launches",
+            _pct(gaps, span),
+            "Time of the launches in which none of their kernels ran, as share of their time.",
+            no_time,
         ),
-        _known(
-            Fact(
-                "mean_launch_us",
-                "Mean launch",
-                mean_microseconds(span),
-                "us",
-                None,
-                "Mean time of a launch on the device, from its first start to its last end.",
-                NO_LAUNCHES,
-            )
-        ),
-        _known(
-            Fact(
-                "graph_gaps_pct",
-                "Gaps in launches",
-                _pct(int((span - busy).sum()), int(span.sum())),
-                "pct",
-                None,
-                "Time of the launches in which none of their kernels ran, as share of their time.",
-                NO_GRAPH_TIME if selected.any() else NO_LAUNCHES,
-            )
-        ),
-        _known(
-            Fact(
-                "attributed_pct",
-                "Attributed",
-                _pct(int(work[told].sum()), int(work.sum())),
-                "pct",
-                None,
-                "Share of the time of graphs' kernels whose module, annotation or operator is "
-                "known.",
-                NO_GRAPH_TIME if selected.any() else NO_LAUNCHES,
-            )
+        _share(
+            "attributed_pct",
+            "Attributed",
+            _pct(told, work),
+            "Share of the time of graphs' kernels whose module, annotation or operator is known.",
+            no_time,
         ),
     )
 
 
-def _known(fact: Fact) -> Fact:
-    """A fact without the reason that it does not need."""
-    return fact if fact.value is None else replace(fact, reason=None)
+def _mean_launch(span_ns: Int64) -> Fact:
+    text = "Mean time of a launch on the device, from its first start to its last end."
+    mean = mean_microseconds(span_ns)
+    reason = NO_LAUNCHES if mean is None else None
+    return Fact("mean_launch_us", "Mean launch", mean, "us", None, text, reason)
 
 
-def _pct(part: int, whole: int) -> float | None:
-    return 100.0 * part / whole if whole else None
+def _share(key: str, title: str, value: float | None, text: str, reason: str) -> Fact:
+    return Fact(key, title, value, "pct", None, text, reason if value is None else None)
+
+
+def _pct(part_ns: Int64, whole_ns: Int64) -> float | None:
+    whole = int(whole_ns.sum())
+    return 100.0 * int(part_ns.sum()) / whole if whole else None
 
 
 def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
