@@ -65,7 +65,7 @@ def test_what_is_alive_at_a_thousand_random_times_equals_a_replay() -> None:
                 rows = np.flatnonzero(alive_after(records, device, record))
                 assert sorted(records.size_bytes[rows]) == sorted(live[device].values())
                 assert total_after(records, device, record) == total[device]
-                known = known_levels(records, blocks, device, np.array([record]))[:, 0]
+                known = known_levels(trace, device, np.array([record]))[:, 0]
                 by_category = [0] * len(CATEGORY_NAMES)
                 for row in rows.tolist():
                     by_category[blocks.category[row]] += int(records.size_bytes[row])

@@ -49,12 +49,14 @@ class Blocks:
         phase: The :class:`Phase` it was allocated in; -1 where nothing tells phases.
         end_ns: When it ended, :data:`FAR` where it did not.
         passes: Over how many starts of a forward pass it lived.
+        made_in: How many forward passes of its process had begun when it was allocated.
     """
 
     category: Int8
     phase: Int8
     end_ns: Int64
     passes: Int64
+    made_in: Int64
 
 
 @per_trace
@@ -64,7 +66,7 @@ def memory_blocks(trace: Trace) -> Blocks:
     count = len(records.time_ns)
     category = np.full(count, -1, np.int8)
     phase = np.full(count, -1, np.int8)
-    over = np.full(count, -1, np.int64)
+    over, made_in = np.full(count, -1, np.int64), np.zeros(count, np.int64)
     ended = np.append(records.time_ns, FAR)
     stop = records.pairs.end
     end = ended[np.where(stop == NEVER, count, stop)]
@@ -80,9 +82,9 @@ def memory_blocks(trace: Trace) -> Blocks:
             continue
         moments = _Moments(own, records.time_ns[rows], end[rows])
         phase[rows] = moments.phases(own_phase[rows])
-        over[rows] = moments.passed
+        over[rows], made_in[rows] = moments.passed, moments.begun
         category[rows] = _categories(moments, phase[rows], is_weight[rows], in_operator[rows])
-    return Blocks(category, phase, end, over)
+    return Blocks(category, phase, end, over, made_in)
 
 
 def _without_phases(in_operator: Bools) -> Int8:
@@ -102,11 +104,11 @@ class _Moments:
         self.never = end_ns == FAR
         forward = own.starts(Phase.FORWARD)
         self.next = {phase: _next(own.starts(phase), made_ns) for phase in Phase}
-        before = np.searchsorted(forward, made_ns, side="right")
+        self.begun = np.searchsorted(forward, made_ns, side="right")
         # A block that stays is alive at every start there is.
-        self.passed = np.searchsorted(forward, end_ns, side="left") - before
+        self.passed = np.searchsorted(forward, end_ns, side="left") - self.begun
         self.passed = np.maximum(self.passed, 0)
-        self.is_before_all = before == 0
+        self.is_before_all = self.begun == 0
 
     def phases(self, of_operator: Int8) -> Int8:
         """The phase each was allocated in: that of its operator, else of the moment."""

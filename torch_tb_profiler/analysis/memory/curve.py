@@ -46,7 +46,8 @@ def curve(records: MemoryRecords, device: int, chosen: Bools, stretches: Interva
     time = records.time_ns[rows]
     start, end = stretches
     carried = np.searchsorted(time, start) - 1
-    begins_with_record = np.isin(start, time)
+    at_or_after = np.append(time, np.iinfo(np.int64).max)[carried + 1]
+    begins_with_record = at_or_after == start
     held = np.flatnonzero((carried >= 0) & ~begins_with_record)
     picked = np.flatnonzero(chosen[rows])
     at = np.concatenate((start[held], time[picked]))

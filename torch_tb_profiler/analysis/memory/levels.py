@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, Blocks, memory_blocks
+from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier
 from torch_tb_profiler.analysis.memory.pairs import NEVER
-from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
+from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
-def known_levels(records: MemoryRecords, blocks: Blocks, device: int, after: Int64) -> Int64:
+class _Sums(NamedTuple):
+    """What happened to one category of a device: the records, ascending, and the sum of bytes up
+    to each, 0 first."""
+
+    record: Int64
+    bytes: Int64
+
+    def until(self, after: Int64) -> Int64:
+        """The sum up to each record of ``after``."""
+        total: Int64 = self.bytes[np.searchsorted(self.record, after, side="right")]
+        return total
+
+
+@per_trace
+def _sums(trace: Trace) -> list[list[tuple[_Sums, _Sums]]]:
+    """Per device and category what was allocated, and what of it ended; made once."""
+    records, category = memory_records(trace), memory_blocks(trace).category
+    made = np.flatnonzero(records.size_bytes > 0)
+    ended = made[records.pairs.end[made] != NEVER]
+    ended = ended[np.argsort(records.pairs.end[ended], kind="stable")]
+    key = records.device * len(CATEGORY_NAMES) + category
+
+    def of(number: int) -> tuple[_Sums, _Sums]:
+        allocated, gone = made[key[made] == number], ended[key[ended] == number]
+        return _summed(allocated, records.size_bytes[allocated]), _summed(
+            records.pairs.end[gone], records.size_bytes[gone]
+        )
+
+    count = len(CATEGORY_NAMES)
+    return [
+        [of(device * count + number) for number in range(count)]
+        for device in range(len(records.devices))
+    ]
+
+
+def _summed(record: Int64, size: Int64) -> _Sums:
+    return _Sums(record, np.append(0, np.cumsum(size)))
+
+
+def known_levels(trace: Trace, device: int, after: Int64) -> Int64:
     """Bytes of the allocations of a device that are alive right after each of some records, by
     category: ``[category, record]``.
 
     Args:
-        records: The records.
-        blocks: Their categories.
+        trace: The trace.
         device: The device.
-        after: The records, ascending; -1 is before all.
+        after: The records; -1 is before all.
     """
-    made = np.flatnonzero((records.device == device) & (records.size_bytes > 0))
-    size, category = records.size_bytes[made], blocks.category[made]
-    end = records.pairs.end[made]
-    levels = np.zeros((len(CATEGORY_NAMES), len(after)), np.int64)
-    for number in range(len(CATEGORY_NAMES)):
-        of = category == number
-        ended = of & (end != NEVER)
-        order = np.argsort(end[ended], kind="stable")
-        levels[number] = _until(made[of], size[of], after)
-        levels[number] -= _until(end[ended][order], size[ended][order], after)
-    return levels
-
-
-def _until(record: Int64, size: Int64, after: Int64) -> Int64:
-    """The sum of ``size`` of what happened at ``record`` (ascending) up to each of ``after``."""
-    sums = np.append(0, np.cumsum(size))
-    total: Int64 = sums[np.searchsorted(record, after, side="right")]
-    return total
+    made = [allocated.until(after) - gone.until(after) for allocated, gone in _sums(trace)[device]]
+    return np.array(made, np.int64).reshape(len(CATEGORY_NAMES), len(after))
 
 
 def category_levels(known: Int64, total: Int64, before: Earlier) -> Int64:
@@ -55,11 +80,6 @@ def category_levels(known: Int64, total: Int64, before: Earlier) -> Int64:
 def levels_at(trace: Trace, device: int, points: Curve, drawn: Int64) -> tuple[Int64, Int64]:
     """Bytes by category at some points of a curve, with and without what was there before the
     recording: ``[category, point]``."""
-    records = memory_records(trace)
-    after = points.record[drawn]
-    # The points of a curve need not be in order of records where stretches repeat a value.
-    order = np.argsort(after, kind="stable")
-    known = np.empty((len(CATEGORY_NAMES), len(drawn)), np.int64)
-    known[:, order] = known_levels(records, memory_blocks(trace), device, after[order])
+    known = known_levels(trace, device, points.record[drawn])
     levels = category_levels(known, points.allocated_bytes[drawn], earlier(trace)[device])
     return levels, known

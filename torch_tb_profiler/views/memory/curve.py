@@ -74,8 +74,9 @@ def thinned(points: Curve, limit: int = MAX_POINTS) -> Int64:
     kept = [first, last]
     for values in (points.allocated_bytes, -points.allocated_bytes, points.reserved_bytes):
         # Of equal values the first point is kept, as that is where the peak is said to be.
-        order = np.lexsort((-np.arange(count), values, bucket))
-        kept.append(order[last])
+        highest = np.repeat(np.maximum.reduceat(values, first), last - first + 1)
+        reached = np.flatnonzero(values == highest)
+        kept.append(reached[np.searchsorted(reached, first)])
     return np.unique(np.concatenate(kept))
 
 

@@ -13,10 +13,10 @@ from torch_tb_profiler.analysis.memory.categories import (
     memory_blocks,
 )
 from torch_tb_profiler.analysis.memory.passes import FAR, passes
-from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
+from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
 from torch_tb_profiler.knowledge.memory import memory_file
-from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+from torch_tb_profiler.trace.columns import Bools, Float64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Column, Fact, Note, TableSpec
 
@@ -76,11 +76,10 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
     records, blocks = memory_records(trace), memory_blocks(trace)
     least = memory_file().held.least_passes
     rows = np.flatnonzero(chosen & (records.size_bytes > 0) & (blocks.passes >= least))
-    made_in = _pass_of(trace, records, rows)
-    rows, made_in = rows[made_in > 0], made_in[made_in > 0]
+    rows = rows[blocks.made_in[rows] > 0]
     if not len(rows):
         return pl.DataFrame(schema=HELD.polars_schema())
-    last = int(_pass_of(trace, records, np.flatnonzero(records.size_bytes != 0)).max())
+    last = int(blocks.made_in.max())
     stays = blocks.end_ns[rows] == FAR
     labels = pl.Series([one.label for one in records.devices], dtype=pl.String)
     frame = pl.DataFrame(
@@ -91,7 +90,7 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
             "category": pl.Series([*CATEGORY_NAMES]).gather(blocks.category[rows].astype(np.int64)),
             "size": records.size_bytes[rows],
             "stays": stays,
-            "made_in": made_in,
+            "made_in": blocks.made_in[rows],
             "over": blocks.passes[rows],
         }
     )
@@ -109,20 +108,6 @@ def held_frame(trace: Trace, chosen: Bools) -> pl.DataFrame:
         .otherwise(0.0),
     )
     return summed.select(HELD.polars_schema().keys())
-
-
-def _pass_of(trace: Trace, records: MemoryRecords, rows: Int64) -> Int64:
-    """How many forward passes of its process had begun at each record."""
-    begun = np.zeros(len(rows), np.int64)
-    found = passes(trace)
-    for process in np.unique(records.process[rows]).tolist():
-        own = found.get(process, found.get(-1))
-        if own is not None:
-            of = records.process[rows] == process
-            begun[of] = np.searchsorted(
-                own.starts(Phase.FORWARD), records.time_ns[rows[of]], side="right"
-            )
-    return begun
 
 
 def growth(trace: Trace, device: int) -> Float64:
