@@ -138,7 +138,8 @@ class _Decoder:
             value = np.where(is_signed, value.astype(np.int32), value)
         is_reference = (code == op.BINGET) | (code == op.LONG_BINGET)
         kind = np.where(is_reference, REFERENCE, np.where(width > 0, NUMBER, NOTHING))
-        is_long, is_text = code == op.LONG1, code == op.SHORT_BINUNICODE
+        is_long, is_wide = code == op.LONG1, code == op.BINUNICODE
+        is_text = is_wide | (code == op.SHORT_BINUNICODE)
         is_list = code == op.EMPTY_LIST
         fine = _IS_VALUE[code] | is_long | (is_text & may_be_text) | is_list
         if is_long.any():
@@ -146,8 +147,9 @@ class _Decoder:
             fine &= width >= 0
             kind[is_long] = NUMBER
         if is_text.any():
-            size = ((word >> np.uint64(8)) & np.uint64(0xFF)).astype(np.int64)
-            width = np.where(is_text, 1 + size, width)
+            head = np.where(is_wide, 4, 1)
+            size = ((word >> np.uint64(8)) & _MASKS[head]).astype(np.int64)
+            width = np.where(is_text, head + size, width)
         self.at = self.at + 1 + width
         if is_text.any():
             self.put(is_text)

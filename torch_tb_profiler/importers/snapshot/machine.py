@@ -81,12 +81,15 @@ class Machine:
             StorageError, OSError: the stream cannot be read.
         """
         at = 0
-        enough = -1
+        enough = -1  # nothing is there yet
         steps = self._steps
         try:
             while not self._is_done:
                 if at > enough:
+                    is_first = enough == -1
                     at, enough = self._refill(at)
+                    if is_first and self._data[at] != op.PROTO:
+                        self._of_old_protocol(at)
                 at = steps[self._data[at]](at + 1)
         except (IndexError, struct.error):
             if self._window.is_whole and at + MARGIN_BYTES >= len(self._data):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from torch_tb_profiler.importers.snapshot.opcodes import LONG_BINGET
 from torch_tb_profiler.trace.columns import Int64
 
 MAX_STACKS = 300_000
@@ -40,7 +41,7 @@ class Stacks:
     """
 
     def __init__(self, memo: dict[int, Any]) -> None:
-        self._memo = memo
+        self.memo = memo
         self._bodies: dict[bytes, int] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._frame_numbers: dict[Frame, int] = {}
@@ -65,7 +66,10 @@ class Stacks:
     def of_bodies(self) -> Int64:
         """The stack of each list of references, by its number, when everything was read; at the
         end one more for :data:`NO_STACK`."""
-        numbers = [self._number(tuple(map(self._frame, self._referred(b)))) for b in self._bodies]
+        frame_at = _FrameAt(self)
+        numbers = [
+            self._number(tuple(map(frame_at.__getitem__, _referred(body)))) for body in self._bodies
+        ]
         return np.array([*numbers, NO_STACK])
 
     def of_list(self, frames: object) -> int:
@@ -75,19 +79,10 @@ class Stacks:
         known = self._of_list.get(id(frames))
         if known is not None and known[0] is frames:
             return known[1]
-        number = self._number(tuple(map(self._frame, frames[:MAX_FRAMES])))
+        number = self._number(tuple(map(self.frame, frames[:MAX_FRAMES])))
         if len(self._of_list) < MAX_STACKS:
             self._of_list[id(frames)] = frames, number
         return number
-
-    def _referred(self, body: bytes) -> list[Any]:
-        values: list[Any] = []
-        at = 0
-        while at < len(body) and len(values) < MAX_FRAMES:
-            size = 4 if body[at] == 0x6A else 1
-            values.append(self._memo.get(int.from_bytes(body[at + 1 : at + 1 + size], "little")))
-            at += 1 + size
-        return values
 
     def _number(self, frames: tuple[int, ...]) -> int:
         if not frames:
@@ -101,13 +96,45 @@ class Stacks:
             self.stacks.append(frames)
         return number
 
-    def _frame(self, value: object) -> int:
+    def frame(self, value: object) -> int:
+        """The number of a frame."""
         frame = _frame_of(value)
         number = self._frame_numbers.get(frame)
         if number is None:
             number = self._frame_numbers[frame] = len(self.frames)
             self.frames.append(frame)
         return number
+
+
+class _FrameAt(dict[int, int]):
+    """The number of the frame that stands somewhere in the memo, looked up once."""
+
+    def __init__(self, stacks: Stacks) -> None:
+        super().__init__()
+        self._stacks = stacks
+
+    def __missing__(self, index: int) -> int:
+        number = self[index] = self._stacks.frame(self._stacks.memo.get(index))
+        return number
+
+
+_LONG = np.dtype([("opcode", "u1"), ("index", "<u4")])
+
+
+def _referred(body: bytes) -> list[int]:
+    """Where the memo has what a list of references holds."""
+    if len(body) % _LONG.itemsize == 0:
+        tokens = np.frombuffer(body[: MAX_FRAMES * _LONG.itemsize], _LONG)
+        if (tokens["opcode"] == LONG_BINGET).all():
+            indices: list[int] = tokens["index"].tolist()
+            return indices
+    indices = []
+    at = 0
+    while at < len(body) and len(indices) < MAX_FRAMES:
+        size = 4 if body[at] == LONG_BINGET else 1
+        indices.append(int.from_bytes(body[at + 1 : at + 1 + size], "little"))
+        at += 1 + size
+    return indices
 
 
 def _frame_of(value: object) -> Frame:

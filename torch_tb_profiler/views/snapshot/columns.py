@@ -69,8 +69,8 @@ DEVICES = TableSpec(
         _bytes(
             "peak_allocated_bytes",
             "Peak Allocated",
-            "The most that was in use after an event. PyTorch's events tell what was asked for, not "
-            "the size of the block.",
+            "The most that was in use after an event. PyTorch's events tell what was asked for, "
+            "not the size of the block.",
         ),
         _bytes("peak_reserved_bytes", "Peak Reserved", "The most that was reserved after one."),
         Column(
