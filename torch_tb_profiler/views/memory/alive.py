@@ -5,7 +5,7 @@ Definitions: ``docs/views-memory.md#alive``.
 
 from __future__ import annotations
 
-import math
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -111,13 +111,13 @@ def chosen_moment(trace: Trace, selection: Selection) -> int | None:
     if selection.at_us is None or not selection.at_us.strip():
         return None
     try:
-        time_us = float(selection.at_us)
-    except ValueError:
-        time_us = math.nan
-    if not math.isfinite(time_us) or abs(time_us) * NS_PER_US > FAR // 2:
+        # Exact: a float of µs since the epoch holds quarters of a µs only.
+        time_ns = int((Decimal(selection.at_us.strip()) * NS_PER_US).to_integral_value())
+    except (ArithmeticError, ValueError):
+        time_ns = FAR
+    if abs(time_ns) > FAR // 2:
         text = selection.at_us[:_SHOWN]
         raise SelectionError(f"at_us: {text!r} is no time in µs, such as 1250.5")
-    time_ns = round(time_us * NS_PER_US)
     # As with time ranges: what can only count from the epoch does.
     return time_ns if time_ns <= EPOCH_NS else time_ns - trace.meta.base_ns
 
