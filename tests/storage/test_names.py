@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torch_tb_profiler.importers import trace_names
-from torch_tb_profiler.storage.names import TraceName, natural_key
+from torch_tb_profiler.storage.names import TraceName, natural_key, run_order
 
 NAMES = trace_names()
 
@@ -61,4 +61,15 @@ def test_numbers_in_names_order_as_numbers() -> None:
         "rank",
         "rank2",
         "rank10",
+    ]
+
+
+def test_captures_of_graphs_are_listed_behind_the_traces_that_replay_them() -> None:
+    runs = ["capture_traces/bs_8", "capture_traces", "run", "a/capture_traces/bs_10", "a"]
+    assert sorted(runs, key=run_order) == [
+        "a",
+        "run",
+        "a/capture_traces/bs_10",
+        "capture_traces",
+        "capture_traces/bs_8",
     ]

@@ -28,7 +28,7 @@ from torch_tb_profiler.storage.left_out import NOT_A_TRACE, UNDECIDED, LeftOutFi
 from torch_tb_profiler.storage.local_walk import LocalWalk
 from torch_tb_profiler.storage.locations import Location, file_state, valid_text
 from torch_tb_profiler.storage.member_files import traces_of_members
-from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key
+from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key, run_order
 from torch_tb_profiler.storage.rank_folders import joined_ranks
 from torch_tb_profiler.storage.remote_walk import (
     check_bucket,
@@ -185,7 +185,7 @@ class _Sorting:
         if "" in by_run:
             own_name = "." if self.place.name in by_run else self.place.name or "."
             by_run[own_name] = by_run.pop("")
-        for run in sorted(by_run, key=natural_key):
+        for run in sorted(by_run, key=run_order):
             self.result.files.extend(_spans_of_run(run, by_run[run]))
         return self.result
 

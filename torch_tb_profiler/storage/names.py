@@ -150,6 +150,16 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+BESIDE_FOLDERS = ("capture_traces", "graph_capture_profile")
+"""Folders of inference servers for traces of how they captured their graphs: they belong to the
+traces beside the folder."""
+
+
+def run_order(run: str) -> tuple[bool, NaturalKey]:
+    """By what runs are listed: those that belong to others behind all others."""
+    return not set(BESIDE_FOLDERS).isdisjoint(run.split("/")), natural_key(run)
+
+
 def natural_key(text: str) -> NaturalKey:
     """Sort key that puts ``rank2`` before ``rank10``: runs of digits compare as numbers.
 

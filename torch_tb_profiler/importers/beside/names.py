@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-Kind = Literal["annotations", "capture", "provenance"]
+from torch_tb_profiler.storage.names import BESIDE_FOLDERS
 
-CAPTURE_FOLDERS = ("capture_traces", "graph_capture_profile")
+CAPTURE_FOLDERS = BESIDE_FOLDERS
 """Folders in which captures lie; any trace there is one."""
+
+Kind = Literal["annotations", "capture", "provenance"]
 
 DETAILS = "execution_details.json"
 """Says which batch size and mode the captures of a folder are of."""
