@@ -1,5 +1,5 @@
 /** When GPUs ran nothing: for how long, why, between what, and what the host did meanwhile. */
-import { useEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
@@ -15,7 +15,7 @@ import { causeOf, lengthNs, sortedGaps, type GapScope, type GapSort } from "./ga
 import { PanelFrame } from "./PanelFrame";
 import type { TimeRange } from "./scene";
 import type { Stage } from "./stage";
-import { listenToStage } from "./useStage";
+import { useRestingViewport } from "./useRestingViewport";
 import "./panels.css";
 
 const SCOPE_TITLES: Readonly<Record<GapScope, string>> = { trace: "Whole trace", screen: "On screen", range: "Marked range" };
@@ -57,29 +57,6 @@ export function GapsPanel({ trace, choice, stage, scope, range, inWorker, onScop
       {found !== null && <Gaps found={found} onShow={onShow} onGo={onGo} stale={answer.state === "loading"} />}
     </PanelFrame>
   );
-}
-
-const REST_MS = 400;
-
-/** What is on screen, once it rests; null while nobody wants it. */
-function useRestingViewport(stage: Stage, isWanted: boolean): TimeRange | null {
-  const [viewport, setViewport] = useState<TimeRange>(stage.viewport);
-  useEffect(() => {
-    if (!isWanted) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const onChange = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => setViewport(stage.viewport), REST_MS);
-    };
-    onChange();
-    const stop = listenToStage(stage, onChange);
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, [stage, isWanted]);
-  const { startNs, endNs } = viewport;
-  return isWanted ? { startNs: Math.round(startNs), endNs: Math.max(Math.round(endNs), Math.round(startNs) + 1) } : null;
 }
 
 interface GapsProps {

@@ -22,6 +22,7 @@ import { StageFrame } from "./StageFrame";
 import { saveCut, TimelinePanel } from "./TimelinePanel";
 import { KeyHelp, Toolbar } from "./Toolbar";
 import { useAddressedViewport } from "./useAddressedViewport";
+import { useCriticalPath } from "./useCriticalPath";
 import { useAnnouncedSlice } from "./useAnnouncedSlice";
 import { useArranging } from "./useArranging";
 import { useFind } from "./useFind";
@@ -51,6 +52,8 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const find = useFind(stack, active, sliceId, followed, placed);
   const names = useNameMode();
   const iterations = useIterations(stack.parts[0]);
+  const path = useCriticalPath(stage, stack.parts[0]);
+  const onPath = () => write({ path: path.isOn ? null : "on" });
   useAnnouncedSlice(stack, names, followed.slice);
   const arranging = useArranging(stack, layout, folding, arrangement);
   const searchField = useRef<HTMLInputElement>(null);
@@ -63,8 +66,8 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
   const gaps = gapScopeOf(useParams()["gaps"], place.range !== null);
 
   useEffect(() => {
-    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
-  }, [stage, layout, mode, names, find.found, find.hits, followed.slice, followed.arrows, range, over, selection, iterations]);
+    stage?.update({ layout, mode, names, found: find.found, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
+  }, [stage, layout, mode, names, find.found, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, place.at, place.range ?? (place.isSelecting ? undefined : selected));
@@ -86,7 +89,7 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
     if (stage === null) return;
     const clear = () => (helpOpen ? setHelpOpen(false) : write(sliceId !== null ? { slice: null } : gaps !== null ? { gaps: null } : { range: null, over: null }));
     const focusPanel = () => slot.current?.focus({ preventScroll: true });
-    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, clear });
+    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, onPath, clear });
   };
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
 
@@ -109,8 +112,10 @@ export function TimelineView({ stack, target, fellows, problems }: Props) {
         onExport={() => stage !== null && saveCut(stage.viewport, active, target)}
         onGaps={() => write({ gaps: gaps === null ? (place.range === null ? "trace" : "range") : null, slice: null })}
         gapsOpen={gaps !== null && sliceId === null}
+        onPath={onPath}
+        pathOn={path.isOn}
       />
-      {[...problems, ...(place.problem === null ? [] : [place.problem])].map((problem) => (
+      {[...problems, ...(place.problem === null ? [] : [place.problem]), ...(path.problem === null ? [] : [path.problem])].map((problem) => (
         <p key={problem} className="tl-warns tl-problem" role="status">
           {problem}
         </p>

@@ -31,6 +31,8 @@ interface Props {
   readonly onExport: () => void;
   readonly onGaps: () => void;
   readonly gapsOpen: boolean;
+  readonly onPath: () => void;
+  readonly pathOn: boolean;
 }
 
 export function Toolbar(props: Props) {
@@ -88,6 +90,9 @@ export function Toolbar(props: Props) {
           Idle gaps
         </button>
       )}
+      <button type="button" className="button" aria-pressed={props.pathOn} title="Frame what the step waited for at each moment (c)" onClick={props.onPath}>
+        Critical path
+      </button>
       <button type="button" className="button" title="The whole trace (0)" onClick={props.onWhole}>
         Whole trace
       </button>

@@ -22,13 +22,14 @@ export interface Surroundings {
   readonly focusSearch: () => void;
   readonly focusPanel: () => void;
   readonly onPin: (track: string) => void;
+  readonly onPath: () => void;
   /** Takes away what is selected last. */
   readonly clear: () => void;
 }
 
 const SCROLL_SHARE = 0.8;
 
-export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, clear }: Surroundings): void {
+export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, clear }: Surroundings): void {
   const { slice, flows, pick, go } = followed;
   const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
   const goTo = (next: TimelineSlicePayload | null | undefined) => {
@@ -47,6 +48,7 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
       if (slice !== null) onPin(slice.track);
     },
     panel: focusPanel,
+    path: onPath,
     search: focusSearch,
     nextHit: () => find.step(1),
     previousHit: () => find.step(-1),

@@ -12,6 +12,7 @@ export type Command =
   | "markScreen"
   | "pin"
   | "panel"
+  | "path"
   | "search"
   | "nextHit"
   | "previousHit"
@@ -36,6 +37,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   m: "mark",
   M: "markScreen",
   p: "pin",
+  c: "path",
   Enter: "panel",
   "/": "search",
   n: "nextHit",
@@ -62,6 +64,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["← → ↑ ↓", "the first slice on screen; then the neighbours of the selected one, its parent and child, the next lane"],
   ["PgUp  PgDn", "scroll the tracks"],
   ["Enter", "into the panel of what is selected; Esc: back to the tracks"],
+  ["c", "frame what is on the critical path of the selected steps (else of one of median length), or no longer"],
   ["p", "keep the track of the selected slice on top, or no longer"],
   ["Tab", "to the names of the tracks: ↑ ↓ from one to the next, ← → close and open, Alt + ↑ ↓ move, p keeps on top; they can be dragged"],
   ["drag", "choose a range, over the ruler or the tracks"],

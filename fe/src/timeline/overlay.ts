@@ -7,6 +7,7 @@ import { textOn } from "./colors";
 import { drawIterations } from "./iterationDrawing";
 import { drawCounter } from "./counterDrawing";
 import { HEAD_PX, MINIMAP_PX, piecesOf, pixelNs, rowTopPx, sliceRect, type Scene, type TimeRange } from "./scene";
+import { drawPath } from "./pathDrawing";
 import { bandStretches } from "./rangeBand";
 import { ticks } from "./ruler";
 import { shownNameOf } from "./tile";
@@ -58,6 +59,7 @@ function drawArea(context: Context, scene: Scene, labels: Labels, area: Area): v
       if (row.track.kind === "counter") drawCounter(context, scene, row);
       else drawLabels(context, scene, row, labels);
     }
+    drawPath(context, scene, scene.path.filter(isHeld));
     drawHits(context, scene, scene.hits.filter(isHeld));
     if (scene.hover !== null && area.holds(scene.hover.row)) drawHover(context, scene);
     if (scene.selected !== null && isHeld(scene.selected)) drawChosen(context, scene);

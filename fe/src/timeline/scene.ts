@@ -48,6 +48,8 @@ export interface Scene {
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly hits: readonly TimelineSlicePayload[];
+  /** What is on the critical path, where that is asked for. */
+  readonly path: readonly TimelineSlicePayload[];
   readonly hover: Hover | null;
   /** Chosen by dragging. */
   readonly range: TimeRange | null;

@@ -37,6 +37,7 @@ export interface StageInputs {
   /** What stands out while the rest is dimmed; null where nothing is searched for. */
   readonly found: FoundInStack | null;
   readonly hits: readonly TimelineSlicePayload[];
+  readonly path: readonly TimelineSlicePayload[];
   readonly selected: TimelineSlicePayload | null;
   readonly flows: readonly TimelineFlowPayload[];
   readonly range: TimeRange | null;
@@ -51,6 +52,7 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   names: "short",
   found: null,
   hits: [],
+  path: [],
   selected: null,
   flows: [],
   range: null,
@@ -361,7 +363,7 @@ export class Stage {
 
   private scene(): Scene {
     const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
-    const { names, selected, flows, hits, range, over, selection, iterations } = this.inputs;
+    const { names, selected, flows, hits, path, range, over, selection, iterations } = this.inputs;
     return {
       viewport,
       durationNs,
@@ -378,6 +380,7 @@ export class Stage {
       selected,
       flows,
       hits,
+      path,
       range,
       over,
       selection,
