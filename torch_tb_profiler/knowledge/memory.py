@@ -50,11 +50,18 @@ class Growth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     least_share_pct: float
 
 
-class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Classes of optimizers, and how many tensors as large as a parameter they keep of each."""
+class Optimizers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Classes of optimizers, and how many tensors as large as a parameter they keep of each.
+
+    Attributes:
+        states: How many.
+        names: Names of the classes.
+        told_by: Operators of which one in the step shows that; empty where it is always so.
+    """
 
     states: int
     names: tuple[str, ...]
+    told_by: tuple[str, ...] = ()
 
 
 class MemoryFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +98,7 @@ def embeddings() -> frozenset[str]:
 
 
 @once
-def optimizer_states() -> dict[str, int]:
-    """Per range of an optimizer's step how many tensors it keeps per parameter."""
+def optimizers() -> dict[str, Optimizers]:
+    """Per range of an optimizer's step what is known of it."""
     entries = memory_file().optimizers
-    return {f"Optimizer.step#{name}.step": each.states for each in entries for name in each.names}
+    return {f"Optimizer.step#{name}.step": each for each in entries for name in each.names}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ import pytest
 from tests.helpers import traces as t
 from tests.helpers.known_tensors import Notes, Recording, infer, train
 from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_blocks
-from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier
+from torch_tb_profiler.analysis.memory.earlier import Earlier, earlier, model_memory
 from torch_tb_profiler.analysis.memory.records import memory_records
 
 pytest.importorskip("torch")
 
-PROGRAMS = ("adam", "sgd", "accumulating", "running", "inference")
+PROGRAMS = ("adam", "sgd", "accumulating", "running", "momentum", "inference")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recording]
         "sgd": train(Notes(), optimizer="sgd", set_to_none=False, folder=folder),
         "accumulating": train(Notes(), optimizer="adam", microbatches=2, folder=folder),
         "running": train(Notes(), optimizer="adam", before=1, folder=folder),
+        "momentum": train(Notes(), optimizer="sgd", before=1, steps=1, folder=folder),
         "inference": infer(Notes(), folder=folder),
     }
 
@@ -75,12 +77,29 @@ def test_all_kinds_are_met(recordings: dict[str, Recording]) -> None:
     assert 2 * size < sums["optimizer_state", "optimizer_state"] < 2 * size + 1000
 
 
-def test_what_was_there_before_is_parameters_and_twice_as_much_state(
+def test_the_model_is_as_large_as_its_parameters_and_their_state(
     recordings: dict[str, Recording],
 ) -> None:
     size = recordings["running"].parameter_bytes
-    assert earlier(recordings["running"].trace) == [Earlier(size, 2 * size)]
-    assert earlier(recordings["adam"].trace) == [Earlier(0, 0)]
+    for name, states in (("running", 2), ("adam", 2), ("momentum", 1), ("inference", 0)):
+        assert model_memory(recordings[name].trace) == Earlier(size, states * size), name
+    # Torch counts the memory of the host from the start of its profiler on.
+    assert earlier(recordings["running"].trace) == [Earlier()]
+
+
+def test_what_was_there_before_on_a_gpu_is_the_model_less_what_was_made_since() -> None:
+    taken: dict[str, Any] = {"Input type": ["float"]}
+    forward: dict[str, Any] = {"Sequence number": 3, "Fwd thread id": 0}
+    backward: dict[str, Any] = {"Sequence number": 3, "Fwd thread id": 1}
+    events = [
+        t.op("aten::mm", 10, 5, **forward),
+        t.op("MmBackward0", 20, 9, **backward),
+        t.memory(21, 4096, address=1, allocated=100_000),
+        t.op("torch::autograd::AccumulateGrad", 30, 2, shape=[[32, 32]], **taken),
+        t.op("Optimizer.step#AdamW.step", 40, 20, cat="user_annotation"),
+        t.memory(41, 4096, address=2, allocated=104_096),
+    ]
+    assert earlier(t.trace(events)) == [Earlier(4096, 4096)]
 
 
 def test_nothing_is_known_without_phases_steps_and_operators_of_a_model() -> None:

@@ -19,10 +19,11 @@ from torch_tb_profiler.analysis.memory.passes import passes
 from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
 from torch_tb_profiler.analysis.work.operands import Tensor
+from torch_tb_profiler.knowledge.devices import CPU_TYPE
 from torch_tb_profiler.knowledge.memory import (
     embeddings,
     memory_file,
-    optimizer_states,
+    optimizers,
     weight_places,
 )
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -32,7 +33,7 @@ from torch_tb_profiler.trace.model import Trace
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Estimates of what was allocated on a device before the recording, in bytes.
+    """Estimates of what a device holds since before the recording, in bytes.
 
     Attributes:
         parameters: Parameters.
@@ -54,15 +55,22 @@ class Earlier:
         }
 
 
+def model_memory(trace: Trace) -> Earlier:
+    """Bytes of the model's parameters and of its optimizer's state, as far as a recording tells."""
+    parameters = _parameter_bytes(trace)
+    return Earlier(parameters, _states(trace) * parameters if parameters else 0)
+
+
 @per_trace
 def earlier(trace: Trace) -> list[Earlier]:
     """Per device of the memory records what of it is estimated; made once. Only for recordings of
-    one process, of one device: that with most gradients."""
+    one process, of one accelerator: that with most gradients. Torch counts the memory of the host
+    only since its profiler was started, after the model was made."""
     records = memory_records(trace)
-    nothing = [Earlier() for _ in records.devices]
-    parameters = _parameter_bytes(trace)
-    if not parameters or len(np.unique(records.process)) > 1:
-        return nothing
+    found = [Earlier() for _ in records.devices]
+    places = [place for place, one in enumerate(records.devices) if one.type != CPU_TYPE]
+    if not places or len(np.unique(records.process)) > 1:
+        return found
     category = memory_blocks(trace).category
 
     def seen(of: MemoryCategory) -> Int64:
@@ -71,12 +79,12 @@ def earlier(trace: Trace) -> list[Earlier]:
         np.add.at(sums, records.device[rows], records.size_bytes[rows])
         return sums
 
-    # Accelerators come first: without gradients parameters are taken to be on the first device.
-    device = int(np.argmax(seen(MemoryCategory.GRADIENT)))
-    before = max(parameters - int(seen(MemoryCategory.PARAMETER)[device]), 0)
-    state = max(_states(trace) * parameters - int(seen(MemoryCategory.OPTIMIZER_STATE)[device]), 0)
-    nothing[device] = Earlier(before, state)
-    return nothing
+    device = places[int(np.argmax(seen(MemoryCategory.GRADIENT)[places]))]
+    model = model_memory(trace)
+    made = int(seen(MemoryCategory.PARAMETER)[device])
+    state = int(seen(MemoryCategory.OPTIMIZER_STATE)[device])
+    found[device] = Earlier(max(model.parameters - made, 0), max(model.optimizer_state - state, 0))
+    return found
 
 
 def _parameter_bytes(trace: Trace) -> int:
@@ -181,12 +189,22 @@ def _once_a_module(trace: Trace, calls: _Calls, starts_ns: Int64) -> _Calls:
 def _states(trace: Trace) -> int:
     """Tensors as large as a parameter that the recorded optimizers keep of each; 0 where unknown,
     or where several differ."""
-    known = optimizer_states()
-    codes = np.unique(trace.slices["name_code"].to_numpy())
-    steps = {
-        text
-        for code in codes.tolist()
-        if (text := trace.text(code) or "").startswith("Optimizer.step#")
-    }
-    states = {known.get(text, 0) for text in steps}
+    names = indices(trace.slices["name_code"])
+    texts = {code: trace.text(code) or "" for code in np.unique(names).tolist()}
+    steps = [code for code, text in texts.items() if text.startswith("Optimizer.step#")]
+    states = {_states_of(trace, names, code, texts) for code in steps}
     return states.pop() if len(states) == 1 else 0
+
+
+def _states_of(trace: Trace, names: Int64, step: int, texts: dict[int, str]) -> int:
+    """The same of the optimizer with steps of one name."""
+    known = optimizers().get(texts[step])
+    if known is None:
+        return 0
+    if not known.told_by:
+        return known.states
+    telling = np.flatnonzero(
+        np.isin(names, [c for c, text in texts.items() if text in known.told_by])
+    )
+    around = nearest_marked(indices(trace.slices["parent"]), names == step)
+    return known.states if (around[telling] >= 0).any() else 0
