@@ -18,6 +18,7 @@ import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
 import { ResourcesPage } from "./ResourcesPage";
 import { ShapesPage } from "./ShapesPage";
+import { SnapshotPage } from "./SnapshotPage";
 import { TimelinePage } from "../timeline/TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
@@ -32,6 +33,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   shapes: ShapesPage,
   kernels: KernelsPage,
   memory: MemoryPage,
+  snapshot: SnapshotPage,
   modules: ModulesPage,
   groups: GroupsPage,
   distributed: DistributedPage,

@@ -1,0 +1,106 @@
+/** The map of an allocator's memory: a row per segment, its blocks by what they are. */
+import { useMemo, useState } from "react";
+
+import type { Row, Table } from "../../api/types";
+import { formatValue } from "../../lib/format";
+import { visibleText } from "../../lib/visibleText";
+import { StackDetail } from "../RowDetail";
+import { textOf } from "../rows";
+import { Segmented } from "../Segmented";
+import { devicesOf, MOST_SEGMENTS, segmentsOf, stateClass, type MapBlock, type MapSegment } from "./map";
+
+interface Props {
+  readonly segments: Table;
+  readonly blocks: Table;
+}
+
+const STATES = { used: "in use", pending: "waits for another stream", free: "free" } as const;
+
+export function SegmentMap({ segments, blocks }: Props) {
+  const devices = devicesOf(segments);
+  const [chosenDevice, setDevice] = useState<string | null>(null);
+  const device = devices.find((each) => each === chosenDevice) ?? devices[0] ?? null;
+  const drawn = useMemo(() => segmentsOf(segments, blocks, device), [segments, blocks, device]);
+  const [chosen, setChosen] = useState<Row | null>(null);
+  const cut = blocks.row_count > blocks.rows.length ? ` Of ${blocks.row_count} blocks the ${blocks.rows.length} largest are drawn.` : "";
+  return (
+    <section className="card" aria-label="Map of the memory">
+      <header>
+        <h2 title="One row per segment, from its beginning to its end; each row has its own scale.">Map of the memory</h2>
+        <Segmented label="Device" values={devices} value={device ?? ""} onPick={setDevice} />
+      </header>
+      <div className="body">
+        <ul className="segment-legend">
+          {Object.entries(STATES).map(([state, text]) => (
+            <li key={state}>
+              <i className={`segment-block ${state}`} /> {text}
+            </li>
+          ))}
+        </ul>
+        <p className="soft">
+          The {Math.min(MOST_SEGMENTS, drawn.length)} largest segments, each to its own scale; click a block to see who asked for it.{cut}
+        </p>
+        <div className="segment-rows">
+          {drawn.map((segment) => (
+            <SegmentRow key={segment.number} segment={segment} chosen={chosen} onChoose={setChosen} />
+          ))}
+        </div>
+        {chosen !== null && <ChosenBlock table={blocks} row={chosen} />}
+      </div>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly segment: MapSegment;
+  readonly chosen: Row | null;
+  readonly onChoose: (row: Row) => void;
+}
+
+function SegmentRow({ segment, chosen, onChoose }: RowProps) {
+  const used = segment.usedPct === null ? "" : `, ${formatValue(segment.usedPct, "pct")} in use`;
+  return (
+    <div className="segment-row">
+      <span className="soft">{`#${segment.number}: ${formatValue(segment.size, "bytes")}${used}`}</span>
+      <div className="segment-bar">
+        {segment.blocks.map((block) => (
+          <Block key={block.offset} block={block} size={segment.size} isChosen={block.row === chosen} onChoose={onChoose} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface BlockProps {
+  readonly block: MapBlock;
+  readonly size: number;
+  readonly isChosen: boolean;
+  readonly onChoose: (row: Row) => void;
+}
+
+function Block({ block, size, isChosen, onChoose }: BlockProps) {
+  const state = stateClass(block.state);
+  const text = `${formatValue(block.size, "bytes")} at ${formatValue(block.offset, "bytes")}, ${state === "used" ? STATES.used : state === "free" ? STATES.free : STATES.pending}`;
+  return (
+    <button
+      type="button"
+      tabIndex={isChosen ? 0 : -1}
+      className={`segment-block ${state}${isChosen ? " chosen" : ""}`}
+      style={{ left: `${(100 * block.offset) / size}%`, width: `${(100 * block.size) / size}%` }}
+      title={text}
+      aria-label={text}
+      onClick={() => onChoose(block.row)}
+    />
+  );
+}
+
+function ChosenBlock({ table, row }: { readonly table: Table; readonly row: Row }) {
+  const stack = textOf(table, row, "call_stack");
+  const frame = textOf(table, row, "frame");
+  return (
+    <div role="status">
+      <h3>{visibleText(`${textOf(table, row, "address")}: ${formatValue(Number(textOf(table, row, "size_bytes")), "bytes")}`)}</h3>
+      {stack === "" ? <p className="soft">{visibleText(frame === "" ? "The snapshot does not say who asked for it." : frame)}</p> : <StackDetail stack={stack} />}
+    </div>
+  );
+}
