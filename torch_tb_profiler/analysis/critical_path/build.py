@@ -251,15 +251,25 @@ def _last(
     mine = np.isin(of_step, step.rows) | (of_step < 0)
     rows = np.flatnonzero(mine)
     last = rows[np.append(work.chain[rows][1:] != work.chain[rows][:-1], True)[: len(rows)]]
-    steps = trace.steps[list(step.rows)]
-    ranges = indices(steps["slice"])
-    ranged = ranges >= 0
-    if ranged.any():
-        until = np.minimum(steps["host_end_ns"].to_numpy()[ranged], step.end_ns)
-        ended = nodes.ended(tracks_of(trace, ranges[ranged]), until - step.start_ns)
-        ended = ended[ended >= 0]
-        if len(ended) or len(last):
-            return np.unique(np.concatenate((ended, last + hosts)))
+    ended = _range_ends(trace, step, host, nodes)
+    if len(ended):
+        return np.unique(np.concatenate((ended, last + hosts)))
     hard = np.flatnonzero(host.is_hard)
     hard = hard[np.append(host.track[hard][1:] != host.track[hard][:-1], True)[: len(hard)]]
     return np.unique(np.concatenate((hard, last + hosts)))
+
+
+def _range_ends(trace: Trace, step: StepBounds, host: HostPieces, nodes: _Nodes) -> Int64:
+    """The nodes at which the step's own ranges on the host end: on the thread that has the range,
+    where a slice tells it, else on that which works most; none where all of the recording is one step."""
+    steps = trace.steps[list(step.rows)]
+    is_made_up = trace.steps.height == 1 and trace.steps["slice"][0] is None
+    if steps.is_empty() or is_made_up or not len(host.track):
+        return np.empty(0, np.int64)
+    tracks, place = np.unique(host.track, return_inverse=True)
+    worked = np.bincount(place, (host.end_ns - host.start_ns) * host.is_hard)
+    most = tracks[int(np.argmax(worked))]
+    ranges = tracks_of(trace, indices(steps["slice"]))
+    until = np.minimum(steps["host_end_ns"].to_numpy(), step.end_ns) - step.start_ns
+    ended = nodes.ended(np.where(ranges >= 0, ranges, most), until)
+    return ended[ended >= 0]
