@@ -54,12 +54,12 @@ def copies(trace: Trace) -> pl.DataFrame:
     launch = indices(work["launch"])[rows]
     called: Int64 = gather(trace.slices["dur_ns"].to_numpy(), launch)
     size = indices(calls["bytes"])
-    exponent = np.where(size > 0, np.floor(np.log2(np.maximum(size, 1))), -1).astype(np.int64)
+    exponent = np.where(size > 0, np.frexp(size.astype(np.float64))[1] - 1, -1)
     found: pl.DataFrame = calls.with_columns(
         start_ns=pl.Series(start),
         beside_ns=pl.Series(_beside(trace, calls, start)),
         call_ns=pl.when(pl.Series(launch >= 0)).then(pl.Series(called)),
-        size_class=pl.when(pl.col("bytes").is_not_null()).then(pl.Series(exponent)),
+        size_class=pl.when(pl.col("bytes").is_not_null()).then(pl.Series(exponent, dtype=pl.Int64)),
     )
     return found
 

@@ -194,7 +194,7 @@ def scenes(draw: st.DrawFn) -> tuple[list[Event], dict[int, list[tuple[int, int,
     return events, {gpu: parts for gpu, parts in work.items() if parts}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(scenes())
 def test_every_moment_has_one_cause(
     scene: tuple[list[Event], dict[int, list[tuple[int, int, int]]]],
@@ -274,7 +274,7 @@ def agree(found: Trace) -> None:
         assert sum(length[each] for each in _OF_HOST) == sum(total(of[each]) for each in _HOST)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(scenes())
 def test_one_gpu_agrees_with_the_idle_time_of_all_devices(
     scene: tuple[list[Event], dict[int, list[tuple[int, int, int]]]],

@@ -139,7 +139,7 @@ def random_copies(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(random_copies())
 def test_random_copies(events: list[Event]) -> None:
     view = copies(trace(events), Selection())

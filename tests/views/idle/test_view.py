@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,12 +116,12 @@ def many(draw: st.DrawFn) -> list[Event]:
         begun = at + draw(st.integers(0, 200))
         gpu, stream = draw(st.integers(0, 1)), draw(st.integers(7, 8))
         length = draw(st.integers(1, 150))
-        events.append(call("cudaLaunchKernel", at, draw(st.integers(0, 30)), corr=number))
-        events.append(kernel("k", begun, length, corr=number, device=gpu, stream=stream))
+        events.append(call("cudaLaunchKernel", at, draw(st.integers(0, 30)), corr=number + 1))
+        events.append(kernel("k", begun, length, corr=number + 1, device=gpu, stream=stream))
     return events
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(many(), st.sampled_from([None, "1", "0:1"]))
 def test_everything_adds_up(events: list[Event], steps: str | None) -> None:
     view = idle(trace(events), Selection(steps=steps))
@@ -130,6 +131,29 @@ def test_everything_adds_up(events: list[Event], steps: str | None) -> None:
         whole = told["idle_us", f"GPU {gpu}"]
         assert causes.filter(gpu=gpu)["total_us"].sum() == pytest.approx(whole)
         assert gaps.filter(gpu=gpu)["duration_us"].sum() == pytest.approx(whole)
+
+
+@settings(max_examples=20)
+@given(many(), st.sampled_from([None, "1", "0,2"]))
+def test_queues_of_streams(events: list[Event], steps: str | None) -> None:
+    view = idle(trace(events), Selection(steps=steps))
+    calls = {e["args"]["correlation"]: e["ts"] for e in events if e["cat"] == "cuda_runtime"}
+    built = trace(events)
+    chosen = np.zeros(4000, np.bool_)
+    columns = ("name", "start_ns", "end_ns", "kept")
+    for name, start, end, kept in built.steps.select(columns).iter_rows():
+        if kept if steps is None else name in steps.split(","):
+            chosen[start // 1000 : end // 1000] = True
+    for row in view.tables["streams"].frame.iter_rows(named=True):
+        queue = np.zeros(4000)
+        for event in events:
+            if event["cat"] == "kernel" and (event["pid"], event["tid"]) == (
+                row["gpu"],
+                row["stream"],
+            ):
+                queue[calls[event["args"]["correlation"]] : event["ts"]] += 1
+        assert row["queue_mean"] == pytest.approx(queue[chosen].mean())
+        assert row["queue_max"] == queue[chosen].max()
 
 
 def test_of_many_gaps_the_longest_are_listed() -> None:
