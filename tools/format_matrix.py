@@ -37,6 +37,7 @@ SAMPLES: dict[str, str] = {
     "torch_npu database": "ascend_torch_npu/db/level1/rank0_ascend_pt",
     "MindSpore timeline": "ascend_mindspore/msprof_0_2_1.json",
     "MindSpore files": "mindspore_r1/profiler",
+    "memory snapshot": "memsnap_ascend/snapshot_expandable.pkl",
 }
 """Format → the sample that stands for it, in the corpus or in the repository."""
 

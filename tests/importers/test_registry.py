@@ -18,7 +18,7 @@ REFUSED = {
     b"<Error><Code>NoSuchKey</Code></Error>": "html_page",
     b"hello": "not_json",
     b"SQLite format 3\0rest": "damaged_database",
-    b"\x80\x04\x95": "not_json",
+    b"\x80\x04\x95": "not_a_snapshot",
     b"PK\x03\x04": "not_json",
     b'"a string"': "not_json",
     b"\x1f\x8b": "gzip_unreadable",

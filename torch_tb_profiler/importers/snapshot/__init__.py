@@ -7,7 +7,6 @@ import re
 
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.storage.heads import Told
-from torch_tb_profiler.storage.names import NamePattern
 
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
 ENDINGS = tuple(f"{end}{packed}" for end in (".pickle", ".pkl") for packed in ("", ".gz"))
@@ -26,14 +25,6 @@ def tell(head: bytes, _name: str, _is_whole: bool) -> Told:
     if _KEYS.search(head[:4096]):
         return Told(True)
     return Told(False, "not_a_snapshot", "is a pickle, and no snapshot of allocated memory.")
-
-
-def _name(ending: str) -> NamePattern:
-    """Names ``<worker>_snapshot…<ending>``, as torchtitan's and the tutorial's."""
-    return NamePattern(
-        f"*snapshot*{ending}",
-        re.compile(rf"(?P<worker>.*snapshot.*?){re.escape(ending)}(?:\.gz)?", re.DOTALL),
-    )
 
 
 FORMAT = Importer(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from torch_tb_profiler.importers.snapshot.bulk import (
     BODY,
@@ -29,6 +30,10 @@ KEYS = KEPT_KEYS | {"compile_context", "user_metadata", "internal_metadata", "po
 UNKNOWN_ACTION = -1
 _ENOUGH = 3
 """So many entries of one kind in a row are what is expected next."""
+
+
+KINDS: dict[str, type[np.generic]] = {"action": np.int8, "stack": np.int32}
+"""Columns of entries that are no 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +90,16 @@ class _Slow:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Entries of one window that were decoded at once, by row."""
+    """Entries of one window that were decoded at once, by row.
+
+    Attributes:
+        row: Their rows.
+        columns: As in :class:`Entries`; ``stack`` is -1 for none, from 0 on the number of a list
+            that is written down, ``-2 - index`` what the memo has there.
+    """
 
     row: Int64
-    columns: dict[str, Column]
+    columns: dict[str, npt.NDArray[Any]]
 
 
 class EntryStore:
@@ -137,11 +148,12 @@ class EntryStore:
         count = last - first + 1
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         places = np.repeat(first, count) + within
-        columns = {
+        chosen = {
             key: Column(column.value[places], column.kind[places])
             for key, column in found.columns.items()
             if key in KEPT_KEYS
         }
+        columns = {name: self._resolved(chosen, name) for name in Entries.__dataclass_fields__}
         self._parts.append(_Part(np.repeat(row, count) + within, columns))
         self._keep_bodies(found, places, np.repeat(base - found.memoized[first], count))
         self._accepted = []
@@ -214,17 +226,23 @@ class EntryStore:
         order = np.argsort(index, kind="stable")
         self._lists = index[order], of_body[body[order]]
         slow_row = np.array(self._slow.row, np.int64)
-        kinds = {"action": np.int8, "stack": np.int32}
         done: dict[str, Any] = {}
         for name in Entries.__dataclass_fields__:
-            absent = -1 if name in kinds else ABSENT
-            column = np.full(self._count, absent, kinds.get(name, np.int64))
+            column = np.empty(self._count, KINDS.get(name, np.int64))
             column[slow_row] = self._slow_values(name)
             for part in self._parts:
-                column[part.row] = self._part_values(part, name, of_body)
+                values = part.columns.pop(name)
+                column[part.row] = self._stacks(values, of_body) if name == "stack" else values
             done[name] = column
         self._parts = []
         return Entries(**done)
+
+    def _stacks(self, values: Int64, of_body: Int64) -> Int64:
+        """The stacks of the entries of a part."""
+        stacks = np.where(values >= 0, of_body[np.maximum(values, -1)], NO_STACK)
+        is_index = values < NO_STACK
+        stacks[is_index] = self._stacks_of(-2 - values[is_index])
+        return stacks
 
     def _slow_values(self, name: str) -> Int64:
         values = np.array(self._slow.values[name], np.int64)
@@ -233,19 +251,20 @@ class EntryStore:
             values[is_index] = self._stacks_of(-2 - values[is_index])
         return values
 
-    def _part_values(self, part: _Part, name: str, of_body: Int64) -> Int64:
+    def _resolved(self, columns: dict[str, Column], name: str) -> npt.NDArray[Any]:
+        """A column of entries; what it refers to was read before."""
         keys = {"address": ADDRESS_KEYS, "stack": ("frames",)}.get(name, (name,))
-        column = next((part.columns[key] for key in keys if key in part.columns), None)
-        if column is None:
-            return np.full(len(part.row), -1 if name in ("action", "stack") else ABSENT)
-        if name == "action":
-            return self._of_memo(column, lambda index: _action(self._memo.get(index)), -1)
+        column = next((columns[key] for key in keys if key in columns), None)
         if name == "stack":
-            values = np.where(column.kind == BODY, column.value, -1)
-            values = np.where(values >= 0, of_body[values], NO_STACK)
-            is_index = column.kind == REFERENCE
-            values[is_index] = self._stacks_of(column.value[is_index])
-            return values
+            if column is None:
+                return np.full(len(columns["action"].value), NO_STACK)
+            is_index, is_body = column.kind == REFERENCE, column.kind == BODY
+            return np.where(is_index, -2 - column.value, np.where(is_body, column.value, NO_STACK))
+        if column is None:
+            return np.full(len(columns["action"].value), ABSENT)
+        if name == "action":
+            codes = self._of_memo(column, lambda index: _action(self._memo.get(index)), -1)
+            return codes.astype(np.int8)
         return self._of_memo(column, lambda index: _number(self._memo.get(index)), int(ABSENT))
 
     def _of_memo(self, column: Column, value_of: Any, absent: int) -> Int64:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
@@ -75,12 +76,12 @@ def events_of(
     devices = sorted(places)
     order = np.concatenate([places[device] for device in devices] or [np.empty(0, np.int64)])
     count = np.array([len(places[device]) for device in devices], np.int64)
-    times, base_ns, has_times = _times(entries.time_us[order], count)
-    action, size = entries.action[order], entries.size[order]
+    times, base_ns, has_times = _times(_chosen(entries.time_us, order), count)
+    action, size = _chosen(entries.action, order), _chosen(entries.size, order)
     size = np.where(size == ABSENT, 0, size)
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
     is_oom = action == OOM
-    address = entries.address[order]
+    address = _chosen(entries.address, order)
     numbers = np.repeat(np.array(devices, np.int32), count)
     is_alloc = action == ALLOC
     blocks = with_traced(
@@ -97,10 +98,10 @@ def events_of(
         "device": numbers,
         "action": action,
         "address": _nullable(np.where(is_oom, ABSENT, address)),
-        "size_bytes": _nullable(entries.size[order]),
-        "stream": _nullable(entries.stream[order]),
+        "size_bytes": _nullable(_chosen(entries.size, order)),
+        "stream": _nullable(_chosen(entries.stream, order)),
         "time_ns": times,
-        "stack": entries.stack[order],
+        "stack": _chosen(entries.stack, order),
         "device_free_bytes": _nullable(np.where(is_oom, address, ABSENT)),
         "allocated_bytes": totals["allocated"],
         "reserved_bytes": totals["reserved"],
@@ -109,6 +110,12 @@ def events_of(
     track = np.repeat(np.arange(len(devices)), count)
     end_ns = int(times.max()) if len(times) else 0
     return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns, blocks
+
+
+def _chosen(values: npt.NDArray[Any], rows: Int64) -> npt.NDArray[Any]:
+    """The values of rows, without a copy where they are all of them in order."""
+    is_all = len(rows) == len(values) and bool((rows[1:] > rows[:-1]).all())
+    return values if is_all else values[rows]
 
 
 def _rows_of(trace: Any) -> Int64:
@@ -182,22 +189,23 @@ def _nullable(values: Int64) -> pl.Series:
 
 def memory_table(events: DeviceEvents) -> ColumnArrays:
     """The allocations, releases and failures among the events as rows of ``memory``."""
-    frame = events.frame
-    action = frame["action"].to_numpy()
+    action = events.frame["action"].to_numpy()
     kept = np.flatnonzero((action == ALLOC) | (action == FREE) | (action == OOM))
-    chosen = frame[kept]
     action = action[kept]
-    size = chosen["size_bytes"].fill_null(0).to_numpy()
-    device = chosen["device"].to_numpy().astype(np.int64)
+
+    def column(name: str, absent: int = 0) -> npt.NDArray[Any]:
+        return events.frame[name].gather(kept).fill_null(absent).to_numpy()
+
+    size, device = column("size_bytes"), column("device")
     columns: ColumnArrays = {
         "track": events.track[kept],
-        "time_ns": chosen["time_ns"].to_numpy(),
+        "time_ns": column("time_ns"),
         "device_type": np.where(device == HOST, CPU, CUDA),
         "device": device,
-        "address": chosen["address"].fill_null(int(ABSENT)).to_numpy(),
+        "address": column("address", int(ABSENT)),
         "bytes": np.where(action == FREE, -size, size),
-        "total_allocated_bytes": chosen["allocated_bytes"].to_numpy(),
-        "total_reserved_bytes": chosen["reserved_bytes"].to_numpy(),
+        "total_allocated_bytes": column("allocated_bytes"),
+        "total_reserved_bytes": column("reserved_bytes"),
         "is_oom": action == OOM,
     }
-    return {name: columns[name].astype(kind) for name, kind in MEMORY_COLUMNS.items()}
+    return {name: columns[name].astype(kind, copy=False) for name, kind in MEMORY_COLUMNS.items()}

@@ -80,6 +80,9 @@ def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
     if isinstance(whole, list) and whole and all(isinstance(each, dict) for each in whole):
         whole = {"segments": whole}
     if isinstance(whole, dict) and isinstance(whole.get("segments"), list):
+        if not whole["segments"] and not any(_list(whole, "device_traces")):
+            message = f"{name} is a pickle of a memory snapshot that holds no memory and no event."
+            raise TraceFormatError("no_events", message, NO_SNAPSHOT)
         first = next(iter(whole["segments"]), {"total_size": 0})
         if isinstance(first, dict) and "total_size" in first:
             return whole

@@ -1,0 +1,152 @@
+"""Snapshots as traces: what was in use is known from the allocator that made them.
+
+Cases: totals after every event, with a ring that lost the beginning; two devices; gzip; bare
+segments; older blocks without an address; OOM; files without times; damage; the corpus by hand.
+"""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.helpers.snapshots import START_US, simulated, trace_of
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.registry import import_trace, tell_head
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
+
+
+@pytest.mark.parametrize("ring", [None, 40])
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_totals_are_what_was_in_use(ring: int | None, protocol: int) -> None:
+    snapshot, states = simulated(5, events=400, devices=2, ring=ring)
+    trace = trace_of(gzip.compress(pickle.dumps(snapshot, protocol)))
+    events = trace.side["snapshot_events"].frame
+    expected = [sum(state.values()) for device in states for state in device]
+    assert events["allocated_bytes"].to_list() == expected
+    assert set(events["reserved_bytes"]) == {1 << 26}
+    assert events["device"].to_list() == [0] * len(states[0]) + [1] * len(states[1])
+    times = [entry["time_us"] for device in snapshot["device_traces"] for entry in device]
+    assert (events["time_ns"] + trace.meta.base_ns == np.array(times) * 1000).all()
+
+
+def test_allocations_are_memory_events() -> None:
+    snapshot, _ = simulated(2, events=200)
+    trace = trace_of(pickle.dumps(snapshot, 4))
+    entries = snapshot["device_traces"][0]
+    sizes = {"alloc": 1, "free_completed": -1}
+    expected = [sizes[e["action"]] * e["size"] for e in entries if e["action"] in sizes]
+    assert trace.memory["bytes"].to_list() == expected
+
+
+def test_segments_alone_and_blocks_without_address() -> None:
+    blocks = [
+        {"size": 512, "state": "active_allocated", "history": [{"real_size": 300, "frames": []}]},
+        {"size": 1536, "state": "active_awaiting_free"},
+        {"size": 2048, "state": "inactive"},
+    ]
+    segment = {"device": 3, "address": 2**63 + 4096, "total_size": 4096, "blocks": blocks}
+    side = trace_of(pickle.dumps([segment], 2)).side
+    found = side["snapshot_blocks"].frame
+    assert [value % 2**64 for value in found["address"]] == [
+        2**63 + 4096, 2**63 + 4608, 2**63 + 6144,
+    ]  # fmt: skip
+    assert found["state"].to_list() == ["active_allocated", "active_pending_free", "inactive"]
+    assert found["requested_bytes"].to_list() == [300, None, None]
+    assert side["snapshot_segments"].frame["device"].to_list() == [3]
+
+
+def test_out_of_memory_and_annotations() -> None:
+    snapshot, _ = simulated(1, events=50)
+    oom = {"action": "oom", "device_free": 77, "size": 2**33, "stream": 0,
+           "time_us": START_US + 10**6, "frames": []}  # fmt: skip
+    snapshot["device_traces"][0].append(oom)
+    snapshot["external_annotations"] = [
+        {"stage": stage, "name": name, "device": device, "time_us": START_US + at}
+        for stage, name, device, at in [
+            ("START", "ProfilerStep#1", 0, 10), ("START", "inner", 0, 20), ("END", "inner", 0, 30),
+            ("START", "ProfilerStep#1", 1, 15), ("END", "ProfilerStep#1", 0, 90),
+            ("START", "open", 0, 100), {"bad": 1} and ("END", "nothing", 0, 40),
+        ]
+    ]  # fmt: skip
+    trace = trace_of(pickle.dumps(snapshot, 5))
+    (row,) = trace.side["snapshot_events"].frame.filter(device_free_bytes=77).rows(named=True)
+    assert SNAPSHOT_ACTIONS[row["action"]] == "oom"
+    assert row["size_bytes"] == 2**33
+    assert row["address"] is None
+    names = [trace.strings[code] for code in trace.slices["name_code"].to_list()]
+    found = dict(zip(names, trace.slices["dur_ns"].to_list(), strict=True))
+    assert found["ProfilerStep#1"] == 80_000
+    assert found["inner"] == 10_000
+    assert len(names) == 3
+    assert trace.slices["category"].to_list().count(Category.STEP) == 1
+
+
+def test_without_times_events_are_in_order() -> None:
+    snapshot, _ = simulated(4, events=30)
+    for entry in snapshot["device_traces"][0]:
+        del entry["time_us"]
+    trace = trace_of(pickle.dumps(snapshot, 4))
+    assert trace.side["snapshot_events"].frame["time_ns"].to_list() == [
+        1000 * place for place in range(len(snapshot["device_traces"][0]))
+    ]
+    assert trace.quality.counts == {"snapshot_without_times": 1}
+
+
+def test_a_cut_file_keeps_what_was_read() -> None:
+    data = pickle.dumps(simulated(6, events=300)[0], 4)
+    trace = trace_of(data[: len(data) * 2 // 3])
+    assert trace.quality.counts["truncated"] == 1
+    assert trace.side["snapshot_events"].frame.height > 50
+    assert trace.side["snapshot_segments"].frame.height == 1
+
+
+@pytest.mark.parametrize("value", [[], {"a": 1}, {"segments": [{"x": 1}]}, {"segments": 3}, 5])
+def test_other_pickles_are_refused(value: Any) -> None:
+    with pytest.raises(TraceFormatError) as error:
+        import_trace(iter([pickle.dumps(value, 4)]), name="a.pickle")
+    assert error.value.code == "not_a_snapshot"
+
+
+def test_snapshots_are_told_by_their_beginning() -> None:
+    data = pickle.dumps(simulated(1, events=20)[0], 4)
+    assert tell_head(data[:4096], "x.pickle", False).is_trace
+    assert tell_head(data[:4096], "x.pickle", False).format == "snapshot"
+    assert not tell_head(pickle.dumps({"model": 1}, 4), "x.pkl", True).is_trace
+
+
+def test_the_hostile_sample_runs_nothing(corpus: Path) -> None:
+    data = (corpus / "fixtures/memsnap_synth/hostile_global.pickle").read_bytes()
+    with pytest.raises(TraceFormatError, match=r"os\.getenv") as error:
+        import_trace(iter([data]), name="a.pickle")
+    assert error.value.code == "unsafe_pickle"
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"),
+    [("snapshot_1768383987920985470.pkl", 1), ("snapshot_expandable.pkl", 1),
+     ("snapshot_with_multi_devices.pkl", 2)],
+)  # fmt: skip
+def test_the_corpus_adds_up_by_its_own_segments(corpus: Path, name: str, devices: int) -> None:
+    data = (corpus / "memsnap_ascend" / name).read_bytes()
+    whole = pickle.loads(data)
+    events = trace_of(data).side["snapshot_events"].frame
+    for device in range(devices):
+        of_device = events.filter(device=device)
+        segments = [each for each in whole["segments"] if each["device"] == device]
+        asked = sum(
+            block["requested_size"]
+            for segment in segments
+            for block in segment["blocks"]
+            if block["state"] == "active_allocated"
+        )
+        assert of_device["allocated_bytes"][-1] == asked
+        assert of_device["reserved_bytes"][-1] == sum(each["total_size"] for each in segments)
+        assert of_device["allocated_bytes"].min() >= 0  # type: ignore[operator]
+        if name != "snapshot_expandable.pkl" and device == devices - 1:
+            assert of_device["allocated_bytes"][0] == 0
