@@ -214,36 +214,30 @@ def test_every_moment_has_one_cause(
                 assert (said[start // 1000 : end // 1000] == -1).all()
                 said[start // 1000 : end // 1000] = cause
         assert ((said >= 0) == ~busy).all()
-        _check_device_part(parts, busy, said)
-        _check_collections(events, said, parts)
+        late = _late(parts)
+        is_device = np.isin(said, (GpuCause.KERNEL_TO_KERNEL, GpuCause.COMMUNICATION_OF_OTHERS))
+        assert (is_device == (~busy & ~late)).all()
+        assert not (said == GpuCause.COMMUNICATION_OF_OTHERS).any()  # nothing communicates
+        assert not (said[parts[-1][0] :] == GpuCause.LAUNCH_BOUND).any()  # nothing follows
+        collected = said == GpuCause.GARBAGE_COLLECTION
+        assert (collected == (_collecting(events) & late & ~busy)).all()
 
 
-def _late(at: int, parts: list[tuple[int, int, int]]) -> bool:
-    """Whether the host had not launched the next work of a GPU at some moment."""
-    return next((at < returned for begun, _, returned in parts if begun > at), True)
+def _late(parts: list[tuple[int, int, int]]) -> np.ndarray:
+    """Whether the host had not launched the next work of a GPU at each moment."""
+    late, since = np.ones(END_US, np.bool_), 0
+    for begun, _, returned in parts:
+        late[since:begun] = np.arange(since, begun) < returned
+        since = begun
+    return late
 
 
-def _check_device_part(
-    parts: list[tuple[int, int, int]], busy: np.ndarray, said: np.ndarray
-) -> None:
-    for at in np.flatnonzero(~busy).tolist():
-        is_device = said[at] in (GpuCause.KERNEL_TO_KERNEL, GpuCause.COMMUNICATION_OF_OTHERS)
-        assert is_device == (not _late(at, parts))
-        assert said[at] != GpuCause.COMMUNICATION_OF_OTHERS  # nothing communicates
-        if not any(part[0] > at for part in parts):
-            assert said[at] != GpuCause.LAUNCH_BOUND
-
-
-def _check_collections(
-    events: list[Event], said: np.ndarray, parts: list[tuple[int, int, int]]
-) -> None:
+def _collecting(events: list[Event]) -> np.ndarray:
     collecting = np.zeros(END_US, np.bool_)
     for event in events:
         if event["name"] == "Python GC":
             collecting[event["ts"] : event["ts"] + event["dur"]] = True
-    for at in np.flatnonzero(said >= 0).tolist():
-        expected = collecting[at] and _late(at, parts)
-        assert (said[at] == GpuCause.GARBAGE_COLLECTION) == expected
+    return collecting
 
 
 # One GPU: the causes of the recording's idle time, in other words.

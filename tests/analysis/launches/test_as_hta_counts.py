@@ -72,12 +72,10 @@ def test_queues_of_streams(name: str) -> None:
     assert set(linked(name)) == set(shown)
     for key, works in linked(name).items():
         begun = [(min(launch["ts"], work["ts"]), 1) for work, launch in works]
-        length = area = most = before = 0
         # Of one moment what leaves the queue goes first.
-        for time, change in sorted(begun + [(work["ts"], -1) for work, _ in works]):
-            area += length * (time - before)
-            length, before = length + change, time
-            most = max(most, length)
+        changes = np.array(sorted(begun + [(work["ts"], -1) for work, _ in works]))
+        length = np.cumsum(changes[:, 1])
+        area, most = int((np.diff(changes[:, 0]) * length[:-1]).sum()), length.max()
         queue = shown[key].queue
         assert queue is not None
         assert queue.levels()[1].max() == most
