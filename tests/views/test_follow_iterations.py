@@ -31,12 +31,13 @@ from torch_tb_profiler.views.schema import View
 
 STEPS = 3
 GEMM = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
+ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
 def _events(slower: int = 0) -> list[Event]:
-    """Steps of 200 µs: data loading, a module with a product, a copy, a collective, an optimizer;
-    the second one's product lasts longer."""
+    """Steps of 200 µs: data loading, a module with a product, a copy, a collective, an optimizer
+    with two additions; the second one's product lasts longer."""
     events: list[Event] = []
     for number in range(STEPS):
         at, corr = 200 * number, 10 * number + 1
@@ -59,6 +60,10 @@ def _events(slower: int = 0) -> list[Event]:
             memcpy(at + 145, 10, corr=corr + 2),
             memory(at + 160, -512, address=number, allocated=0, reserved=1024),
             op("Optimizer.step#SGD.step", at + 165, 20),
+            call("cudaLaunchKernel", at + 166, 5, corr=corr + 3),
+            kernel(ADD, at + 172, 2, corr=corr + 3),
+            call("cudaLaunchKernel", at + 172, 5, corr=corr + 4),
+            kernel(ADD, at + 178, 2, corr=corr + 4),
         ]
     return events
 
