@@ -133,6 +133,28 @@ def test_levels_by_category_add_up_to_the_allocated_curve(
         assert max(sums) == max(value for value in line.y if value is not None)
 
 
+@pytest.mark.parametrize(
+    ("name", "workspace"), [("h100_bert_small", 32 << 20), ("mi300_bert_small", 0)]
+)
+def test_parameters_from_before_the_recording_are_those_of_bert_small(
+    samples: Path, name: str, workspace: int
+) -> None:
+    """By the architecture, 2 bytes each; the rest is the same on both GPUs but for the workspace
+    that cuBLAS keeps on the H100."""
+    hidden, inner, words, places = 512, 2048, 30522, 512
+    embeddings = (words + places + 2) * hidden + 2 * hidden
+    layer = 4 * (hidden**2 + hidden) + 2 * hidden * inner + inner + hidden + 4 * hidden
+    head = hidden**2 + hidden + 2 * hidden + words
+    (path,) = (samples / name).glob("*.json.gz")
+    frame = memory(t.trace(raw_events(path)), Selection()).tables["peak_categories"].frame
+    earlier = frame.filter(pl.col("device") != "CPU").select("category", "earlier_bytes")
+    assert dict(earlier.rows()) == {
+        "parameter": 2 * (embeddings + 4 * layer + head),
+        "temporary": 0,
+        "unknown": workspace + 215_948,
+    }
+
+
 def test_categories_of_two_steps_by_hand() -> None:
     trace = trained()
     during_forward, during_backward = alive(trace, 102.5), alive(trace, 122)
