@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
-from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int64
+from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
 
 CUDA, CPU = 1, 0
@@ -83,11 +83,7 @@ def events_of(
     is_oom = action == OOM
     address = _chosen(entries.address, order)
     numbers = np.repeat(np.array(devices, np.int32), count)
-    is_alloc = action == ALLOC
-    blocks = with_traced(
-        blocks, pl.DataFrame({"device": numbers[is_alloc], "address": address[is_alloc],
-                              "alloc_bytes": size[is_alloc]})
-    )  # fmt: skip
+    blocks = with_traced(blocks, numbers, address, np.where(action == ALLOC, size, ABSENT))
     in_use = blocks.filter(pl.col("state") != "inactive")
     final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
     totals = {
@@ -141,18 +137,29 @@ def _times(time_us: Int64, count: Int64) -> tuple[Int64, int, bool]:
     return times, base_us * NS_PER_US, True
 
 
-def with_traced(blocks: pl.DataFrame, allocations: pl.DataFrame) -> pl.DataFrame:
+def with_traced(
+    blocks: pl.DataFrame, device: Int32, address: Int64, alloc_bytes: Int64
+) -> pl.DataFrame:
     """``blocks`` with ``traced_bytes``: PyTorch's events tell what was asked for, others the size
     of the block. Which it is, the blocks tell whose last allocation is among the events.
 
     Args:
         blocks: Rows of ``snapshot_blocks`` without that column.
-        allocations: device, address and alloc_bytes of every allocation, in order.
+        device: Of each event, in order.
+        address: Likewise.
+        alloc_bytes: What an allocation tells; ABSENT of other events.
     """
-    last = allocations.unique(["device", "address"], keep="last")
-    both = blocks.filter(
+    telling = blocks.filter(
         pl.col("state") != "inactive", pl.col("size_bytes") != pl.col("requested_bytes")
-    ).join(last, on=["device", "address"])
+    )
+    known = np.unique(telling["address"].drop_nulls().to_numpy())
+    rows = np.flatnonzero((alloc_bytes != ABSENT) & np.isin(address, known))
+    rows = rows if len(known) else rows[:0]
+    last = pl.DataFrame(
+        {"device": device[rows], "address": address[rows], "alloc_bytes": alloc_bytes[rows]},
+        {"device": pl.Int32, "address": pl.Int64, "alloc_bytes": pl.Int64},
+    ).unique(["device", "address"], keep="last", maintain_order=True)
+    both = telling.join(last, on=["device", "address"])
     as_block, as_asked = (
         (both["alloc_bytes"] == both[name]).sum() for name in ("size_bytes", "requested_bytes")
     )
