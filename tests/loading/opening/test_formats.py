@@ -19,6 +19,7 @@ PLACES = {
     "ascend_torch_npu/text/level1": "rank1",
     "ascend_torch_npu/db/level1": "rank0",
     "mindspore_r1/profiler": "rank0",
+    "memsnap_ascend/snapshot_expandable.pkl": "",
 }
 
 
