@@ -5,14 +5,20 @@ Definitions: ``docs/views-critical-path.md``.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+
+from torch_tb_profiler.analysis.critical_path.chosen import chosen_steps
 from torch_tb_profiler.analysis.critical_path.parts import ON_DEVICE, Part
+from torch_tb_profiler.analysis.critical_path.path import CriticalPath
 from torch_tb_profiler.analysis.critical_path.path import critical_path as path_of_step
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.operator_calls import no_operators
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.derived import per_cut
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.analysis.critical_path.chosen import chosen_steps
 from torch_tb_profiler.views.critical_path.columns import (
     CATEGORIES,
     OPERATORS,
@@ -35,6 +41,9 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 NO_TIME = "The selection holds no time."
 
+KEPT_VIEWS = 4
+"""Views of different steps that are kept with a trace."""
+
 
 def critical_path(trace: Trace, selection: Selection) -> View:
     """The critical path of the selected steps, or of the one of median length.
@@ -45,22 +54,54 @@ def critical_path(trace: Trace, selection: Selection) -> View:
     """
     names, steps, left_out = chosen_steps(trace, selection)
     paths = [path_of_step(trace, step) for step in steps]
-    sums = name_sums(trace, paths)
-    whole = sum(path.of.graph.length_ns for path in paths)
-    facts, notes = _facts(names, part_times(paths), whole), _notes(trace, left_out)
+    told = _told(trace, names, paths)
+    facts, notes = told.facts, (*told.notes, *_left_out(left_out))
     if selection.what_if is not None:
+        sums = name_sums(trace, paths)
         more, why = asked(trace, paths, sums, selection.what_if)
         facts, notes = (*facts, *more), (*notes, *why)
+    # Not kept with the trace: it holds the trace itself, to make more rows.
+    tables = {**told.tables, PIECES.name: pieces_table(trace, names, paths)}
+    return replace(told, tables=tables, facts=facts, notes=notes)
+
+
+class _Kept:
+    """What was told of the last paths asked for."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.views: OrderedDict[tuple[int, ...], tuple[list[CriticalPath], View]] = OrderedDict()
+
+
+@per_cut
+def _kept(_trace: Trace) -> _Kept:
+    return _Kept()
+
+
+def _told(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
+    """The view without what was asked for beside; made once while the same paths are kept."""
+    kept = _kept(trace)
+    key = tuple(map(id, paths))  # their objects are kept beside, so that no other has such an id
+    with kept.lock:
+        if key not in kept.views:
+            kept.views[key] = (paths, _made(trace, names, paths))
+            while len(kept.views) > KEPT_VIEWS:
+                kept.views.popitem(last=False)
+        return kept.views[key][1]
+
+
+def _made(trace: Trace, names: list[str], paths: list[CriticalPath]) -> View:
+    sums = name_sums(trace, paths)
+    whole = sum(path.of.graph.length_ns for path in paths)
     tables = (
         categories_table(paths),
         operators_table(trace, sums, whole),
         what_if_table(trace, paths, sums),
-        pieces_table(trace, names, paths),
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=facts,
-        notes=(*notes, *quality_notes(trace, LINK_ISSUES)),
+        facts=_facts(names, part_times(paths), whole),
+        notes=(*_of_host(trace), *quality_notes(trace, LINK_ISSUES)),
     )
 
 
@@ -127,16 +168,19 @@ def _facts(names: list[str], times: dict[Part, int], whole: int) -> tuple[Fact, 
     )
 
 
-def _notes(trace: Trace, left_out: int) -> tuple[Note, ...]:
-    notes: list[Note] = []
+def _of_host(trace: Trace) -> tuple[Note, ...]:
     missing = no_device_time(trace)
-    if missing is not None:
-        text = f"{missing} So the path is that of the host."
-        notes.append(Note("quality", "path_of_host", "info", text))
-    if left_out:
-        text = f"{left_out} more selected steps are left out: choose fewer to see them."
-        notes.append(Note("quality", "path_steps_left_out", "info", text))
-    return tuple(notes)
+    if missing is None:
+        return ()
+    text = f"{missing} So the path is that of the host."
+    return (Note("quality", "path_of_host", "info", text),)
+
+
+def _left_out(steps: int) -> tuple[Note, ...]:
+    if not steps:
+        return ()
+    text = f"{steps} more selected steps are left out: choose fewer to see them."
+    return (Note("quality", "path_steps_left_out", "info", text),)
 
 
 def _missing(trace: Trace) -> str | None:
