@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.critical_path import what_ifs
 from torch_tb_profiler.views.critical_path.view import SPEC, critical_path
 from torch_tb_profiler.views.querying import query
 from torch_tb_profiler.views.schema import View
@@ -92,6 +93,15 @@ def test_many_pieces_are_made_when_the_table_is_asked_for() -> None:
     table = critical_path(trace([step(1, 0, 6000), *many]), Selection()).tables["pieces"]
     assert (table.frame.height, table.row_count) == (2000, 6000)
     assert query(table, offset=5999).frame["start_us"].to_list() == [5999]
+
+
+def test_of_a_very_large_step_only_one_change_is_estimated(
+    made: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_ifs, "MAX_EDGES", 1)
+    view = critical_path(made, Selection(steps="1", what_if="gemm:halve"))
+    assert view.tables["what_if"].why_empty == what_ifs.TOO_LARGE
+    assert facts(view)["what_if_saved_us"] == 50
 
 
 def test_a_path_of_the_host_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -51,7 +52,7 @@ def what_if_table(trace: Trace, paths: list[CriticalPath], sums: NameSums) -> Ta
     """The rows of ``WHAT_IF``."""
     frame = pl.DataFrame(schema=WHAT_IF.polars_schema())
     if sum(len(path.of.graph.edge_to) for path in paths) > MAX_EDGES:
-        return Table(WHAT_IF, frame, {"halve_us": TOO_LARGE})
+        return Table(replace(WHAT_IF, when_empty=TOO_LARGE), frame)
     keys = sums.key[:ROWS][sums.path_ns[:ROWS] > 0].tolist()
 
     def changes(path: CriticalPath) -> list[Change]:
