@@ -6,12 +6,19 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.snapshot.lifetimes import side_frame
-from torch_tb_profiler.analysis.snapshot.moments import DeviceMoments
+from torch_tb_profiler.analysis.snapshot.moments import DeviceMoments, device_moments
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 MAX_POINTS = 2000
 _POINTS_PER_BUCKET = 5
+
+
+@per_trace
+def courses(trace: Trace) -> tuple[Int64, ...]:
+    """The events to draw of each of :func:`device_moments`, as :func:`course_rows` has them."""
+    return tuple(course_rows(trace, moments) for moments in device_moments(trace))
 
 
 def course_rows(trace: Trace, moments: DeviceMoments) -> Int64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.snapshot.course import course_rows
+from torch_tb_profiler.analysis.snapshot.course import courses
 from torch_tb_profiler.analysis.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.snapshot.moments import device_moments, label_of
 from torch_tb_profiler.trace.model import Trace
@@ -57,8 +57,7 @@ def curve(trace: Trace) -> Series | None:
     """The course of all devices; None without events."""
     events = side_frame(trace, "snapshot_events")
     lines: list[Line] = []
-    for moments in device_moments(trace):
-        rows = course_rows(trace, moments)
+    for moments, rows in zip(device_moments(trace), courses(trace), strict=True):
         if not len(rows):
             continue
         drawn = events[rows]
