@@ -127,8 +127,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "were left out.",
     "journal_no_header": "The recorder's journal has no header: whose it is, is not known.",
     "journal_no_end": "The recorder's journal has no end: the program was killed, or still runs.",
-    "beside_unread": "Files beside the trace, of annotations, captured graphs or generated kernels, "
-    "could not be read: what they tell is missing.",
+    "beside_unread": "Files beside the trace, of annotations, captured graphs or generated "
+    "kernels, could not be read: what they tell is missing.",
     "beside_left_out": "Files beside the trace were left out: they are too large, or too many.",
 }
 """Issue code → sentence. The count stands beside it in the report."""

@@ -261,7 +261,8 @@ def _last(
 
 def _range_ends(trace: Trace, step: StepBounds, host: HostPieces, nodes: _Nodes) -> Int64:
     """The nodes at which the step's own ranges on the host end: on the thread that has the range,
-    where a slice tells it, else on that which works most; none where all of the recording is one step."""
+    where a slice tells it, else on that which works most; none where all of the recording is one
+    step."""
     steps = trace.steps[list(step.rows)]
     is_made_up = trace.steps.height == 1 and trace.steps["slice"][0] is None
     if steps.is_empty() or is_made_up or not len(host.track):

@@ -79,8 +79,8 @@ def _pageable(trace: Trace, found: pl.DataFrame) -> tuple[Note, ...]:
         f"{pageable.height:,} of {found.height:,} copies are from or to pageable memory: "
         f"{duration_text(_time_us(pageable))} on the device, and {duration_text(host_us)} of the "
         f"host, which waits for them. At the pace of {pace} they would take "
-        f"{'' if measured else 'at most '}{duration_text(saved_us)} less (estimated). Pin the memory (pin_memory=True in the "
-        "DataLoader) and copy with non_blocking=True."
+        f"{'' if measured else 'at most '}{duration_text(saved_us)} less (estimated). Pin the "
+        "memory (pin_memory=True in the DataLoader) and copy with non_blocking=True."
     )
     evidence: dict[str, object] = {
         "copies": pageable.height,
