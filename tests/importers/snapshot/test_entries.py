@@ -9,7 +9,6 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +33,7 @@ def read(data: bytes) -> tuple[list[list[dict[str, Any]]], int]:
 
 
 def _dicts(store: EntryStore, entries: Entries, trace: list[Any]) -> list[dict[str, Any]]:
-    rows = np.concatenate([np.arange(run.start, run.end) for run in trace] or [[]]).astype(int)
+    rows = [row for run in trace for row in range(run.start, run.end)]
     return [
         {
             "action": SNAPSHOT_ACTIONS[entries.action[row]],

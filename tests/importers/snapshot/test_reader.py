@@ -66,14 +66,15 @@ def test_out_of_memory_and_annotations() -> None:
     oom = {"action": "oom", "device_free": 77, "size": 2**33, "stream": 0,
            "time_us": START_US + 10**6, "frames": []}  # fmt: skip
     snapshot["device_traces"][0].append(oom)
+    marks: list[tuple[str, str, int, int]] = [
+        ("START", "ProfilerStep#1", 0, 10), ("START", "inner", 0, 20), ("END", "inner", 0, 30),
+        ("START", "ProfilerStep#1", 1, 15), ("END", "ProfilerStep#1", 0, 90),
+        ("START", "open", 0, 100), ("END", "nothing", 0, 40),
+    ]  # fmt: skip
     snapshot["external_annotations"] = [
         {"stage": stage, "name": name, "device": device, "time_us": START_US + at}
-        for stage, name, device, at in [
-            ("START", "ProfilerStep#1", 0, 10), ("START", "inner", 0, 20), ("END", "inner", 0, 30),
-            ("START", "ProfilerStep#1", 1, 15), ("END", "ProfilerStep#1", 0, 90),
-            ("START", "open", 0, 100), {"bad": 1} and ("END", "nothing", 0, 40),
-        ]
-    ]  # fmt: skip
+        for stage, name, device, at in marks
+    ] + [{"bad": 1}]
     trace = trace_of(pickle.dumps(snapshot, 5))
     (row,) = trace.side["snapshot_events"].frame.filter(device_free_bytes=77).rows(named=True)
     assert SNAPSHOT_ACTIONS[row["action"]] == "oom"

@@ -5,8 +5,6 @@ Definitions: ``docs/views-memory.md#alive``.
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import numpy as np
 import polars as pl
 
@@ -16,18 +14,16 @@ from torch_tb_profiler.analysis.memory.categories import CATEGORY_NAMES, memory_
 from torch_tb_profiler.analysis.memory.curve import Curve
 from torch_tb_profiler.analysis.memory.earlier import earlier
 from torch_tb_profiler.analysis.memory.operands import Blocks, operands, tensor_of_blocks
-from torch_tb_profiler.analysis.memory.passes import FAR, root_operators
+from torch_tb_profiler.analysis.memory.passes import root_operators
 from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
 from torch_tb_profiler.analysis.phases.evidence import Phase
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.knowledge.devices import CPU_TYPE
-from torch_tb_profiler.trace.columns import EPOCH_NS, Float64, Int64
+from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Fact, TableSpec
 
 EARLIER = "before the recording"
-_SHOWN = 40
 
 ALIVE = TableSpec(
     name="alive",
@@ -100,26 +96,6 @@ ALIVE = TableSpec(
     sort="-size_bytes",
     when_empty="Nothing is known to be alive at that moment.",
 )
-
-
-def chosen_moment(trace: Trace, selection: Selection) -> int | None:
-    """The moment of ``at_us`` in trace time (ns), None where none is chosen.
-
-    Raises:
-        SelectionError: it is no number.
-    """
-    if selection.at_us is None or not selection.at_us.strip():
-        return None
-    try:
-        # Exact: a float of µs since the epoch holds quarters of a µs only.
-        time_ns = int((Decimal(selection.at_us.strip()) * NS_PER_US).to_integral_value())
-    except (ArithmeticError, ValueError):
-        time_ns = FAR
-    if abs(time_ns) > FAR // 2:
-        text = selection.at_us[:_SHOWN]
-        raise SelectionError(f"at_us: {text!r} is no time in µs, such as 1250.5")
-    # As with time ranges: what can only count from the epoch does.
-    return time_ns if time_ns <= EPOCH_NS else time_ns - trace.meta.base_ns
 
 
 def moments(records: MemoryRecords, curves: list[Curve], time_ns: int | None) -> list[int | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.chosen_moment import chosen_moment
 from torch_tb_profiler.analysis.intervals import Intervals
 from torch_tb_profiler.analysis.memory.curve import Curve, curve
 from torch_tb_profiler.analysis.memory.records import SHARED, MemoryRecords, memory_records
@@ -19,7 +20,6 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.memory.alive import (
     ALIVE,
     alive_frame,
-    chosen_moment,
     moment_facts,
     moments,
 )
