@@ -75,6 +75,7 @@ def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
     times: dict[int, int] = defaultdict(int)
     flops: dict[int, list[float]] = defaultdict(list)
     limits: dict[int, list[float]] = defaultdict(list)
+    left: dict[int, float] = defaultdict(float)
     for place in np.flatnonzero(mask).tolist():
         name = names[calls.row[place]]
         times[name] += int(calls.time_ns[place])
@@ -83,11 +84,15 @@ def test_sums_are_those_of_calls_one_by_one(recording: Recording) -> None:
         roof = float(roofs.roof_ns[place])
         if calls.time_ns[place] > 0 and not math.isnan(roof):
             limits[name].append(roof)
+            left[name] += max(float(calls.time_ns[place]) - roof, 0.0)
     found = {row["name_code"]: row for row in grouped(made, selection, "operator", mask).to_dicts()}
     assert {name: row["time_ns"] for name, row in found.items()} == times
     for name, row in found.items():
         assert row["flops"] == (sum(flops[name]) if flops[name] else None)
         assert row["roof_ns"] == (pytest.approx(sum(limits[name])) if limits[name] else None)
+        assert row["left_ns"] == pytest.approx(left[name])
     whole = sum(times.values())
     for group_by in KEYS:
-        assert grouped(made, selection, group_by, mask)["time_ns"].sum() == whole
+        parts = grouped(made, selection, group_by, mask)
+        assert parts["time_ns"].sum() == whole
+        assert parts["left_ns"].sum() == pytest.approx(sum(left.values()))

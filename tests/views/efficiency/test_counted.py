@@ -278,3 +278,60 @@ def test_where_kernels_tell_nothing_the_settings_decide(told: dict[str, Any], dt
     made = recorded(events, settings=ProgramSettings(**told))
     (row,) = rows(efficiency(made, Selection(peak="tf32=100,float32=10")))
     assert row["dtype"] == dtype
+
+
+def test_a_call_beyond_its_roof_makes_up_for_no_other() -> None:
+    """One product takes twice the time of its peak, one half of it: the first could still save
+    the time at the peak once, whatever the other did."""
+    made = traced([step(1, 0, 9000)], product(10, 2 * PEAK_US, 1), product(2000, PEAK_US / 2, 2))
+    (row,) = rows(efficiency(made, Selection()))
+    assert row["roof_pct"] == pytest.approx(2 / 2.5 * 100, rel=1e-3)
+    assert row["recoverable_us"] == pytest.approx(PEAK_US, rel=1e-3)
+
+
+def test_copies_have_no_flops_per_second() -> None:
+    shape = [[1024, 1024], [1024, 1024], []]
+    types: dict[str, Any] = {"Input type": ["float", "float", "Scalar"]}
+    made = traced(
+        [step(1, 0, 1000)],
+        [
+            op("aten::copy_", 10, 10, ext=1, shape=shape, **types),
+            call("cudaLaunchKernel", 11, 2, corr=1, ext=1),
+            kernel("elementwise_kernel", 30, 10, corr=1, ext=1),
+        ],
+    )
+    (row,) = rows(efficiency(made, Selection()))
+    assert (row["flops"], row["tflops_per_s"]) == (0, None)
+    assert row["gbytes_per_s"] == pytest.approx(2 * 4 * 1024**2 / 10e3, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_noted"),
+    [
+        ("volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", True),
+        ("miopenSp3AsmConv_v30_3_1_gfx9_fp32_f2x3_stride1", True),
+        ("void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*)", True),
+        ("volta_scudnn_128x64_relu_interior_nn_v1", False),
+        ("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nchw", False),
+    ],
+)
+def test_convolutions_with_fewer_operations_are_noted(name: str, is_noted: bool) -> None:
+    shape = [[32, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], [], [], []]
+    inputs = ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+    arguments: dict[str, Any] = {
+        "Input type": ["float", "float", *[""] * 7],
+        "Concrete Inputs": inputs,
+    }
+    made = traced(
+        [step(1, 0, 1000)],
+        [
+            op("aten::convolution_overrideable", 10, 10, ext=1, shape=shape, **arguments),
+            call("cudaLaunchKernel", 11, 2, corr=1, ext=1),
+            kernel(name, 30, 700, corr=1, ext=1),
+        ],
+    )
+    view = efficiency(made, Selection())
+    (row,) = rows(view)
+    assert row["work"] == "convolution"
+    notes = [note for note in view.notes if note.code == "fewer_operations"]
+    assert [note.evidence["time_us"] for note in notes] == ([700] if is_noted else [])

@@ -36,6 +36,7 @@ _SUMS = (
     "flops_time_ns",
     "bytes_time_ns",
     "roof_time_ns",
+    "left_ns",
     "compute_time_ns",
     "both_flops",
     "both_bytes",
@@ -88,7 +89,8 @@ def grouped(trace: Trace, selection: Selection, group_by: str, mask: Bools) -> p
 
     Columns: those of the key; ``calls``, ``time_ns`` and so on (:data:`_SUMS`), of which
     ``flops_time_ns`` is the time of calls whose FLOPs are known, ``roof_time_ns`` of those whose
-    roof is, ``both_flops`` and ``both_bytes`` the sums of calls of which both are known,
+    roof is, ``left_ns`` what each took longer than that, ``both_flops`` and ``both_bytes`` the sums
+    of calls of which both are known,
     ``stated_beside_flops`` the FLOPs that formulas tell of calls the recording states FLOPs of,
     ``tiled_flops`` those of products with full tiles and ``beside_tiled_flops`` their own; and the
     lists ``kinds`` and ``peak_types`` of those that took most time first.
@@ -185,6 +187,7 @@ def call_columns(calls: HoldingCalls, roofs: RoofTimes, tiled: Float64) -> pl.Da
             "flops_time_ns": time * has_flops,
             "bytes_time_ns": time * has_bytes,
             "roof_time_ns": time * ~np.isnan(roofs.roof_ns),
+            "left_ns": np.nan_to_num(np.maximum(time - roofs.roof_ns, 0)),
             "compute_time_ns": time * ~np.isnan(roofs.compute_ns),
             "both_flops": np.where(both, calls.flops, 0.0),
             "both_bytes": np.where(both, calls.bytes, np.nan),

@@ -89,8 +89,8 @@ OPERATORS = TableSpec(
             "Bound",
             "string",
             None,
-            "compute or memory: which of the two roofs is the nearer one. latency: its kernels are "
-            "so short that neither explains their time.",
+            "compute or memory: which of the two roofs it would meet first; Of the Roof says how "
+            "near it is. latency: its kernels are so short that neither explains their time.",
         ),
         Column(
             "roof_pct",
@@ -98,8 +98,9 @@ OPERATORS = TableSpec(
             "number",
             "pct",
             "Time that FLOPs and bytes take at the peaks of the device, over the time it took. "
-            "More than 100: caches served what counts as read from memory, or the device ran "
-            "faster than its vendor says.",
+            "More than 100: caches served what counts as read from memory, a kernel made fewer "
+            "operations than counted (Winograd's convolutions), or the clock was above the "
+            "vendor's.",
             estimated=True,
         ),
         Column(
@@ -107,8 +108,9 @@ OPERATORS = TableSpec(
             "Recoverable",
             "number",
             "us",
-            "Device time less the time at the roof: what a perfect kernel would save. Of rows "
-            "bound by latency fewer and larger kernels save it, not faster ones. Not below 0.",
+            "Device time less the time at the roof, of each call, not below 0: what perfect "
+            "kernels would save. Of rows bound by latency fewer and larger kernels save it, not "
+            "faster ones.",
             estimated=True,
             family="time",
             additive=True,

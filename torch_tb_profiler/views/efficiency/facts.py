@@ -31,7 +31,7 @@ NO_DEVICE = "The products ran on the host, whose peak is not known."
 NO_TIME = "No device time is in the selection."
 
 _MODEL = (
-    "Floating point operations of matrix products, convolutions and attention in a step, forward "
+    "Floating point operations of matrix products, convolutions and attention in one step, forward "
     "and backward, by their shapes: mean over the steps that are whole."
 )
 _MFU = (
@@ -51,7 +51,12 @@ def model_facts(
     per_step = model.flops / model.steps if reason is None else None
     facts = [
         _fact(
-            "model_flops_per_step", "FLOPs of the model", per_step, "flops", _MODEL, reason=reason
+            "model_flops_per_step",
+            "FLOPs of the model per step",
+            per_step,
+            "flops",
+            _MODEL,
+            reason=reason,
         )
     ]
     on_devices = [one for one in model.devices if one.device != HOST]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.efficiency.calls import holding_calls
+from torch_tb_profiler.analysis.efficiency.fewer_operations import makes_fewer_operations
 from torch_tb_profiler.analysis.efficiency.model import ModelWork
 from torch_tb_profiler.knowledge.gpus import specification
+from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Fact, Note
@@ -24,10 +27,15 @@ MIN_SM_SHARE = 0.9
 
 
 def efficiency_notes(
-    trace: Trace, model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
+    trace: Trace, mask: Bools, model: ModelWork, facts: tuple[Fact, ...], operators: pl.DataFrame
 ) -> tuple[Note, ...]:
-    """The notes of the view."""
-    found = (_unknown_products(model), _covered(facts), _differences(operators))
+    """The notes of the view, of the calls of ``mask`` (over ``holding_calls``)."""
+    found = (
+        _unknown_products(model),
+        _covered(facts),
+        _fewer_operations(trace, mask),
+        _differences(operators),
+    )
     return (*_slices(trace, model), *(note for note in found if note is not None))
 
 
@@ -77,6 +85,24 @@ def _covered(facts: tuple[Fact, ...]) -> Note | None:
     )
     evidence = {"pct": neither, "columns": ["model_flops_per_step", "mfu_pct"]}
     return Note("quality", "work_unknown", "warning", text, evidence)
+
+
+def _fewer_operations(trace: Trace, mask: Bools) -> Note | None:
+    """That kernels computed convolutions with fewer operations than are counted."""
+    chosen = mask & makes_fewer_operations(trace)
+    time_us = int(holding_calls(trace).time_ns[chosen].sum()) / NS_PER_US
+    if not time_us:
+        return None
+    calls = int(chosen.sum())
+    text = (
+        f"{calls} convolutions with {time_us:,.0f} µs of device time ran by Winograd's or "
+        "Fourier's method, as the names of kernels tell: with fewer operations than the definition "
+        "of a convolution has, which is what is counted. They may be beyond the peak, and what "
+        "they could still gain is more than the table says."
+    )
+    columns = ["tflops_per_s", "roof_pct", "peak_pct", "recoverable_us", "mfu_pct"]
+    evidence = {"calls": calls, "time_us": time_us, "columns": columns}
+    return Note("quality", "fewer_operations", "info", text, evidence)
 
 
 def _differences(operators: pl.DataFrame) -> Note | None:

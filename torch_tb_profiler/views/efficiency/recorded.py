@@ -78,7 +78,7 @@ def _model_facts(
     return (
         Fact(
             "model_flops_per_step",
-            "FLOPs of the model",
+            "FLOPs of the model per step",
             flops,
             "flops",
             scope,

@@ -16,7 +16,7 @@ from torch_tb_profiler.knowledge.formulas import KINDS, MODEL_KINDS
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.knowledge.peaks import PEAK_TYPES
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.efficiency.columns import OPERATORS
 from torch_tb_profiler.views.null_reasons import needed, not_grouped, why
 from torch_tb_profiler.views.querying import in_default_order
@@ -31,7 +31,7 @@ UNKNOWN_TYPE = "(unknown type)"
 
 NO_FLOPS = "No formula tells the FLOPs of these calls, or what it needs was not recorded."
 NO_BYTES = "No formula tells what these calls read and write, or their types were not recorded."
-NO_RATE = "It needs FLOPs and device time that are both known."
+NO_RATE = "It needs FLOPs, which copies do not make, and device time that are both known."
 NO_SPEED = "It needs bytes and device time that are both known."
 NO_INTENSITY = "It needs FLOPs and bytes that are both known."
 NO_ROOF = (
@@ -70,8 +70,7 @@ def _rows(trace: Trace, groups: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
     timed = pl.lit(has_time)
     flops_time, bytes_time = pl.col("flops_time_ns"), pl.col("bytes_time_ns")
     roof_pct = _share(pl.col("roof_ns"), pl.col("roof_time_ns"))
-    left_ns = pl.max_horizontal(pl.col("roof_time_ns") - pl.col("roof_ns"), 0.0)
-    left_us = pl.when(roof_pct.is_not_null()).then(left_ns / 1000)
+    left_us = pl.when(roof_pct.is_not_null()).then(pl.col("left_ns") / NS_PER_US)
     difference = _share(pl.col("stated_flops"), pl.col("stated_beside_flops")) - 100
     rows = groups.with_columns(
         microseconds(groups["time_ns"]).alias("device_time_us"), roof_pct.alias("roof_pct")
@@ -83,7 +82,9 @@ def _rows(trace: Trace, groups: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
         "kernels": pl.when(timed).then(pl.col("kernels")),
         "device_time_us": pl.when(timed).then(pl.col("device_time_us")),
         "device_time_pct": pl.when(timed & (whole_ns > 0)).then(pl.col("time_ns") / whole_ns * 100),
-        "tflops_per_s": pl.when(flops_time > 0).then(pl.col("flops") / flops_time / 1e3),
+        "tflops_per_s": pl.when((flops_time > 0) & (pl.col("flops") > 0)).then(
+            pl.col("flops") / flops_time / 1e3
+        ),
         "gbytes_per_s": pl.when(bytes_time > 0).then(pl.col("bytes") / bytes_time),
         "bound": _bound(),
         "roof_pct": pl.col("roof_pct"),

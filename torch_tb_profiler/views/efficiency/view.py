@@ -103,7 +103,7 @@ def _counted(trace: Trace, selection: Selection, group_by: str) -> View:
         series={} if plot is None else {"roofline": plot},
         facts=facts,
         notes=(
-            *efficiency_notes(trace, model, facts, operators.frame),
+            *efficiency_notes(trace, mask, model, facts, operators.frame),
             *quality_notes(trace, LINK_ISSUES),
         ),
     )
