@@ -101,6 +101,34 @@ CORES = {
     ("AMD Instinct MI100", "matrix", "float16"): 120 * 1024 * 1.502,
     ("Intel(R) Data Center GPU Max 1550", "matrix", "bfloat16"): 64 * 4096 * 1.6,
     ("Intel(R) Data Center GPU Max 1100", "matrix", "bfloat16"): 56 * 4096 * 1.55,
+    ("Tesla V100S-PCIE-32GB", "matrix", "float16"): 640 * 128 * 1.597,
+    ("Tesla V100-PCIE-32GB", "matrix", "float16"): 640 * 128 * 1.38,
+    ("NVIDIA GeForce RTX 2080 Ti", "matrix", "float16"): 544 * 64 * 1.545,
+    ("NVIDIA GeForce GTX 1660 Ti", "vector", "float32"): 1536 * 2 * 1.77,
+    ("NVIDIA GeForce GTX 1660", "vector", "float32"): 1408 * 2 * 1.785,
+    ("NVIDIA GeForce GTX 1660 SUPER", "vector", "float32"): 1408 * 2 * 1.785,
+    ("NVIDIA GeForce GTX 1650 SUPER", "vector", "float32"): 1280 * 2 * 1.725,
+    ("NVIDIA GeForce GTX 1650", "vector", "float32"): 896 * 2 * 1.665,
+    ("NVIDIA A30", "matrix", "bfloat16"): 224 * 512 * 1.44,
+    ("NVIDIA A10G", "matrix", "bfloat16"): 320 * 128 * 1.71,
+    ("NVIDIA A10", "matrix", "bfloat16"): 288 * 256 * 1.695,
+    ("NVIDIA A40", "matrix", "bfloat16"): 336 * 256 * 1.74,
+    ("NVIDIA RTX A5000", "matrix", "bfloat16"): 256 * 256 * 1.695,
+    ("NVIDIA GeForce RTX 4090 D", "matrix", "bfloat16"): 456 * 128 * 2.52,
+    ("NVIDIA GeForce RTX 4080", "matrix", "bfloat16"): 304 * 128 * 2.505,
+    ("NVIDIA L40S", "matrix", "bfloat16"): 568 * 256 * 2.52,
+    ("NVIDIA L40S", "matrix", "float8"): 568 * 512 * 2.52,
+    ("NVIDIA L40", "matrix", "bfloat16"): 568 * 128 * 2.49,
+    ("NVIDIA L4", "matrix", "bfloat16"): 232 * 256 * 2.04,
+    ("NVIDIA H100 NVL", "vector", "float32"): 132 * 256 * 1.785,
+    ("NVIDIA H200 NVL", "vector", "float32"): 132 * 256 * 1.785,
+    ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "matrix", "bfloat16"): 752 * 256 * 2.617,
+    ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "vector", "float32"): (
+        188 * 256 * 2.28
+    ),
+    ("Ascend910B2", "matrix", "bfloat16"): 24 * 8192 * 1.8,
+    ("AMD Instinct MI250X", "vector", "float32"): 110 * 128 * 1.7,
+    ("AMD Instinct MI355X", "matrix", "float8"): 256 * 8192 * 2.4,
 }
 
 
@@ -122,13 +150,16 @@ def test_variants_are_told_apart() -> None:
         "NVIDIA L40": 181.05,
         "AMD Instinct MI300X VF": 1307.4,
         "Ascend910_9391": 376,
+        "Ascend910_9382": 353.9,
     }
     assert {name: known(name).matrix["bfloat16"] for name in rates} == rates
     assert known("Tesla V100-PCIE-32GB").matrix["float16"] == 112
     assert known("Tesla V100-SXM2-32GB").matrix["float16"] == 125
 
 
-@pytest.mark.parametrize("name", ["", "CPU", "Ascend910B", "NVIDIA A100-SXM-64GB", "AMD Radeon"])
+@pytest.mark.parametrize(
+    "name", ["", "CPU", "Ascend910B", "Ascend910B3", "NVIDIA A100-SXM-64GB", "AMD Radeon"]
+)
 def test_unknown_models(name: str) -> None:
     assert peaks(name) is None
 
