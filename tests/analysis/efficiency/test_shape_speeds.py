@@ -10,6 +10,7 @@ from tests.helpers.traces import Event, call, kernel, op, step, trace
 from torch_tb_profiler.analysis.efficiency.shape_speeds import shape_speeds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.shapes.view import shapes
 
 TYPES: dict[str, Any] = {"Input type": ["float", "float"]}
 
@@ -65,3 +66,24 @@ def test_without_devices_time_is_that_of_the_host() -> None:
     found = by_shape(trace([step(1, 0, 100), *events]), Selection())
     assert [row["time_ns"] for row in found.values()] == [10_000, 10_000]
     assert [row["slower"] for row in found.values()] == [1, 8]
+
+
+def test_no_shape_is_expected_to_beat_its_own_roof() -> None:
+    """float32 at 0.001 TFLOP/s: 8^3 takes 1.024 us at the peak. The large product ran beyond it
+    (as by a method with fewer operations), eight times as fast as the small one."""
+    events = [step(1, 0, 500), *product(10, 1, 1, 16), *product(60, 2, 2, 8)]
+    found = by_shape(trace(events), Selection(peak="float32=0.001,bandwidth_gb_per_s=1000000"))
+    fast, slow = found["[[16, 16], [16, 16]]"], found["[[8, 8], [8, 8]]"]
+    assert (fast["slower"], fast["lost_ns"]) == (1, 0)
+    assert slow["slower"] == pytest.approx(2000 / 1024)
+    assert slow["lost_ns"] == pytest.approx(2000 - 1024)
+
+
+def test_the_view_takes_the_peaks_that_are_given() -> None:
+    made = trace([step(1, 0, 500), *product(10, 1, 1, 16), *product(60, 2, 2, 8)])
+    given = Selection(peak="float32=0.001,bandwidth_gb_per_s=1000000")
+    lost = [
+        shapes(made, selection).tables["shapes"].frame["lost_us"].max()
+        for selection in (Selection(), given)
+    ]
+    assert lost == [pytest.approx(2 - 0.125), pytest.approx(2 - 1.024)]

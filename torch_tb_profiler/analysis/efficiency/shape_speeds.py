@@ -10,6 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis.device_links import no_device_time
 from torch_tb_profiler.analysis.efficiency.calls import holding_calls
 from torch_tb_profiler.analysis.efficiency.groups import selected_calls
+from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.derived import per_trace
@@ -22,23 +23,28 @@ def shape_speeds(trace: Trace, selection: Selection) -> pl.DataFrame:
     """The selected calls with a recorded shape, by operator and shape, in order of first call.
 
     Columns: name_code, input_shape_code, calls, time_ns, flops (null where unknown of all),
-    flop_per_ns (of calls whose FLOPs are known; null without time), slower (how many times the
-    operator computes faster with its best shape, 1 with that), lost_ns (time that calls with known
-    FLOPs would save at the speed of the best shape).
+    flop_per_ns (of calls whose FLOPs are known; null without time), lost_ns (time that calls with
+    known FLOPs would save at the speed of the operator's best shape, or at their own roof where
+    that allows less), slower (their time over what is left then; 1 loses nothing).
 
     Time is that of the device, as :func:`holding_calls` has it; where none is recorded, that of the
     calls on the host.
 
     Raises:
-        SelectionError: the selection makes no sense for this trace.
+        SelectionError: the selection or its peaks make no sense for this trace.
     """
-    frame = _columns(trace).filter(pl.Series(selected_calls(trace, selection)))
+    frame = _columns(trace).with_columns(
+        roof_ns=pl.when(pl.col("flops").is_not_null()).then(
+            pl.Series(roof_times(trace, selection).roof_ns).fill_nan(0)
+        )
+    )
+    frame = frame.filter(pl.Series(selected_calls(trace, selection)))
     groups = (
         frame.filter(pl.col("input_shape_code") >= 0)
         .group_by(_KEYS, maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("calls"),
-            pl.col("time_ns", "flops", "flops_time_ns").sum(),
+            pl.col("time_ns", "flops", "flops_time_ns", "roof_ns").sum(),
             pl.col("flops").is_not_null().any().alias("is_known"),
         )
     )
@@ -48,14 +54,18 @@ def shape_speeds(trace: Trace, selection: Selection) -> pl.DataFrame:
         flop_per_ns=speed.then(pl.col("flops") / pl.col("flops_time_ns")),
     )
     best = pl.col("flop_per_ns").max().over("name_code")
+    time = pl.col("flops_time_ns")
+    reachable = pl.max_horizontal(pl.col("flop_per_ns") / best * time, "roof_ns")
+    reachable = pl.min_horizontal(reachable, time)
+    is_known = pl.col("flop_per_ns").is_not_null()
     speeds: pl.DataFrame = groups.select(
         *_KEYS,
         "calls",
         "time_ns",
         "flops",
         "flop_per_ns",
-        slower=best / pl.col("flop_per_ns"),
-        lost_ns=pl.col("flops_time_ns") * (1 - pl.col("flop_per_ns") / best),
+        slower=pl.when(is_known).then(time / reachable),
+        lost_ns=pl.when(is_known).then(time - reachable),
     )
     return speeds
 

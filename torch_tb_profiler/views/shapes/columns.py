@@ -79,7 +79,8 @@ SHAPES = TableSpec(
     "shapes",
     "Speed by shape",
     "One row per operator and input shape: how fast it computes with it, against the shape with "
-    "which it computes fastest. What it would save at that speed comes first.",
+    "which it computes fastest, or against its own roof where that allows less. What it would save "
+    "at that speed comes first.",
     (
         Column("name", "Operator", "string", None, "Name of the operator."),
         Column("input_shapes", "Input Shapes", "string", None, "Shapes of its inputs."),
@@ -102,16 +103,17 @@ SHAPES = TableSpec(
             "Slower",
             "number",
             "ratio",
-            "How many times as fast the operator computes with its best shape; 1: this is it. "
-            "Small shapes are slow by nature; of large ones sizes that are no multiples of 8 or "
-            "16, or a layout, may be the reason.",
+            "How many times as fast it would be at the speed of the operator's best shape, as far "
+            "as its own roof allows (see Efficiency); 1: nothing to gain. Small shapes are slow by "
+            "nature; of large ones sizes that are no multiples of 8 or 16, or a layout, may be the "
+            "reason.",
         ),
         Column(
             "lost_us",
             "Lost",
             "number",
             "us",
-            "Time that these calls would save at the speed of the best shape.",
+            "Time that these calls would save at that speed.",
             estimated=True,
             family="time",
             additive=True,

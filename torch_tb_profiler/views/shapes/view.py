@@ -51,7 +51,8 @@ def shapes(trace: Trace, selection: Selection) -> View:
     Raises:
         SelectionError: steps that are malformed or not in this trace, or no such iteration.
     """
-    is_whole = selection.is_everything and selection.iteration is None
+    own = (selection.iteration, selection.peak)
+    is_whole = selection.is_everything and own == (None, None)
     return _WHOLE(trace) if is_whole else _shapes(trace, selection)
 
 
