@@ -10,3 +10,4 @@ def test_short_kernels_are_longer_than_one_that_does_nothing() -> None:
     limits = efficiency_file()
     assert 3 < limits.latency_kernel_us <= 20
     assert 0 < limits.latency_roof_pct < 50
+    assert 1 <= limits.latency_work_us <= 3

@@ -13,12 +13,15 @@ class EfficiencyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
 
     Attributes:
         latency_kernel_us: Kernels that take less on average are short.
-        latency_roof_pct: Short kernels below this share of their roof are bound by latency.
+        latency_work_us: Kernels whose work takes less at the roof have too little to do.
+        latency_roof_pct: Short kernels below this share of their roof, and those with too little to
+            do, are bound by latency.
         fewer_operations_kernels: Found in names of kernels that compute a convolution with fewer
             operations than its definition has.
     """
 
     latency_kernel_us: float
+    latency_work_us: float
     latency_roof_pct: float
     fewer_operations_kernels: str
 

@@ -114,10 +114,10 @@ def test_float32_products_are_tf32_where_the_kernel_says_so(name: str, dtype: st
 
 
 def test_short_kernels_far_from_both_roofs_are_bound_by_latency() -> None:
-    made = traced([step(1, 0, 1000)], product(10, 4, 1, size=32), product(50, 40, 2, size=64))
+    made = traced([step(1, 0, 1000)], product(10, 4, 1, size=32), product(50, 400, 2, size=2048))
     by_shape = Selection(group_by="operator+input_shape")
     bounds = {row["input_shape"]: row["bound"] for row in rows(efficiency(made, by_shape))}
-    assert bounds == {"[[32, 32], [32, 32]]": "latency", "[[64, 64], [64, 64]]": "memory"}
+    assert bounds == {"[[32, 32], [32, 32]]": "latency", "[[2048, 2048], [2048, 2048]]": "compute"}
 
 
 def test_an_unknown_device_has_rates_and_no_roof_until_somebody_gives_peaks() -> None:
@@ -335,3 +335,53 @@ def test_convolutions_with_fewer_operations_are_noted(name: str, is_noted: bool)
     assert row["work"] == "convolution"
     notes = [note for note in view.notes if note.code == "fewer_operations"]
     assert [note.evidence["time_us"] for note in notes] == ([700] if is_noted else [])
+
+
+@pytest.mark.parametrize(
+    ("size", "dur", "bound"),
+    [
+        # 2 x 128^3 FLOPs at 989.4 TFLOP/s and 98 kB at 3350 GB/s: 0.03 us, which nothing reaches.
+        (128, 30, "latency"),
+        # 139 us at the peak: a kernel that takes ten times as long is a bad one.
+        (4096, 1390, "compute"),
+        (128, 0.1, "memory"),
+    ],
+)
+def test_kernels_with_too_little_to_do_are_bound_by_latency(
+    size: int, dur: float, bound: str
+) -> None:
+    made = traced([step(1, 0, 9000)], product(10, dur, 1, size=size))
+    (row,) = rows(efficiency(made, Selection()))
+    assert row["bound"] == bound
+
+
+def test_the_backward_pass_is_not_said_to_be_empty_where_it_is_not_marked() -> None:
+    """As torch 1.8 records a training: operators of the backward pass, but no nodes of autograd."""
+    shape = [[], [4, 8, 16, 16], [8, 8, 3, 3], [], [], [], [], []]
+    backward = op("aten::mkldnn_convolution_backward_input", 30, 10, shape=shape)
+    forward = facts(efficiency(traced([step(1, 0, 100)], product(10, 1, 1)), Selection()))
+    assert forward["model_flops_backward_pct", None] == 0
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
+    product_of_host = op("aten::mm", 50, 10, shape=[[4, 4], [4, 4]], **types)
+    on_host = trace([step(1, 0, 100), backward, product_of_host])
+    view = efficiency(on_host, Selection())
+    fact = next(fact for fact in view.facts if fact.key == "model_flops_backward_pct")
+    assert fact.value is None
+    assert "backward" in (fact.reason or "")
+
+
+def test_unknown_products_of_the_host_are_told() -> None:
+    """A convolution whose stride was not recorded, in a recording without devices."""
+    shape = [[4, 3, 16, 16], [8, 3, 3, 3], [8], [], [], [], []]
+    types: dict[str, Any] = {"Input type": ["float", "float"]}
+    made = trace(
+        [
+            step(1, 0, 100),
+            op("aten::mkldnn_convolution", 10, 10, shape=shape),
+            op("aten::mm", 30, 10, shape=[[4, 4], [4, 4]], **types),
+        ]
+    )
+    view = efficiency(made, Selection())
+    (note,) = (note for note in view.notes if note.code == "unknown_flops")
+    assert note.evidence["calls"] == 1
+    assert "device time" not in note.text

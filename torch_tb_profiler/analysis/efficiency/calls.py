@@ -77,7 +77,8 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     time_ns = _sums(holder, trace.device_work["dur_ns"].to_numpy(), count)
     kernels = _sums(holder, np.ones(len(holder), np.int64), count)
     links = _sums(holder, np.where(_is_on_links(trace), _durations(trace), 0), count)
-    has_work = work.is_counted & ~(np.isnan(work.flops) & np.isnan(work.bytes))
+    is_known = ~(np.isnan(work.flops) & np.isnan(work.bytes))
+    has_work = work.is_counted & (is_known | work.is_model)  # unknown products are told of, too
     rows = np.flatnonzero((kernels > 0) | has_work)
     counted = work.is_counted[rows]
     kind = _kinds(work, rows)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torch_tb_profiler.analysis.codes import of_names
 from torch_tb_profiler.analysis.efficiency.calls import HoldingCalls, holding_calls
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
 from torch_tb_profiler.analysis.modules.backward import backward_nodes
+from torch_tb_profiler.analysis.operator_calls import operator_calls
 from torch_tb_profiler.analysis.selection import Selection, slice_steps
 from torch_tb_profiler.analysis.step_windows import step_windows
 from torch_tb_profiler.knowledge.formulas import KINDS
@@ -55,7 +57,8 @@ class ModelWork:
         wall_ns: From border to border, summed over them.
         devices: What each device did.
         calls_by_kind: Kind of formula → calls.
-        backward_flops: FLOPs of calls in autograd's backward nodes.
+        backward_flops: FLOPs of calls in autograd's backward nodes; None where the recorder does
+            not mark them, though operators are there that only a backward pass calls.
         unknown_calls: Calls of products whose FLOPs are not known.
         unknown_time_ns: Their device time.
     """
@@ -64,7 +67,7 @@ class ModelWork:
     wall_ns: int
     devices: tuple[DeviceModel, ...]
     calls_by_kind: dict[str, int]
-    backward_flops: float
+    backward_flops: float | None
     unknown_calls: int
     unknown_time_ns: int
 
@@ -106,7 +109,7 @@ def model_work(trace: Trace, selection: Selection, mask: Bools) -> ModelWork:
             for device in np.unique(calls.device[rows]).tolist()
         ),
         calls_by_kind=_kinds(calls, rows),
-        backward_flops=float(calls.flops[rows[_is_backward(trace, calls.slice[rows])]].sum()),
+        backward_flops=_backward_flops(trace, calls, np.flatnonzero(chosen)),
         unknown_calls=len(unknown),
         unknown_time_ns=int(calls.time_ns[unknown].sum()),
     )
@@ -132,7 +135,11 @@ def _kinds(calls: HoldingCalls, rows: Int64) -> dict[str, int]:
     return {name: count for name, count in zip(KINDS, counts, strict=True) if count}
 
 
-def _is_backward(trace: Trace, slices: Int64) -> Bools:
-    around: Int64 = backward_nodes(trace).around
-    is_backward: Bools = around[slices] >= 0
-    return is_backward
+def _backward_flops(trace: Trace, calls: HoldingCalls, rows: Int64) -> float | None:
+    """FLOPs of those of ``rows`` that are in backward nodes; None where none is marked."""
+    is_backward = backward_nodes(trace).around[calls.slice[rows]] >= 0
+    if not is_backward.any():
+        names = operator_calls(trace)["name_code"].to_numpy()[calls.row[rows]]
+        if of_names(trace, names, lambda name: "_backward" in name, np.bool_).any():
+            return None
+    return float(np.nansum(calls.flops[rows[is_backward]]))

@@ -90,7 +90,8 @@ OPERATORS = TableSpec(
             "string",
             None,
             "compute or memory: which of the two roofs it would meet first; Of the Roof says how "
-            "near it is. latency: its kernels are so short that neither explains their time.",
+            "near it is. latency: its kernels are so short, or have so little to do, that neither "
+            "explains their time.",
         ),
         Column(
             "roof_pct",

@@ -28,6 +28,7 @@ NO_PRODUCT = (
 )
 NO_STEP = "The selection holds no step, so there is no time to compare with."
 NO_DEVICE = "The products ran on the host, whose peak is not known."
+NO_BACKWARD = "The recorder does not mark the backward pass (torch before 1.9)."
 NO_TIME = "No device time is in the selection."
 
 _MODEL = (
@@ -135,7 +136,8 @@ def _counted(model: ModelWork) -> tuple[Fact, ...]:
     text = f"{kinds}; in {steps} of {model.wall_ns / NS_PER_US:,.0f} µs together"
     if model.unknown_calls:
         text += f"; {model.unknown_calls} calls with unknown FLOPs are not in it"
-    backward = model.backward_flops / model.flops * 100
+    part = model.backward_flops
+    backward = None if part is None else part / model.flops * 100
     return (
         _fact(
             "model_flops_counted",
@@ -152,6 +154,7 @@ def _counted(model: ModelWork) -> tuple[Fact, ...]:
             "Share of these FLOPs in autograd's backward nodes. Training a network of products "
             "takes twice the forward FLOPs there: 67 %. With checkpointing the forward pass "
             "runs twice.",
+            reason=NO_BACKWARD,
         ),
     )
 

@@ -62,9 +62,10 @@ def _unknown_products(model: ModelWork) -> Note | None:
     if not model.unknown_calls:
         return None
     time_us = model.unknown_time_ns / NS_PER_US
+    timed = f" with {time_us:,.0f} µs of device time" if time_us else ""
     text = (
-        f"{model.unknown_calls} products with {time_us:,.0f} µs of device time have unknown FLOPs: "
-        "FLOPs of the model and MFU are too low by them."
+        f"{model.unknown_calls} products{timed} have unknown FLOPs: FLOPs of the model and MFU are "
+        "too low by them."
     )
     evidence = {
         "calls": model.unknown_calls,

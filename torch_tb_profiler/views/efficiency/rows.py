@@ -114,7 +114,8 @@ def _bound() -> pl.Expr:
     """What bounds a row (``docs/views-efficiency.md#bound``)."""
     limits = efficiency_file()
     compute, memory = pl.col("compute_ns"), pl.col("memory_ns")
-    is_short = pl.col("time_ns") < limits.latency_kernel_us * 1000 * pl.col("kernels")
+    is_short = pl.col("time_ns") < limits.latency_kernel_us * NS_PER_US * pl.col("kernels")
+    is_little = pl.col("roof_ns") < limits.latency_work_us * NS_PER_US * pl.col("kernels")
     is_slow = pl.col("roof_pct") < limits.latency_roof_pct
     is_product = pl.any_horizontal(
         pl.col("kind").list.contains(KINDS.index(name)) for name in sorted(MODEL_KINDS)
@@ -124,7 +125,7 @@ def _bound() -> pl.Expr:
     return (
         pl.when(pl.col("roof_pct").is_null())
         .then(None)
-        .when(is_short & is_slow)
+        .when((is_short | is_little) & is_slow)
         .then(pl.lit(LATENCY))
         .when(of_memory)
         .then(pl.lit(MEMORY))
