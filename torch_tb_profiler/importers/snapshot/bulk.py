@@ -17,8 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.snapshot import opcodes as op
-from torch_tb_profiler.importers.snapshot.stacks import Stacks
+from torch_tb_profiler.importers.snapshot.bodies import MASKS, NO_LIST, Bodies, Words
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
+
+_AT_ONCE = 8192
+"""So many candidates at a time fit into a processor's cache."""
 
 TAIL_BYTES = 256
 """Nothing begins so near to the end of a window: the entry would not be whole."""
@@ -30,8 +33,6 @@ NUMBER, REFERENCE, BODY, NOTHING = 0, 1, 2, 3
 """What a value is: a number, the number of what it refers to in the memo, the number of a
 list that is written down (:meth:`~.stacks.Stacks.of_body`; -1 an empty one), anything else."""
 
-Words = npt.NDArray[np.uint64]
-
 _WIDTH = np.zeros(256, np.int64)
 for _code, _bytes in {
     op.BININT1: 1, op.BININT2: 2, op.BININT: 4, op.BINGET: 1, op.LONG_BINGET: 4,
@@ -39,8 +40,6 @@ for _code, _bytes in {
     _WIDTH[_code] = _bytes
 _IS_VALUE = _WIDTH > 0
 _IS_VALUE[[op.NONE, op.TRUE, op.FALSE]] = True
-_MASK = (1 << (8 * np.arange(9, dtype=object))) - 1
-_MASKS = _MASK.astype(np.uint64)
 _PUT = np.zeros(256, np.int64)
 _PUT[op.MEMOIZE], _PUT[op.BINPUT], _PUT[op.LONG_BINPUT] = 1, 2, 5
 
@@ -91,14 +90,21 @@ class Candidates:
 
 
 class _Decoder:
-    """The state of decoding all candidates of one window, a field at a time."""
+    """The state of decoding some candidates of one window, a field at a time.
 
-    def __init__(self, data: bytes, at: Int64) -> None:
-        self.bytes = np.frombuffer(data, np.uint8)
-        self.words: Words = np.ndarray((len(data) - 8,), "<u8", data, strides=(1,))
+    Args:
+        words: The eight bytes from each place of the window on.
+        start: Where each candidate begins.
+        at: Behind its MARK.
+    """
+
+    def __init__(self, words: Words, start: Int64, at: Int64) -> None:
+        self.words = words
         self.at = at
         self.is_fine = np.ones(len(at), np.bool_)
-        self.memoized = np.zeros(len(at), np.int64)
+        is_memoized = (words[start + 1] & np.uint64(0xFF)) != op.MARK
+        self.memoized: Int64 = is_memoized.astype(np.int64)
+        self.columns: dict[str, Column] = {}
         self.body_start = np.full(len(at), -1)
         self.body_index = np.zeros(len(at), np.int64)
         self.is_open = np.zeros(len(at), np.bool_)
@@ -109,7 +115,7 @@ class _Decoder:
 
     def expect(self, expected: bytes) -> None:
         """Pass over bytes that are the same in all."""
-        mask = _MASKS[len(expected)]
+        mask = MASKS[len(expected)]
         wanted = np.uint64(int.from_bytes(expected, "little"))
         self.is_fine &= (self.word() & mask) == wanted
         self.at = self.at + len(expected)
@@ -121,7 +127,7 @@ class _Decoder:
         code = (word & np.uint64(0xFF)).astype(np.intp)
         width = np.where(where, _PUT[code], 0)
         is_counted = width == 1
-        index = ((word >> np.uint64(8)) & _MASKS[np.maximum(width - 1, 0)]).astype(np.int64)
+        index = ((word >> np.uint64(8)) & MASKS[np.maximum(width - 1, 0)]).astype(np.int64)
         index = np.where(is_counted, ~self.memoized, index)
         self.memoized = self.memoized + (width > 0)
         self.at = self.at + width
@@ -132,7 +138,7 @@ class _Decoder:
         word = self.word()
         code = (word & np.uint64(0xFF)).astype(np.intp)
         width = _WIDTH[code]
-        value = ((word >> np.uint64(8)) & _MASKS[width]).astype(np.int64)
+        value = ((word >> np.uint64(8)) & MASKS[width]).astype(np.int64)
         is_signed = code == op.BININT
         if is_signed.any():
             value = np.where(is_signed, value.astype(np.int32), value)
@@ -148,7 +154,7 @@ class _Decoder:
             kind[is_long] = NUMBER
         if is_text.any():
             head = np.where(is_wide, 4, 1)
-            size = ((word >> np.uint64(8)) & _MASKS[head]).astype(np.int64)
+            size = ((word >> np.uint64(8)) & MASKS[head]).astype(np.int64)
             width = np.where(is_text, head + size, width)
         self.at = self.at + 1 + width
         if is_text.any():
@@ -165,10 +171,10 @@ class _Decoder:
         count = ((word >> np.uint64(8)) & np.uint64(0xFF)).astype(np.int64)
         is_short = count <= 8
         used = np.where(is_short, count, 0)
-        raw = self.word(2) & _MASKS[used]
+        raw = self.word(2) & MASKS[used]
         sign = np.uint64(1) << (np.maximum(used * 8 - 1, 0)).astype(np.uint64)
         is_negative = ((raw & sign) != 0) & (used > 0)
-        raw = np.where(is_negative, raw | ~_MASKS[used], raw)
+        raw = np.where(is_negative, raw | ~MASKS[used], raw)
         width = np.where(is_long, np.where(is_short, 1 + count, -1), width)
         return width, np.where(is_long, raw.view(np.int64), value)
 
@@ -183,42 +189,65 @@ class _Decoder:
         self.body_index = index
 
 
-def find(data: bytes, template: Template, stacks: Stacks) -> Candidates:
+def find(data: bytes, template: Template, bodies: Bodies) -> Candidates:
     """All entries that a window may hold, decoded.
 
     Args:
         data: The window, of at least :data:`TAIL_BYTES`.
         template: How entries are written.
-        stacks: Where lists of frames that entries write down are counted.
+        bodies: Where lists of frames that entries write down are counted.
     """
     first = _reference(template.indices[0])
     start, at = _heads(data, first)
-    decoder = _Decoder(data, at)
-    decoder.memoized = (decoder.bytes[start + 1] != op.MARK).astype(np.int64)
-    columns = {}
-    for place, (key, index) in enumerate(zip(template.keys, template.indices, strict=True)):
-        decoder.expect(_reference(index))
-        is_last = place == len(template.keys) - 1
-        columns[key] = decoder.value(is_last=is_last, may_be_text=key not in KEPT_KEYS)
-    is_closed = (decoder.word() & np.uint64(0xFF)) == op.SETITEMS
+    words: Words = np.ndarray((len(data) - 8,), "<u8", data, strides=(1,))
+    decoders = [
+        _decoded(words, start[part], at[part], template)
+        for part in (slice(at, at + _AT_ONCE) for at in range(0, max(len(start), 1), _AT_ONCE))
+    ]
+
+    def joined(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(decoder, name) for decoder in decoders])
+
+    columns = {
+        key: Column(
+            np.concatenate([decoder.columns[key].value for decoder in decoders]),
+            np.concatenate([decoder.columns[key].kind for decoder in decoders]),
+        )
+        for key in template.keys
+    }
+    at, is_open, begin, memoized = map(joined, ("at", "is_open", "body_start", "memoized"))
+    is_closed = (words[np.minimum(at, len(words) - 1)] & np.uint64(0xFF)) == op.SETITEMS
     following = np.append(start[1:], len(data))
-    tail = decoder.words[np.clip(following - 2, 0, len(decoder.words) - 1)] & np.uint64(0xFFFF)
-    closes = (tail == (op.APPENDS | op.SETITEMS << 8)) & (decoder.body_start <= following - 2)
-    fine = decoder.is_fine & np.where(decoder.is_open, closes, is_closed)
-    fine[-1:] &= ~decoder.is_open[-1:]
-    end = np.where(decoder.is_open, following, decoder.at + 1)
-    body = _bodies(data, fine & decoder.is_open, decoder.body_start, following - 2, stacks)
-    fine &= body > -2
-    columns[template.keys[-1]].value[decoder.is_open] = body[decoder.is_open]
+    tail = words[np.clip(following - 2, 0, len(words) - 1)] & np.uint64(0xFFFF)
+    closes = (tail == (op.APPENDS | op.SETITEMS << 8)) & (begin <= following - 2)
+    fine = joined("is_fine") & np.where(is_open, closes, is_closed)
+    fine[-1:] &= ~is_open[-1:]
+    end = np.where(is_open, following, at + 1)
+    body = np.full(len(start), -1)
+    opened = np.flatnonzero(fine & is_open)
+    body[opened] = bodies.numbers(data, begin[opened], following[opened] - 2)
+    fine &= body > NO_LIST
+    columns[template.keys[-1]].value[is_open] = body[is_open]
     return Candidates(
         start,
         end,
         _last_of_runs(start, end, fine),
-        np.concatenate(([0], np.cumsum(np.where(fine, decoder.memoized, 0)))),
-        np.where(decoder.is_open, body, -1),
-        decoder.body_index,
+        np.concatenate(([0], np.cumsum(np.where(fine, memoized, 0)))),
+        np.where(is_open, body, -1),
+        joined("body_index"),
         columns,
     )
+
+
+def _decoded(words: Words, start: Int64, at: Int64, template: Template) -> _Decoder:
+    """Candidates, decoded up to where the last value ends or its list begins."""
+    decoder = _Decoder(words, start, at)
+    for key, index in zip(template.keys, template.indices, strict=True):
+        decoder.expect(_reference(index))
+        is_last = key == template.keys[-1]
+        value = decoder.value(is_last=is_last, may_be_text=key not in KEPT_KEYS)
+        decoder.columns[key] = value
+    return decoder
 
 
 def _reference(index: int) -> bytes:
@@ -230,33 +259,37 @@ def _reference(index: int) -> bytes:
 
 def _heads(data: bytes, first: bytes) -> tuple[Int64, Int64]:
     """Where dicts may begin whose first key is ``first``, and where that stands."""
-    values = np.frombuffer(data, np.uint8)
     words: Words = np.ndarray((len(data) - 8,), "<u8", data, strides=(1,))
-    mark = np.flatnonzero(values[6:-TAIL_BYTES] == op.MARK) + 6
-    mask = _MASKS[len(first)]
-    mark = mark[(words[mark + 1] & mask) == np.uint64(int.from_bytes(first, "little"))]
+    mark = _places(words, data, bytes((op.MARK,)) + first)
+    mark = mark[(mark >= 6) & (mark < len(data) - TAIL_BYTES)]
+    before = words[mark - 6].view(np.uint8).reshape(-1, 8)
     start = np.full(len(mark), -1)
     for width, put in ((0, None), (5, op.LONG_BINPUT), (2, op.BINPUT), (1, op.MEMOIZE)):
-        place = mark - 1 - width
-        is_head = values[place] == op.EMPTY_DICT
+        is_head = before[:, 5 - width] == op.EMPTY_DICT
         if put is not None:
-            is_head &= values[place + 1] == put
-        start = np.where(is_head, place, start)
+            is_head &= before[:, 6 - width] == put
+        start[is_head] = mark[is_head] - 1 - width
     is_head = start >= 0
     return start[is_head], mark[is_head] + 1
 
 
-def _bodies(data: bytes, where: Bools, start: Int64, end: Int64, stacks: Stacks) -> Int64:
-    """The lists that entries write down; -2 where it is something else."""
-    numbers = np.full(len(where), -1)
-    places = np.flatnonzero(where)
-    of_body = stacks.of_body
-    found: list[Any] = [
-        of_body(data[first:last])
-        for first, last in zip(start[places].tolist(), end[places].tolist(), strict=True)
+def _places(words: Words, data: bytes, wanted: bytes) -> Int64:
+    """Where a few bytes stand, ascending: at every second or fourth place at a time."""
+    width = 4 if len(wanted) >= 4 else 2
+    begin = int.from_bytes(wanted[:width], "little")
+    found = [
+        np.flatnonzero(
+            np.frombuffer(data, f"<u{width}", (len(data) - shift) // width, shift) == begin
+        )
+        * width
+        + shift
+        for shift in range(width)
     ]
-    numbers[places] = [-2 if number is None else number for number in found]
-    return numbers
+    places: Int64 = np.sort(np.concatenate(found))
+    places = places[places < len(words)]
+    whole = np.uint64(int.from_bytes(wanted, "little"))
+    places = places[(words[places] & MASKS[len(wanted)]) == whole]
+    return places
 
 
 def _last_of_runs(start: Int64, end: Int64, fine: Bools) -> Int64:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torch_tb_profiler.importers.snapshot.bodies import Bodies
 from torch_tb_profiler.importers.snapshot.bulk import (
     BODY,
     KEPT_KEYS,
@@ -116,6 +117,7 @@ class EntryStore:
     def __init__(self, memo: dict[int, Any]) -> None:
         self._memo = memo
         self.stacks = Stacks(memo)
+        self._bodies = Bodies(self.stacks)
         self._key_index: dict[str, int] = {}
         self._last_keys: tuple[str, ...] = ()
         self._same = 0
@@ -171,7 +173,7 @@ class EntryStore:
         if self._template is None or len(self._data) - at < TAIL_BYTES:
             return None
         if self._candidates is None:
-            self._candidates = find(self._data, self._template, self.stacks)
+            self._candidates = find(self._data, self._template, self._bodies)
         found = self._candidates
         place = int(np.searchsorted(found.start, at))
         if place >= len(found.start) or found.start[place] != at or found.last[place] < 0:

@@ -50,15 +50,15 @@ class Stacks:
         self.stacks: list[tuple[int, ...]] = []
         self.left_out = 0
 
-    def of_body(self, body: bytes) -> int | None:
-        """The number of a list of references by its bytes; None where they are something else.
-        What it refers to may be told only later: :meth:`of_bodies`."""
+    def of_body(self, body: bytes, times: int = 1) -> int | None:
+        """The number of a list of references by its bytes, which was met so many times; None where
+        they are something else. What it refers to may be told only later: :meth:`of_bodies`."""
         number = self._bodies.get(body)
         if number is None:
             if REFERENCES.fullmatch(body) is None:
                 return None
             if len(self._bodies) >= MAX_STACKS:
-                self.left_out += 1
+                self.left_out += times
                 return NO_STACK
             number = self._bodies[body] = len(self._bodies)
         return number

@@ -1,0 +1,66 @@
+"""Lists that are told apart by a hash: a dict of their bytes is the truth."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from torch_tb_profiler.importers.snapshot import stacks as stacks_module
+from torch_tb_profiler.importers.snapshot.bodies import MAX_BODY_BYTES, NO_LIST, Bodies
+from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
+
+
+def reference(chance: random.Random) -> bytes:
+    return b"h" + chance.randbytes(1) if chance.random() < 0.3 else b"j" + chance.randbytes(4)
+
+
+def numbers_of(bodies: Bodies, lists: list[bytes]) -> list[int]:
+    lengths = np.array([len(each) for each in lists], np.int64)
+    ends = np.cumsum(lengths + 3)
+    start = ends - 3 - lengths
+    data = b"".join(each + b"???" for each in lists) + bytes(16)
+    numbers: list[int] = bodies.numbers(data, start, ends - 3).tolist()
+    return numbers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_lists_have_one_number(seed: int) -> None:
+    chance = random.Random(seed)
+    distinct = [
+        b"".join(reference(chance) for _ in range(chance.choice((0, 1, 2, 7, 60))))
+        for _ in range(300)
+    ]
+    # Lists that differ in one byte anywhere, the last one of a word included.
+    distinct += [each[:-1] + bytes([each[-1] ^ 128]) for each in distinct if each]
+    bodies = Bodies(Stacks({}))
+    expected: dict[bytes, int] = {}
+    for _ in range(4):
+        lists = chance.choices(distinct, k=2000)
+        for each, number in zip(lists, numbers_of(bodies, lists), strict=True):
+            assert expected.setdefault(each, number) == number
+    assert len(set(expected.values())) == len(expected)
+    assert min(expected.values()) >= 0
+
+
+def test_what_is_no_list() -> None:
+    bodies = Bodies(Stacks({}))
+    long = b"h\x01" * (MAX_BODY_BYTES // 2)
+    lists = [b"h\x01", b"x\x01", b"j\x01\x02", long, long + b"h\x01", b"x\x01"]
+    first, *others = numbers_of(bodies, lists)
+    assert others == [NO_LIST, NO_LIST, 1 - first, NO_LIST, NO_LIST]
+    assert numbers_of(bodies, []) == []
+
+
+def test_lists_beyond_the_most_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stacks_module, "MAX_STACKS", 2)
+    stacks = Stacks({})
+    bodies = Bodies(stacks)
+    lists = [b"h\x01", b"h\x02", b"h\x03", b"h\x03", b"h\x01", b"h\x04"]
+    found = numbers_of(bodies, lists)
+    assert sorted(found) == [NO_STACK] * found.count(NO_STACK) + [0] * found.count(0) + [
+        1
+    ] * found.count(1)
+    assert stacks.left_out == found.count(NO_STACK) > 0
+    assert numbers_of(bodies, lists) == found

@@ -1,0 +1,74 @@
+"""Pickles without their frames: pickletools says which opcodes there are."""
+
+from __future__ import annotations
+
+import pickle
+import pickletools
+import random
+from typing import Any
+
+import pytest
+
+from tests.helpers.snapshots import simulated
+from torch_tb_profiler.importers.snapshot.window import Window, unframed
+
+
+def without_frames(data: bytes) -> bytes:
+    """All opcodes but FRAME, as pickletools finds them."""
+    found = [(opcode.name, at) for opcode, _, at in pickletools.genops(data)]
+    ends = [at for _, at in found[1:]] + [len(data)]
+    return b"".join(
+        data[at:end] for (name, at), end in zip(found, ends, strict=True) if name != "FRAME"
+    )
+
+
+def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
+    parts: list[bytes] = []
+    at = 0
+    while at < len(data):
+        parts.append(data[at : at + sizes[len(parts) % len(sizes)]])
+        at += len(parts[-1])
+    return parts
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+@pytest.mark.parametrize("sizes", [[10**7], [1, 70_000, 3], [65_541, 9, 8], [5]])
+def test_frames_are_left_out_wherever_they_stand(protocol: int, sizes: list[int]) -> None:
+    data = pickle.dumps(simulated(1, events=3000)[0], protocol)
+    expected = without_frames(data)
+    assert (len(data) - len(expected) >= 3 * 9) == (protocol >= 4)
+    assert b"".join(unframed(pieces(data, sizes))) == expected
+
+
+@pytest.mark.parametrize(
+    "value", [1, "x", ["y" * 100_000, "z" * 70_000, list(range(50_000))], [b"\x95" * 9]]
+)
+def test_what_stands_outside_of_frames_stays(value: Any) -> None:
+    data = pickle.dumps(value, 4)
+    left = b"".join(unframed([data]))
+    assert pickle.loads(left) == value
+
+
+def test_streams_that_end_anywhere() -> None:
+    data = pickle.dumps(list(range(30_000)), 4)
+    whole = without_frames(data)
+    chance = random.Random(1)
+    for end in [0, 1, 2, 3, 7, 11, 12, *(chance.randrange(len(data)) for _ in range(30))]:
+        left = b"".join(unframed(pieces(data[:end], [1000])))
+        known = len(left) if end >= 11 else 2
+        assert left[:known].removesuffix(data[max(end - 8, 0) : end]) in (
+            whole[:known], whole[: len(left) - min(end, 8)],
+        )  # fmt: skip
+
+
+def test_a_window_goes_forward() -> None:
+    data = bytes(200) + random.Random(2).randbytes(1000)
+    window = Window(pieces(data, [100]))
+    window.forward(0, 150)
+    assert window.data == data[:200]
+    window.forward(120, 150)
+    assert window.data == data[120:300]
+    assert not window.is_whole
+    window.forward(0, 5000)
+    assert window.data == data[120:]
+    assert window.is_whole
