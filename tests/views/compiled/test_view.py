@@ -162,3 +162,18 @@ def test_graphs_without_numbers_are_a_note(made: Trace) -> None:
     codes = [note.code for note in compiled(trace(launch(0, 1, graph=None)), Selection()).notes]
     assert "graph_nodes_unnumbered" in codes
     assert "graph_nodes_unnumbered" not in {n.code for n in compiled(made, Selection()).notes}
+
+
+def test_rows_of_compiled_code_lie_in_one_another_so_no_footer_sums_them() -> None:
+    """One kernel of 10 µs, in Inductor's graph, in a region: each row has it."""
+    made = trace(
+        [
+            op("Torch-Compiled Region: 0/0", 0, 50),
+            op("## Call CompiledFxGraph fabc ##", 5, 30),
+            call("cudaLaunchKernel", 10, 2, corr=1),
+            kernel("triton_poi_fused_add_0", 60, 10, corr=1),
+        ]
+    )
+    table = compiled(made, Selection()).tables["regions"]
+    assert table.frame["device_us"].to_list() == [10, 10]
+    assert not any(column.additive for column in table.spec.columns)

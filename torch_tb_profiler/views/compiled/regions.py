@@ -33,14 +33,15 @@ NO_RANGES = "The recorder did not time this part."
 NO_ID = "The recorder did not say which region it made, and none is called behind it."
 
 
-def _time(key: str, title: str, text: str, family: str) -> Column:
-    return Column(key, title, "number", "us", text, family=family, additive=True)
+def _time(key: str, title: str, text: str, family: str, *, additive: bool = True) -> Column:
+    return Column(key, title, "number", "us", text, family=family, additive=additive)
 
 
-def _count(key: str, title: str, text: str) -> Column:
-    return Column(key, title, "integer", "count", text, additive=True)
+def _count(key: str, title: str, text: str, *, additive: bool = True) -> Column:
+    return Column(key, title, "integer", "count", text, additive=additive)
 
 
+# Rows of different kinds lie in one another: sums of all rows would count the same time twice.
 REGIONS = TableSpec(
     "regions",
     "Compiled code",
@@ -55,11 +56,12 @@ REGIONS = TableSpec(
             "Its name; of a region the number of its function and how often that was compiled "
             "before: 0/1 is the second code for the first function.",
         ),
-        _count("calls", "Calls", "How often it was called."),
+        _count("calls", "Calls", "How often it was called.", additive=False),
         _count(
             "resumed",
             "After a Break",
             "Calls inside a call of another region: code that goes on after a graph break.",
+            additive=False,
         ),
         Column(
             "calls_per_step",
@@ -73,6 +75,7 @@ REGIONS = TableSpec(
             "Host Self",
             "Time on the host, without calls of the same kind inside.",
             "host",
+            additive=False,
         ),
         Column(
             "host_mean_us",
@@ -88,8 +91,9 @@ REGIONS = TableSpec(
             "Summed duration of the device work launched inside it, but not inside another call of "
             "the same kind. Rows of one kind add up.",
             "device",
+            additive=False,
         ),
-        _count("kernels", "Kernels", "Kernels among that."),
+        _count("kernels", "Kernels", "Kernels among that.", additive=False),
     ),
     sort="kind,-host_self_us,name",
     is_summary=True,
