@@ -97,3 +97,17 @@ def test_a_hostile_pickle_runs_nothing(tmp_path: Path, protocol: int) -> None:
 def test_others_are_refused(data: bytes) -> None:
     with pytest.raises(NoPlainDataError):
         read_plain(data)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        b")" + b"\x85" * 500_000,  # a tuple in a tuple in …: Python itself crashes at its hash
+        b")q\x000" + b"h\x00h\x00\x86q\x000" * 60 + b"h\x00",  # 2**60 values to hash
+    ],
+    ids=["deep", "wide"],
+)
+@pytest.mark.parametrize("item", [b"%bK\x01s.", b"(%bK\x01u.", b"0(%bK\x01d."])
+def test_keys_are_texts_and_numbers(key: bytes, item: bytes) -> None:
+    with pytest.raises(NoPlainDataError, match="a key is neither text nor number"):
+        read_plain(b"\x80\x04}" + item % key)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torch_tb_profiler.importers.beside import annotations
 from torch_tb_profiler.importers.beside import read as beside_read
 from torch_tb_profiler.importers.beside.annotations import BesideError, read_annotations
 from torch_tb_profiler.importers.beside.captures import read_capture
@@ -53,6 +54,16 @@ def test_annotations_that_grow_out_of_little_are_cut() -> None:
         value = [value] * 10
     (row,) = read_annotations(pickle.dumps({1: value}), "a.pkl").rows()
     assert len(row[2]) < 3000
+
+
+def test_many_nodes_of_one_long_annotation_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle of some megabytes may name one text a million times."""
+    monkeypatch.setattr(annotations, "MAX_ALL_CHARS", 1000)
+    shared = "a" * 98  # 100 characters of JSON
+    few = read_annotations(pickle.dumps(dict.fromkeys(range(1, 11), shared)), "a.pkl")
+    assert few.height == 10
+    with pytest.raises(BesideError, match="longer than any of graphs"):
+        read_annotations(pickle.dumps(dict.fromkeys(range(1, 12), shared)), "a.pkl")
 
 
 def _slice(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:

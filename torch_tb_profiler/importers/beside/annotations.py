@@ -7,6 +7,7 @@ of it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -22,6 +23,9 @@ MAX_CHARS = 2000
 
 MAX_VALUES = 200
 """Items of one annotation; lists in lists may be far longer than their file."""
+
+MAX_ALL_CHARS = 100_000_000
+"""Of all annotations of a file: each of its nodes may name one and the same long text."""
 
 
 class BesideError(ValueError):
@@ -44,9 +48,7 @@ def read_annotations(data: bytes, name: str) -> pl.DataFrame:
         raise BesideError(str(error)[:200]) from error
     if not isinstance(told, dict):
         raise BesideError("it maps no nodes to annotations")
-    rows = [(key, _text(value)) for key, value in told.items()]
-    numbers = [(_number(key), text) for key, text in rows]
-    kept = [(number, text) for number, text in numbers if number is not None and text]
+    kept = list(_kept(told))
     if told and not kept:
         raise BesideError("it maps no nodes to annotations")
     mask = (1 << NODE_BITS) - 1
@@ -58,6 +60,23 @@ def read_annotations(data: bytes, name: str) -> pl.DataFrame:
         },
         schema=SIDE_SCHEMAS["graph_annotations"],
     )
+
+
+def _kept(told: dict[Any, Any]) -> Iterator[tuple[int, str]]:
+    """The numbers of nodes and what was said of each.
+
+    Raises:
+        BesideError: it is far more than is said of graphs.
+    """
+    chars = 0
+    for key, value in told.items():
+        number = _number(key)
+        text = None if number is None else _text(value)
+        if number is not None and text:
+            chars += len(text)
+            if chars > MAX_ALL_CHARS:
+                raise BesideError("its annotations are longer than any of graphs")
+            yield number, text
 
 
 def _number(key: Any) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 MAX_OPERATIONS = 5_000_000
@@ -107,7 +108,7 @@ class _Machine:
             _checked(stack[-1], list).extend(values)
         elif name == "SETITEM":
             value, key = stack.pop(), stack.pop()
-            _checked(stack[-1], dict)[key] = value
+            _checked(stack[-1], dict).update(_paired([key, value]))
         elif name == "SETITEMS":
             values = self._since_mark()
             _checked(stack[-1], dict).update(_paired(values))
@@ -145,6 +146,10 @@ class _Machine:
 
 
 def _paired(values: list[Any]) -> dict[Any, Any]:
+    """Keys and values; the hash of a key that is a nest of tuples may take forever, or be deeper
+    than the interpreter can follow."""
+    if not all(isinstance(key, str | int | float | NoneType) for key in values[::2]):
+        raise NoPlainDataError("a key is neither text nor number")
     return dict(zip(values[::2], values[1::2], strict=True))
 
 
