@@ -62,6 +62,13 @@ def test_nothing_follows_the_last_work() -> None:
     assert of_gpu(events) == {"LAUNCH_BOUND": [(0, 10)], "NOTHING_LAUNCHED": [(100, 500)]}
 
 
+def test_a_gpu_whose_work_has_no_length_is_idle_all_the_time() -> None:
+    """Damaged files tell kernels of negative length, which count as none."""
+    events = [op("aten::mm", 0, 100), *launched(1, 20, 50, 0)]
+    found = gpu_idle(trace(events))[0]
+    assert total(union(*map(np.concatenate, zip(*found.causes, strict=True)))) == 100_000
+
+
 def test_collections_are_told_apart_from_what_the_host_did() -> None:
     collection = slice_event("gc", "Python GC", 20, 30, pid="1000", tid=1)
     events = [op("aten::mm", 0, 100), collection, *launched(1, 90, 100, 50)]

@@ -101,7 +101,8 @@ def _of_gpu(trace: Trace, gpu: int) -> GpuIdle:
     causes = causes_of(trace, idle, threads).intervals
     launched = _launched(trace, gpu, idle, causes[Cause.DEVICE])
     others = _others(trace, gpu, rows, causes, threads)
-    lasts = Intervals(trace.meta.start_ns + np.zeros(1, np.int64), working.end_ns[-1:])
+    until = working.end_ns[-1:]  # none where all work has no length
+    lasts = Intervals(np.full_like(until, trace.meta.start_ns), until)
     waited = intersect(causes[Cause.PYTHON], waited_in_python(trace, idle))
     parts = dict(_parts(trace, causes, launched, others, subtract(lasts, waited)))
     before, after = _neighbours(idle, rows, start, end)
